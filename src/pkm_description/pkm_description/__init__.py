@@ -1,0 +1,1 @@
+"""The machine: what it is, how it moves and how it pushes."""

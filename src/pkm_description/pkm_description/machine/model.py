@@ -1,0 +1,222 @@
+"""What a machine file says, as plain immutable data.
+
+No numerics here: :class:`pkm_description.mechanism.Mechanism` computes with it.
+All quantities in SI units; vectors in the frame that the attribute names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: order of the ten inertial parameters of a body, inertia about the body frame's origin
+INERTIAL_PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
+
+
+@dataclass(frozen=True)
+class RigidBody:
+    """A rigid body in its own link frame.
+
+    Attributes
+    ----------
+    name : link name, e.g. ``leg1_rod``
+    mass : kg
+    center_of_mass : (3,) m, link frame
+    inertia : (3, 3) kg m^2, about the centre of mass, axes of the link frame
+    """
+
+    name: str
+    mass: float
+    center_of_mass: Array
+    inertia: Array
+
+    @property
+    def parameters(self) -> Array:
+        """Ten inertial parameters (10,), see :data:`INERTIAL_PARAMETERS`."""
+        com = self.center_of_mass
+        about_origin = self.inertia + self.mass * (np.dot(com, com) * np.eye(3) - np.outer(com, com))
+        upper = about_origin[np.triu_indices(3)]
+        return np.concatenate([[self.mass], self.mass * com, upper])
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction of one joint: ``viscous * velocity + coulomb * sign(velocity)`` [N or N m]."""
+
+    viscous: float = 0.0
+    coulomb: float = 0.0
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Limits of one joint; infinite where the file gives none."""
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A one-degree-of-freedom joint and the body that it carries.
+
+    Attributes
+    ----------
+    name : full joint name, e.g. ``leg1_prismatic``
+    kind : ``'revolute'`` or ``'prismatic'``
+    axis : (3,) unit vector, child frame (= parent joint frame at zero position)
+    translation, rotation_parent_joint : pose of the joint frame at zero position
+        in the parent body's frame (``base_link`` for a leg's first joint), (3,) m and (3, 3)
+    actuated : True where a drive acts
+    limits, friction : see the classes
+    body : the body that moves with the joint (its link frame is the joint frame)
+    """
+
+    name: str
+    kind: str
+    axis: Array
+    translation: Array
+    rotation_parent_joint: Array
+    actuated: bool
+    limits: JointLimits
+    friction: JointFriction
+    body: RigidBody
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A serial chain from ``base_link`` whose tip is joined to the platform.
+
+    Attributes
+    ----------
+    name : e.g. ``leg1``
+    joints : from base to platform
+    tip : (3,) m, closing point in the frame of the last body
+    platform_point : (3,) m, closing point in ``platform_link``
+    length_at_zero : m, distance base joint - tip at zero position of the prismatic joint
+    """
+
+    name: str
+    joints: tuple[Joint, ...]
+    tip: Array
+    platform_point: Array
+    length_at_zero: float
+
+    @property
+    def base_point(self) -> Array:
+        """Centre of the base joint in ``base_link`` (3,) m."""
+        return self.joints[0].translation
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Platform pose: position (3,) m in ``base_link`` and rotation_base_platform (3, 3)."""
+
+    position: Array
+    rotation_base_platform: Array
+
+
+@dataclass(frozen=True)
+class ImuSensor:
+    """Inertial measurement unit on the platform.
+
+    Attributes
+    ----------
+    frame : link name
+    position : (3,) m in ``platform_link``
+    rotation_platform_imu : (3, 3), maps IMU axes to platform axes
+    rate : Hz
+    accelerometer_noise, gyroscope_noise : (3,) standard deviation per sample, m/s^2 and rad/s, IMU axes
+    accelerometer_bias, gyroscope_bias : (3,) m/s^2 and rad/s, IMU axes
+    """
+
+    frame: str
+    position: Array
+    rotation_platform_imu: Array
+    rate: float
+    accelerometer_noise: Array
+    gyroscope_noise: Array
+    accelerometer_bias: Array
+    gyroscope_bias: Array
+
+
+@dataclass(frozen=True)
+class LegSensors:
+    """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
+
+    ``position_noise`` m, ``velocity_noise`` m/s, ``effort_noise`` N; ``rate`` Hz.
+    """
+
+    rate: float
+    position_noise: Array
+    velocity_noise: Array
+    effort_noise: Array
+
+
+@dataclass(frozen=True)
+class ServoGains:
+    """PD gains of the leg servo: ``stiffness`` N/m and ``damping`` N s/m per leg."""
+
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A parallel machine as its file describes it.
+
+    Attributes
+    ----------
+    name : short name, also the folder of the machine file
+    path : the file that was read
+    description : one sentence
+    gravity : (3,) m/s^2 in ``base_link``
+    home : platform pose at rest, also names the assembly mode
+    platform : body of ``platform_link``
+    legs : in the order that every leg-wise array has
+    imu, leg_sensors, servo : see the classes
+    provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
+    """
+
+    name: str
+    path: Path
+    description: str
+    gravity: Array
+    home: Pose
+    platform: RigidBody
+    legs: tuple[Leg, ...]
+    imu: ImuSensor
+    leg_sensors: LegSensors
+    servo: ServoGains
+    provenance: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def base_points(self) -> Array:
+        """Base joint centres (L, 3) m in ``base_link``."""
+        return np.array([leg.base_point for leg in self.legs])
+
+    @property
+    def platform_points(self) -> Array:
+        """Platform joint centres (L, 3) m in ``platform_link``."""
+        return np.array([leg.platform_point for leg in self.legs])
+
+    @property
+    def lengths_at_zero(self) -> Array:
+        """Leg lengths at zero joint position (L,) m: ``leg_lengths = position + lengths_at_zero``."""
+        return np.array([leg.length_at_zero for leg in self.legs])
+
+    @property
+    def actuated_joints(self) -> tuple[Joint, ...]:
+        """Actuated joints, leg by leg."""
+        return tuple(joint for leg in self.legs for joint in leg.joints if joint.actuated)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """All leg joints, leg by leg, base to platform."""
+        return tuple(joint.name for leg in self.legs for joint in leg.joints)

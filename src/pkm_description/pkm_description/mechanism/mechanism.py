@@ -1,0 +1,121 @@
+"""The numerical form of a machine: its legs stacked into arrays with a leg axis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.errors import KinematicsError
+from pkm_description.machine.model import Joint, Leg, Machine
+
+Array = NDArray[np.float64]
+
+
+def _stack(machine: Machine, value: object) -> Array:
+    """Stack ``value(joint)`` of every joint to (L, J, ...)."""
+    assert callable(value)
+    return np.array([[value(joint) for joint in leg.joints] for leg in machine.legs], dtype=float)
+
+
+class Mechanism:
+    """Machine data stacked across legs, so that one array operation serves all legs and all samples.
+
+    Every leg is a serial chain of J one-degree-of-freedom joints, one body each, whose tip is joined to the
+    platform by a ball joint. All legs have the same joint kinds in the same order; axes, offsets and masses differ freely.
+
+    Parameters
+    ----------
+    machine : the description, see :func:`pkm_description.machine.load_machine`
+
+    Attributes
+    ----------
+    machine : as given
+    leg_count, joint_count : L legs, J joints per leg
+    joint_names, actuated_joint_names : leg by leg, base to platform
+    joint_kinds : J of ``'revolute'`` / ``'prismatic'``
+    actuated_index : place of the driven joint in each chain
+    joint_axes : (L, J, 3) unit vectors in the joint frame
+    joint_translations, joint_rotations : (L, J, 3) m and (L, J, 3, 3), joint frame in the parent body's frame
+    tips : (L, 3) m, closing point in the last body's frame
+    base_points, platform_points : (L, 3) m in ``base_link`` and ``platform_link``
+    lengths_at_zero : (L,) m
+    leg_parameters : (L, J, 10) inertial parameters of the leg bodies, platform_parameters : (10,)
+    viscous, coulomb : (L, J) joint friction
+    position_lower, position_upper : (L, J) joint limits
+    gravity : (3,) m/s^2 in ``base_link``
+
+    Raises
+    ------
+    KinematicsError
+        If the legs differ in joint kinds or a leg has not exactly one actuated joint.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.leg_count = len(machine.legs)
+        self.joint_kinds = _common_joint_kinds(machine)
+        self.joint_count = len(self.joint_kinds)
+        self.actuated_index = _common_actuated_index(machine)
+        self.joint_names = machine.joint_names
+        self.actuated_joint_names = tuple(joint.name for joint in machine.actuated_joints)
+
+        self.joint_axes = _stack(machine, lambda joint: joint.axis)
+        self.joint_translations = _stack(machine, lambda joint: joint.translation)
+        self.joint_rotations = _stack(machine, lambda joint: joint.rotation_parent_joint)
+        self.tips = np.array([leg.tip for leg in machine.legs], dtype=float)
+        self.base_points = machine.base_points.astype(float)
+        self.platform_points = machine.platform_points.astype(float)
+        self.lengths_at_zero = machine.lengths_at_zero.astype(float)
+
+        self.leg_parameters = _stack(machine, lambda joint: joint.body.parameters)
+        self.platform_parameters = machine.platform.parameters
+        self.viscous = _stack(machine, lambda joint: joint.friction.viscous)
+        self.coulomb = _stack(machine, lambda joint: joint.friction.coulomb)
+        self.position_lower = _stack(machine, lambda joint: joint.limits.lower)
+        self.position_upper = _stack(machine, lambda joint: joint.limits.upper)
+        self.gravity = np.asarray(machine.gravity, dtype=float)
+
+    def __repr__(self) -> str:
+        return f'Mechanism({self.machine.name!r}, {self.leg_count} legs of {self.joint_count} joints)'
+
+
+def _common_joint_kinds(machine: Machine) -> tuple[str, ...]:
+    """Joint kinds that all legs share."""
+    if not machine.legs:
+        raise KinematicsError(f'{machine.name}: a mechanism needs at least one leg')
+
+    def kinds(leg: Leg) -> tuple[str, ...]:
+        return tuple(joint.kind for joint in leg.joints)
+
+    first = machine.legs[0]
+    for leg in machine.legs:
+        if kinds(leg) != kinds(first):
+            raise KinematicsError(
+                f'{machine.name}: {leg.name} has joints {kinds(leg)}, {first.name} has {kinds(first)}; '
+                'all legs need the same joint kinds in the same order'
+            )
+        for joint in leg.joints:
+            _check_joint(joint)
+    return kinds(first)
+
+
+def _check_joint(joint: Joint) -> None:
+    if joint.kind not in ('revolute', 'prismatic'):
+        raise KinematicsError(f"{joint.name}: kind {joint.kind!r} is neither 'revolute' nor 'prismatic'")
+    if abs(np.linalg.norm(joint.axis) - 1.0) > 1e-9:
+        raise KinematicsError(f'{joint.name}: axis {joint.axis} is not a unit vector')
+
+
+def _common_actuated_index(machine: Machine) -> int:
+    """Place of the one driven joint in each chain."""
+    index = None
+    for leg in machine.legs:
+        driven = [place for place, joint in enumerate(leg.joints) if joint.actuated]
+        if len(driven) != 1 or index not in (None, driven[0]):
+            raise KinematicsError(
+                f'{machine.name}: {leg.name} drives joints {[leg.joints[place].name for place in driven]}; '
+                'each leg needs exactly one actuated joint, at the same place in every leg'
+            )
+        index = driven[0]
+    assert index is not None
+    return index
