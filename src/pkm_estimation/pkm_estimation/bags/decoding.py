@@ -1,0 +1,99 @@
+"""Serialised messages of one topic to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rosbags.typesys import Stores, get_typestore
+
+from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointStates, Odometry, Stamps
+
+# The types used here have the same definition from Jazzy to Lyrical.
+TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
+
+
+def _messages(data: Sequence[bytes], message_type: str) -> list[Any]:
+    return [TYPESTORE.deserialize_cdr(item, message_type) for item in data]
+
+
+def _stamps(messages: Sequence[Any]) -> Stamps:
+    return np.array([item.header.stamp.sec * 10**9 + item.header.stamp.nanosec for item in messages], dtype=np.int64)
+
+
+def _vectors(items: Sequence[Any]) -> Array:
+    return np.array([(item.x, item.y, item.z) for item in items], dtype=float)
+
+
+def _quaternions(items: Sequence[Any]) -> Array:
+    return np.array([(item.x, item.y, item.z, item.w) for item in items], dtype=float)
+
+
+def _covariances(items: Sequence[NDArray[np.float64]]) -> Array:
+    return np.array(items, dtype=float).reshape(-1, 6, 6)
+
+
+def joint_states(recorded_at: Stamps, data: Sequence[bytes]) -> JointStates:
+    """Decode ``sensor_msgs/JointState``; raises ValueError if names change or lengths do not fit."""
+    messages = _messages(data, 'sensor_msgs/msg/JointState')
+    names = tuple(messages[0].name)
+    for index, message in enumerate(messages):
+        if tuple(message.name) != names:
+            raise ValueError(f'joint names change: message 0 has {list(names)}, message {index} has {list(message.name)}')
+
+    def rows(field: str) -> Array:
+        values = np.full((len(messages), len(names)), np.nan)
+        for index, message in enumerate(messages):
+            row = getattr(message, field)
+            if len(row) == len(names):
+                values[index] = row
+            elif len(row):
+                raise ValueError(f'message {index} has {len(names)} names and {len(row)} entries of {field}')
+        return values
+
+    return JointStates(_stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort'))
+
+
+def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
+    """Decode ``sensor_msgs/Imu``."""
+    messages = _messages(data, 'sensor_msgs/msg/Imu')
+    return Imu(
+        _stamps(messages),
+        recorded_at,
+        messages[0].header.frame_id,
+        _vectors([item.linear_acceleration for item in messages]),
+        _vectors([item.angular_velocity for item in messages]),
+        _quaternions([item.orientation for item in messages]),
+    )
+
+
+def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
+    """Decode ``nav_msgs/Odometry``."""
+    messages = _messages(data, 'nav_msgs/msg/Odometry')
+    return Odometry(
+        _stamps(messages),
+        recorded_at,
+        messages[0].header.frame_id,
+        messages[0].child_frame_id,
+        _vectors([item.pose.pose.position for item in messages]),
+        _quaternions([item.pose.pose.orientation for item in messages]),
+        _vectors([item.twist.twist.linear for item in messages]),
+        _vectors([item.twist.twist.angular for item in messages]),
+        _covariances([item.pose.covariance for item in messages]),
+        _covariances([item.twist.covariance for item in messages]),
+    )
+
+
+def acceleration(recorded_at: Stamps, data: Sequence[bytes]) -> Acceleration:
+    """Decode ``geometry_msgs/AccelWithCovarianceStamped``."""
+    messages = _messages(data, 'geometry_msgs/msg/AccelWithCovarianceStamped')
+    return Acceleration(
+        _stamps(messages),
+        recorded_at,
+        messages[0].header.frame_id,
+        _vectors([item.accel.accel.linear for item in messages]),
+        _vectors([item.accel.accel.angular for item in messages]),
+        _covariances([item.accel.covariance for item in messages]),
+    )

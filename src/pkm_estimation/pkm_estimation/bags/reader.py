@@ -1,0 +1,88 @@
+"""Read a recording (MCAP or sqlite3, directory or file) into arrays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkm_estimation.bags import decoding
+from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.messages import BagMessages, open_bag
+from pkm_estimation.bags.recorded_data import RecordedData, missing_topic
+
+_logger = logging.getLogger(__name__)
+
+# attribute of RecordedData: (topic, message type, decoder)
+_STREAMS = {
+    'joint_states': ('joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
+    'imu_data_raw': ('imu/data_raw', 'sensor_msgs/msg/Imu', decoding.imu),
+    'imu_data': ('imu/data', 'sensor_msgs/msg/Imu', decoding.imu),
+    'ground_truth': ('ground_truth/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'platform_odometry': ('platform/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'baseline_odometry': ('baseline/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
+    'platform_accel': ('platform/accel', 'geometry_msgs/msg/AccelWithCovarianceStamped', decoding.acceleration),
+    'platform_joint_states': ('platform/joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
+}
+
+
+def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ()) -> RecordedData:
+    """Read the suite's topics of a bag.
+
+    Parameters
+    ----------
+    path : bag directory, ``.mcap`` or ``.db3`` file
+    namespace : namespace of the topics, e.g. ``'simona'`` for ``/simona/joint_states``
+    require : topics (without namespace) that must have messages, e.g. ``('joint_states', 'imu/data_raw')``
+
+    Returns
+    -------
+    Arrays by topic, messages in the order of recording.
+
+    Raises
+    ------
+    BagError
+        Not a bag, no message at all, or a topic with a wrong type or changing joint names.
+    MissingTopicError
+        A required topic has no message; the error lists the topics that have.
+
+    Notes
+    -----
+    An unfinished or truncated recording is read as far as it goes; ``warnings`` of the result (also logged) say what was lost.
+    """
+    prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
+    wanted = {prefix + topic: (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
+    with open_bag(path) as bag:
+        if not bag.message_count:
+            raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
+        raw = bag.collect(wanted)
+        counts, types, warnings = bag.topics, bag.types, list(bag.warnings)
+    streams = _decode(str(path), wanted, raw, types)
+    for topic in require:
+        if not raw.get(prefix + topic):
+            raise missing_topic(str(path), prefix + topic, counts)
+    for warning in warnings:
+        _logger.warning('%s: %s', path, warning)
+    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), **streams)
+
+
+def _decode(path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
+    """Decode each collected topic by its own decoder."""
+    streams = {}
+    for topic, messages in raw.items():
+        name, kind, decode = wanted[topic]
+        if types[topic] != kind:
+            raise BagError(f'{path}: {topic} has type {types[topic]}, expected {kind}')
+        if messages:
+            recorded_at = np.array([time for time, _ in messages], dtype=np.int64)
+            try:
+                streams[name] = decode(recorded_at, [data for _, data in messages])
+            except ValueError as error:
+                raise BagError(f'{path}: {topic}: {error}') from error
+    return streams
+
+
+__all__ = ['BagMessages', 'read_bag']

@@ -1,0 +1,166 @@
+"""The recorded streams of one run as arrays: what a bag holds, without messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.bags.errors import MissingTopicError
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+_Stream = TypeVar('_Stream')
+
+
+@dataclass(frozen=True)
+class JointStates:
+    """``sensor_msgs/JointState`` stream of N messages with J joints.
+
+    Attributes
+    ----------
+    stamps : (N,) ns, header stamps
+    recorded_at : (N,) ns, when the recorder took the message
+    names : joint names, the same in every message
+    positions, velocities, efforts : (N, J); m or rad, m/s or rad/s, N or N m. NaN where a message left the field empty.
+    """
+
+    stamps: Stamps
+    recorded_at: Stamps
+    names: tuple[str, ...]
+    positions: Array
+    velocities: Array
+    efforts: Array
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+@dataclass(frozen=True)
+class Imu:
+    """``sensor_msgs/Imu`` stream of N messages.
+
+    Attributes
+    ----------
+    stamps, recorded_at : (N,) ns
+    frame : frame of the vectors
+    specific_force : (N, 3) m/s^2, +g upwards at rest (REP 145)
+    angular_rate : (N, 3) rad/s
+    orientation : (N, 4) quaternion xyzw
+    """
+
+    stamps: Stamps
+    recorded_at: Stamps
+    frame: str
+    specific_force: Array
+    angular_rate: Array
+    orientation: Array
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+@dataclass(frozen=True)
+class Odometry:
+    """``nav_msgs/Odometry`` stream of N messages.
+
+    Attributes
+    ----------
+    stamps, recorded_at : (N,) ns
+    frame, child_frame : frame of the pose, frame of the twist
+    position : (N, 3) m in ``frame``
+    orientation : (N, 4) quaternion xyzw, ``child_frame`` in ``frame``
+    linear_velocity, angular_velocity : (N, 3) m/s, rad/s in ``child_frame`` axes
+    pose_covariance, twist_covariance : (N, 6, 6)
+    """
+
+    stamps: Stamps
+    recorded_at: Stamps
+    frame: str
+    child_frame: str
+    position: Array
+    orientation: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    pose_covariance: Array
+    twist_covariance: Array
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """``geometry_msgs/AccelWithCovarianceStamped`` stream of N messages.
+
+    Attributes
+    ----------
+    stamps, recorded_at : (N,) ns
+    frame : frame of the vectors
+    linear_acceleration, angular_acceleration : (N, 3) m/s^2, rad/s^2
+    covariance : (N, 6, 6)
+    """
+
+    stamps: Stamps
+    recorded_at: Stamps
+    frame: str
+    linear_acceleration: Array
+    angular_acceleration: Array
+    covariance: Array
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+
+@dataclass(frozen=True)
+class RecordedData:
+    """Streams of one bag; ``None`` where the bag has no message of that topic.
+
+    Attributes
+    ----------
+    path : where it was read from
+    topics : message count of every topic of the bag, other topics too
+    warnings : what was lost or looks wrong, one sentence each; empty for a sound bag
+    joint_states : ``joint_states``, actuated joints
+    imu_data_raw, imu_data : ``imu/data_raw`` as measured, ``imu/data`` bias-corrected
+    ground_truth, platform_odometry, baseline_odometry : ``ground_truth/odometry``, ``platform/odometry``,
+        ``baseline/odometry``
+    platform_accel : ``platform/accel``
+    platform_joint_states : ``platform/joint_states``, all joints
+    """
+
+    path: str
+    topics: dict[str, int]
+    warnings: tuple[str, ...] = ()
+    joint_states: JointStates | None = None
+    imu_data_raw: Imu | None = None
+    imu_data: Imu | None = None
+    ground_truth: Odometry | None = None
+    platform_odometry: Odometry | None = None
+    baseline_odometry: Odometry | None = None
+    platform_accel: Acceleration | None = None
+    platform_joint_states: JointStates | None = None
+
+    def require(self, stream: _Stream | None, topic: str) -> _Stream:
+        """Return ``stream``, or raise :class:`MissingTopicError` naming ``topic`` and what the bag holds."""
+        if stream is None:
+            raise missing_topic(self.path, topic, self.topics)
+        return stream
+
+    @property
+    def streams(self) -> dict[str, JointStates | Imu | Odometry | Acceleration]:
+        """The streams that are there, by attribute name."""
+        skipped = ('path', 'topics', 'warnings')
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in skipped}
+        return {name: stream for name, stream in found.items() if stream is not None}
+
+
+def missing_topic(path: str, topic: str, topics: dict[str, int]) -> MissingTopicError:
+    """Describe a missing topic together with the topics that are there."""
+    present = ', '.join(f'{name} ({count})' for name, count in sorted(topics.items())) or 'none at all'
+    return MissingTopicError(
+        f"{path}: no messages on topic '{topic}'; the bag holds {present}. "
+        'If the topics carry a namespace or other names, give the namespace or remap when recording.'
+    )
