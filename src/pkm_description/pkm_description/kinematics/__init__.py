@@ -1,5 +1,22 @@
 """Kinematics of parallel machines, batched over samples."""
 
+from pkm_description.kinematics.forward import (
+    ForwardKinematicsResult,
+    forward_kinematics,
+    forward_kinematics_sequence,
+    platform_twist,
+)
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
+from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
 
-__all__ = ['leg_lengths', 'length_jacobian']
+__all__ = [
+    'ForwardKinematicsResult',
+    'LegMotion',
+    'forward_kinematics',
+    'forward_kinematics_sequence',
+    'joint_positions',
+    'leg_lengths',
+    'leg_motion',
+    'length_jacobian',
+    'platform_twist',
+]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.errors import KinematicsError
 from pkm_description.machine.model import Joint, Leg, Machine
+from pkm_description.mechanism.universal_prismatic import UniversalPrismaticLegs
 
 Array = NDArray[np.float64]
 
@@ -74,6 +77,16 @@ class Mechanism:
         self.position_lower = _stack(machine, lambda joint: joint.limits.lower)
         self.position_upper = _stack(machine, lambda joint: joint.limits.upper)
         self.gravity = np.asarray(machine.gravity, dtype=float)
+
+    @cached_property
+    def universal_prismatic(self) -> UniversalPrismaticLegs:
+        """Constants of the closed-form leg solution; raises KinematicsError for legs of another kind."""
+        return UniversalPrismaticLegs.from_mechanism(self)
+
+    @cached_property
+    def platform_radius(self) -> float:
+        """Mean distance of the platform joints from the platform origin [m]."""
+        return float(np.linalg.norm(self.platform_points, axis=1).mean())
 
     def __repr__(self) -> str:
         return f'Mechanism({self.machine.name!r}, {self.leg_count} legs of {self.joint_count} joints)'

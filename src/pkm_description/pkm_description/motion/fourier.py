@@ -1,0 +1,173 @@
+"""Periodic excitation of the platform: finite Fourier series in six coordinates (Heimann & Abdellatif, Eq. 11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.machine.model import Machine, Pose
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.coordinates import motion_from_coordinates
+from pkm_description.motion.envelope import Envelope
+from pkm_description.motion.limits import largest_scale
+from pkm_description.motion.platform_motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FourierSeries:
+    """Platform motion ``x(t) = sum_k mu_k/(k w) sin(k w t) - nu_k/(k w) cos(k w t)`` around home, faded in and out.
+
+    The six coordinates x are those of :mod:`pkm_description.motion.coordinates`. The series is multiplied by a C3
+    envelope; between :attr:`periodic_start` and :attr:`periodic_end` the envelope is 1 and the motion has
+    ``periods`` whole periods.
+
+    Attributes
+    ----------
+    home : pose that the coordinates start from
+    sine, cosine : (6, n) coefficients mu and nu, m/s and rad/s
+    base_frequency : Hz
+    periods : whole periods at full amplitude
+    fade_in, fade_out : s
+    offset : (6,) constant part x_0, m and rad
+    """
+
+    home: Pose
+    sine: Array
+    cosine: Array
+    base_frequency: float
+    periods: int = 1
+    fade_in: float = 2.0
+    fade_out: float = 2.0
+    offset: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.sine.ndim != 2 or self.sine.shape[0] != 6 or self.sine.shape != self.cosine.shape:
+            raise ValueError(f'coefficients have shapes {self.sine.shape} and {self.cosine.shape}, expected (6, n) twice')
+        if not (self.base_frequency > 0.0 and self.periods >= 1):
+            raise ValueError(f'base_frequency = {self.base_frequency} Hz, periods = {self.periods}: both must be positive')
+        Envelope(self.duration, self.fade_in, self.fade_out)  # checks the fades
+
+    @property
+    def harmonics(self) -> int:
+        """Number n of harmonics."""
+        return int(self.sine.shape[1])
+
+    @property
+    def period(self) -> float:
+        """Length of one period, s."""
+        return 1.0 / self.base_frequency
+
+    @property
+    def periodic_start(self) -> float:
+        """Time at which full amplitude is reached, s."""
+        return self.fade_in
+
+    @property
+    def periodic_end(self) -> float:
+        """Time at which the fade-out begins, s: a whole number of periods after the start."""
+        return self.fade_in + self.periods * self.period
+
+    @property
+    def duration(self) -> float:
+        """Time at which the platform is back at home, s."""
+        return self.periodic_end + self.fade_out
+
+    def scaled(self, factor: float) -> FourierSeries:
+        """Return the same series with all amplitudes multiplied."""
+        offset = None if self.offset is None else factor * self.offset
+        return FourierSeries(
+            self.home,
+            factor * self.sine,
+            factor * self.cosine,
+            self.base_frequency,
+            self.periods,
+            self.fade_in,
+            self.fade_out,
+            offset,
+        )
+
+    def coordinates(self, time: Array) -> tuple[Array, Array, Array]:
+        """Six coordinates (N, 6) and their first two time derivatives at any times (N,) s, envelope included."""
+        time = np.asarray(time, dtype=float)
+        frequency = 2.0 * np.pi * self.base_frequency * np.arange(1, self.harmonics + 1)
+        phase = (time[:, None] - self.periodic_start) * frequency
+        sine, cosine = np.sin(phase), np.cos(phase)
+        value = (sine / frequency) @ self.sine.T - (cosine / frequency) @ self.cosine.T
+        if self.offset is not None:
+            value = value + self.offset
+        rate = cosine @ self.sine.T + sine @ self.cosine.T
+        second = (cosine * frequency) @ self.cosine.T - (sine * frequency) @ self.sine.T
+        fade = Envelope(self.duration, self.fade_in, self.fade_out).evaluate(time)
+        level, slope, curvature = (part[:, None] for part in fade)
+        return (
+            level * value,
+            slope * value + level * rate,
+            curvature * value + 2.0 * slope * rate + level * second,
+        )
+
+    def evaluate(self, time: Array) -> PlatformMotion:
+        """Motion at any times (N,) s; at rest at home before 0 and after ``duration``."""
+        return motion_from_coordinates(time, *self.coordinates(time), self.home)
+
+
+def random_fourier_series(
+    machine: Machine,
+    duration: float,
+    seed: int,
+    harmonics: int = 6,
+    periods: int = 1,
+    fade: float = 2.0,
+    margin: float = 0.1,
+    max_displacement: float | None = None,
+    max_rotation: float = 0.3,
+) -> FourierSeries:
+    """Draw an excitation that uses all six coordinates and keeps every leg inside its limits.
+
+    Each coordinate gets random coefficients, scaled to a peak within its bound; then all are scaled together until
+    no actuated joint uses more than ``1 - margin`` of its stroke, speed and force (friction included). Same seed, same series.
+
+    Parameters
+    ----------
+    duration : s, fades included
+    seed : of the random coefficients
+    harmonics, periods : of the series; the period is ``(duration - 2 fade) / periods``
+    fade : s, in and out
+    margin : part of each limit to keep free
+    max_displacement : m, bound on each translation; default half the leg stroke
+    max_rotation : rad, bound on each component of the rotation vector
+    """
+    if duration <= 2.0 * fade:
+        raise ValueError(f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed')
+    mechanism = Mechanism(machine)
+    actuated = mechanism.actuated_index
+    stroke = float(np.min(mechanism.position_upper[:, actuated] - mechanism.position_lower[:, actuated]))
+    displacement = stroke / 2 if max_displacement is None else max_displacement
+    if not np.isfinite(displacement):
+        raise ValueError(f'{machine.name}: the legs have no stroke limits; give max_displacement')
+    random = np.random.default_rng(seed)
+    base_frequency = periods / (duration - 2.0 * fade)
+    # displacements fall with 1/sqrt(k), accelerations rise with k^1.5: high harmonics excite the inertia
+    weight = np.sqrt(np.arange(1, harmonics + 1))
+    series = FourierSeries(
+        machine.home,
+        weight * random.normal(size=(6, harmonics)),
+        weight * random.normal(size=(6, harmonics)),
+        base_frequency,
+        periods,
+        fade,
+        fade,
+    )
+    one_period = series.periodic_start + np.linspace(0.0, series.period, 40 * harmonics, endpoint=False)
+    peak = np.abs(series.coordinates(one_period)[0]).max(axis=0)
+    bound = np.array([displacement] * 3 + [max_rotation] * 3) * random.uniform(0.7, 1.0, size=6)
+    factor = (bound / peak)[:, None]
+    series = FourierSeries(
+        machine.home, factor * series.sine, factor * series.cosine, base_frequency, periods, fade, fade
+    )
+    # the fades can need more force than the periodic part: check the whole motion
+    times = np.arange(0.0, series.duration, 1.0 / (40.0 * harmonics * base_frequency))
+    return series.scaled(largest_scale(mechanism, lambda scale: series.scaled(scale).evaluate(times), margin))

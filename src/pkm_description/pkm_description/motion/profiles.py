@@ -1,0 +1,99 @@
+"""Named motions for every machine, inside its limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.circle_and_rock import CircleAndRock
+from pkm_description.motion.fourier import FourierSeries, random_fourier_series
+from pkm_description.motion.limits import largest_scale
+from pkm_description.motion.platform_motion import PlatformMotion
+
+PROFILE_NAMES = ('mp1', 'fourier', 'fourier_validation', 'hold')
+
+#: part of every limit that named profiles keep free
+MARGIN = 0.1
+
+#: added to the seed of the validation motion, so that it is another one than the identification motion
+VALIDATION_SEED_OFFSET = 1_000_003
+
+
+def sample_times(duration: float, rate: float) -> np.ndarray:
+    """Times 0, 1/rate, ... up to and including ``duration`` (N,) s."""
+    if not (duration > 0.0 and rate > 0.0):
+        raise ValueError(f'duration = {duration} s and rate = {rate} Hz must be positive')
+    return np.arange(round(duration * rate) + 1) / rate
+
+
+def mp1_profile(
+    machine: Machine | Mechanism, duration: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
+) -> CircleAndRock:
+    """Motion profile 1 of Miletovic et al. (2017) around the machine's home, for evaluation at any time.
+
+    On a machine too small, slow or weak for it, radius and rates are scaled down together until every leg keeps
+    10 % of its stroke, speed and force free (SIMONA takes it in full).
+    """
+    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
+    full = CircleAndRock(mechanism.machine.home, duration, fade_in=fade_in, fade_out=fade_out)
+
+    def scaled(scale: float) -> CircleAndRock:
+        return CircleAndRock(
+            full.home,
+            duration,
+            radius=scale * full.radius,
+            rate_amplitude=scale * full.rate_amplitude,
+            fade_in=fade_in,
+            fade_out=fade_out,
+        )
+
+    # periodic after the fade-in, so both fades and one period of the circle show every extreme
+    times = np.arange(0.0, duration, 0.05)
+    times = times[(times < fade_in + 2 * full.circle_period) | (times > duration - fade_out)]
+    return scaled(largest_scale(mechanism, lambda scale: scaled(scale).evaluate(times), MARGIN))
+
+
+def mp1(
+    machine: Machine | Mechanism,
+    duration: float = 100.0,
+    rate: float = 100.0,
+    fade_in: float = 10.0,
+    fade_out: float = 10.0,
+) -> PlatformMotion:
+    """Samples of :func:`mp1_profile`: ``duration`` s at ``rate`` Hz, ending at home at rest."""
+    return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
+
+
+def fourier_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FourierSeries:
+    """Excitation for identification, or another one of the same kind for validation, for evaluation at any time."""
+    return random_fourier_series(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, margin=MARGIN)
+
+
+def named_profile(
+    name: str, machine: Machine, duration: float, rate: float = 100.0, seed: int = 0
+) -> PlatformMotion:
+    """Sample a motion by name: it starts and ends at home at rest and stays inside stroke, speed and force.
+
+    Parameters
+    ----------
+    name : ``'mp1'``, ``'fourier'``, ``'fourier_validation'`` or ``'hold'``
+    duration, rate : s, Hz
+    seed : of the Fourier motions
+
+    Raises
+    ------
+    ValueError
+        For another name, or a duration that is too short for the fades.
+    """
+    if name == 'mp1':
+        fade = min(10.0, duration / 4)
+        return mp1(machine, duration, rate, fade, fade)
+    if name in ('fourier', 'fourier_validation'):
+        series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
+        return series.evaluate(sample_times(duration, rate))
+    if name == 'hold':
+        return CircleAndRock(machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0).evaluate(
+            sample_times(duration, rate)
+        )
+    raise ValueError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')

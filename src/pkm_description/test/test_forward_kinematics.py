@@ -1,0 +1,121 @@
+"""Forward kinematics: the right pose, or a clear no."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hand_built_machines import heimann_check_robot, hexapod, polar, simona_z_down
+from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
+from pkm_description.kinematics import (
+    forward_kinematics,
+    forward_kinematics_sequence,
+    leg_lengths,
+    leg_motion,
+    platform_twist,
+)
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+from random_motions import random_motion
+
+
+@pytest.fixture(scope='module', params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    return Mechanism(request.param())
+
+
+def test_round_trip_of_ten_thousand_poses(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 10_000, turn=0.3, move=0.15)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    result = forward_kinematics(mechanism, lengths).require()
+    np.testing.assert_allclose(result.position, motion.position, atol=1e-10)
+    np.testing.assert_allclose(result.rotation_base_platform, motion.rotation_base_platform, atol=1e-10)
+    assert result.iterations.max() <= 10
+
+
+def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 100)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    rotation = forward_kinematics(mechanism, lengths).rotation_base_platform
+    np.testing.assert_allclose(rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12)
+
+
+def test_single_sample_and_sequence_agree_with_the_batch(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 30)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    batch = forward_kinematics(mechanism, lengths)
+    single = forward_kinematics(mechanism, lengths[7:8])
+    np.testing.assert_allclose(single.position, batch.position[7:8], atol=1e-11)
+    assert single.iterations[0] == batch.iterations[7]
+    sequence = forward_kinematics_sequence(mechanism, lengths).require()
+    np.testing.assert_allclose(sequence.position, motion.position, atol=1e-10)
+
+
+def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(mechanism: Mechanism) -> None:
+    home = mechanism.machine.home
+    lengths = leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None])
+    mirrored = Pose(home.position * [1.0, 1.0, -1.0], np.eye(3))
+    result = forward_kinematics(mechanism, lengths, mirrored)
+    assert result.converged[0]
+    assert not result.right_assembly_mode[0]
+    np.testing.assert_allclose(result.position[0], mirrored.position, atol=1e-9)
+    with pytest.raises(AssemblyModeError, match='sample 0'):
+        result.require()
+
+
+def test_lengths_that_no_pose_has_are_reported(mechanism: Mechanism) -> None:
+    home = mechanism.machine.home
+    lengths = np.repeat(leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
+    lengths[1, 4] *= 10.0
+    lengths[2, 0] = np.nan
+    result = forward_kinematics(mechanism, lengths)
+    np.testing.assert_array_equal(result.converged, [True, False, False])
+    assert result.residual[1] > 0.1
+    with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
+        result.require()
+    with pytest.raises(ConvergenceError, match='sample 0.*leg 1'):
+        forward_kinematics(mechanism, lengths[2:]).require()
+
+
+def test_singular_architecture_is_refused_by_name() -> None:
+    # similar hexagons at equal angles: the platform can turn about z without any leg noticing
+    angles = [0.0, 60.0, 120.0, 180.0, 240.0, 300.0]
+    home = Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
+    singular = Mechanism(hexapod(polar(0.6, angles), polar(0.2, angles), home, np.array([0.0, 0.0, -9.81])))
+    lengths = leg_lengths(singular, home.position[None], home.rotation_base_platform[None])
+    result = forward_kinematics(singular, lengths)
+    assert result.condition[0] > 1e10
+    with pytest.raises(SingularPoseError, match='sample 0: condition number'):
+        result.require()
+
+
+def test_condition_at_home() -> None:
+    mechanism = Mechanism(simona_z_down())
+    home = mechanism.machine.home
+    result = forward_kinematics(mechanism, np.full((2, 6), 2.705))
+    np.testing.assert_allclose(result.condition, 3.27, atol=0.005)
+    np.testing.assert_allclose(result.position, np.stack([home.position] * 2), atol=1e-12)
+
+
+def test_mp1_like_path_needs_few_iterations(mechanism: Mechanism) -> None:
+    time = np.arange(0.0, 2.5, 0.01)
+    home = mechanism.machine.home
+    size = 0.2 * abs(home.position[2])
+    offset = size * np.stack([np.cos(1.26 * time), np.sin(1.26 * time), 0.0 * time], axis=1)
+    rotation = rotation_exp(0.05 * np.sin(2.5 * time)[:, None] * np.array([1.0, 1.0, 0.0]))
+    lengths = leg_lengths(mechanism, home.position + offset, rotation)
+    result = forward_kinematics_sequence(mechanism, lengths, tolerance=1e-9)
+    assert result.converged.all()
+    assert result.iterations[1:].max() <= 4
+
+
+def test_twist_from_leg_rates(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 40)
+    rates = leg_motion(mechanism, motion).velocities[..., mechanism.actuated_index]
+    twist = platform_twist(mechanism, motion.position, motion.rotation_base_platform, rates)
+    np.testing.assert_allclose(twist, motion.twist, atol=1e-9)
+
+
+def test_wrong_shape_is_a_clear_error(mechanism: Mechanism) -> None:
+    with pytest.raises(ValueError, match=r'expected \(N, 6\)'):
+        forward_kinematics(mechanism, np.ones(6))

@@ -1,0 +1,86 @@
+"""Joint positions close the legs; velocities and accelerations are their time derivatives."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hand_built_machines import heimann_check_robot, simona_z_down
+from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.kinematics import joint_positions, leg_motion, length_jacobian
+from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from random_motions import random_motion
+
+
+@pytest.fixture(params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    return Mechanism(request.param())
+
+
+def test_tips_meet_the_platform(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 200)
+    positions = joint_positions(mechanism, motion.position, motion.rotation_base_platform)
+    tips = chain_pose(mechanism, positions).tip
+    anchors = motion.position[:, None] + mechanism.platform_points @ np.swapaxes(motion.rotation_base_platform, 1, 2)
+    np.testing.assert_allclose(tips, anchors, atol=1e-14)
+
+
+def test_angles_count_from_the_zero_configuration(mechanism: Mechanism) -> None:
+    home = mechanism.machine.home
+    positions = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])
+    # the fixture turns the first frame so that the strut stands in its x-z plane at home
+    np.testing.assert_allclose(positions[..., 0], 0.0, atol=1e-12)
+    assert np.abs(positions[..., 1]).max() < 0.5
+
+
+def path(motion: PlatformMotion, time: float) -> PlatformMotion:
+    """Move every sample along its own constant acceleration and spin for a short time."""
+    spin = motion.angular_velocity * time + motion.angular_acceleration * time**2 / 2
+    # the rotation vector's rate equals the angular velocity at time 0 up to first order, which central differences need
+    return dataclasses.replace(
+        motion,
+        position=motion.position + motion.linear_velocity * time + motion.linear_acceleration * time**2 / 2,
+        rotation_base_platform=rotation_exp(spin) @ motion.rotation_base_platform,
+    )
+
+
+def test_rates_and_accelerations_are_derivatives(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 50, seed=4)
+    legs = leg_motion(mechanism, motion)
+    step = 1e-4
+    before, now, after = (leg_motion(mechanism, path(motion, time)).positions for time in (-step, 0.0, step))
+    np.testing.assert_allclose((after - before) / (2 * step), legs.velocities, atol=1e-6)
+    np.testing.assert_allclose((after - 2 * now + before) / step**2, legs.accelerations, atol=2e-5)
+
+
+def test_joint_map_agrees_with_length_jacobian(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 20, seed=5)
+    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
+    np.testing.assert_allclose(legs.joint_map[:, :, mechanism.actuated_index], jacobian, atol=1e-12)
+    lengths = leg_motion(mechanism, motion).lengths
+    np.testing.assert_allclose(lengths - mechanism.lengths_at_zero, legs.positions[..., 2], atol=0)
+
+
+def test_strut_on_the_first_universal_axis_is_refused(mechanism: Mechanism) -> None:
+    first_axis = mechanism.joint_rotations[2, 0] @ mechanism.joint_axes[2, 0]
+    position = mechanism.base_points[2] + 1.5 * first_axis - mechanism.platform_points[2]
+    with pytest.raises(SingularPoseError, match='sample 1: leg3 lies along its first universal axis'):
+        joint_positions(mechanism, np.stack([mechanism.machine.home.position, position]), np.stack([np.eye(3)] * 2))
+
+
+def test_legs_that_do_not_fit_together_are_refused() -> None:
+    machine = heimann_check_robot()
+    leg = machine.legs[1]
+    shorter = dataclasses.replace(leg, joints=leg.joints[1:])
+    with pytest.raises(KinematicsError, match='leg2 has joints'):
+        Mechanism(dataclasses.replace(machine, legs=(machine.legs[0], shorter, *machine.legs[2:])))
+    bent = dataclasses.replace(leg, tip=leg.tip + [0.0, 0.01, 0.0])
+    crooked = Mechanism(dataclasses.replace(machine, legs=(machine.legs[0], bent, *machine.legs[2:])))
+    with pytest.raises(KinematicsError, match='leg2: distance of the tip'):
+        joint_positions(crooked, machine.home.position[None], np.eye(3)[None])
