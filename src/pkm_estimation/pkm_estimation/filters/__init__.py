@@ -1,0 +1,16 @@
+"""Filters and integrators; they know nothing about machines."""
+
+from pkm_estimation.filters.integrators import INTEGRATORS, euler, heun, runge_kutta_4
+from pkm_estimation.filters.unscented import CovarianceError, Innovation, UnscentedKalmanFilter
+from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+
+__all__ = [
+    'INTEGRATORS',
+    'CovarianceError',
+    'Innovation',
+    'ScaledUnscentedTransform',
+    'UnscentedKalmanFilter',
+    'euler',
+    'heun',
+    'runge_kutta_4',
+]

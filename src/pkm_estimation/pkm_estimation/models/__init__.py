@@ -1,0 +1,27 @@
+"""What the filters know about the machine: its geometry, its kinematics and its leg sensors."""
+
+from pkm_estimation.models.geometry import EstimatorGeometry
+from pkm_estimation.models.inertial_process import (
+    ACCELEROMETER_BIAS,
+    ATTITUDE,
+    GYROSCOPE_BIAS,
+    POSITION,
+    STATE_GROUPS,
+    STATE_SIZE,
+    VELOCITY,
+    InertialProcess,
+)
+from pkm_estimation.models.leg_lengths import LegLengthModel
+
+__all__ = [
+    'ACCELEROMETER_BIAS',
+    'ATTITUDE',
+    'GYROSCOPE_BIAS',
+    'POSITION',
+    'STATE_GROUPS',
+    'STATE_SIZE',
+    'VELOCITY',
+    'EstimatorGeometry',
+    'InertialProcess',
+    'LegLengthModel',
+]

@@ -1,0 +1,67 @@
+"""The rotation matrix as a linear function of products of quaternion components.
+
+The quaternion is written ``p = (q, e0) = (ex, ey, ez, e0)``. Every entry of the rotation matrix is a fixed linear
+combination of the ten products ``p[a] p[b]``; with them the models need one elementwise product and one matrix
+product for all sigma points together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: ``cross(a, b)[i] = LEVI_CIVITA[i, j, k] a[j] b[k]``
+LEVI_CIVITA: Array = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    LEVI_CIVITA[_i, _j, _k], LEVI_CIVITA[_i, _k, _j] = 1.0, -1.0
+
+#: index of the scalar part in ``p``
+SCALAR = 3
+#: the ten pairs (a, b), a <= b, of :func:`rotation_table`
+QUATERNION_PAIRS = [(a, b) for a in range(4) for b in range(a, 4)]
+
+_MINUS_SQUARES_PLUS_ONE = np.array([[-1.0, -1.0, -1.0, 1.0]])
+
+
+def rotation_table() -> Array:
+    """Coefficients ``T[i, j, n]`` with ``rotation[i, j] = sum_n T[i, j, n] p[a_n] p[b_n]``, pairs as above.
+
+    ``rotation = (e0^2 - q.q) I + 2 q q^T + 2 e0 [q]x`` maps platform axes to base axes (transpose of Miletovic Eq. 4).
+    """
+    full = np.zeros((3, 3, 4, 4))
+    for i in range(3):
+        full[i, i, SCALAR, SCALAR] += 1.0
+        for k in range(3):
+            full[i, i, k, k] -= 1.0
+        for j in range(3):
+            full[i, j, min(i, j), max(i, j)] += 2.0
+            full[i, j, :3, SCALAR] -= 2.0 * LEVI_CIVITA[i, j]
+    return np.stack([full[:, :, a, b] for a, b in QUATERNION_PAIRS], axis=-1)
+
+
+class ScalarPart:
+    """``e0 = sqrt(1 - q.q) >= 0`` for many quaternions, with the guard of Miletovic 3.1.
+
+    Attributes
+    ----------
+    outside_unit_sphere : how many had ``q.q > 1`` so far; these get ``e0 = 0``
+    """
+
+    def __init__(self) -> None:
+        self.outside_unit_sphere = 0
+        self._squares: dict[int, Array] = {}
+
+    def __call__(self, vector_part: Array, out: Array) -> None:
+        """Write the scalar parts of the columns of ``vector_part`` (3, N) into ``out`` (1, N)."""
+        count = out.shape[1]
+        squares = self._squares.get(count)
+        if squares is None:
+            squares = self._squares[count] = np.ones((4, count))
+        np.multiply(vector_part, vector_part, out=squares[0:3])
+        np.dot(_MINUS_SQUARES_PLUS_ONE, squares, out=out)
+        if not out[0, out.argmin()] >= 0.0:  # argmin is several times faster than min here, and finds NaN too
+            self.outside_unit_sphere += int(np.count_nonzero(out < 0.0))
+            np.maximum(out, 0.0, out=out)
+        np.sqrt(out, out=out)
