@@ -1,0 +1,1 @@
+"""How to run the suite: simulator, controllers, launch files."""

@@ -1,0 +1,100 @@
+"""The simulated machine together with what drives it: the servo, or forces commanded from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_bringup.control import EffortCommands, LegReference, LegServo
+from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
+from pkm_bringup.simulation.samples import Sample
+from pkm_description.errors import KinematicsError
+from pkm_description.export.mjcf import TIME_STEP
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+#: what drives the legs
+CONTROLLERS = ('platform_reference', 'effort')
+
+
+class ControlledSimulation:
+    """Simulation whose servo works at the physics rate on the drives' own (noise-free) signals.
+
+    With ``controller='effort'`` commanded forces count as long as they come in time. Before the first command the servo
+    holds home; after a time-out it holds the pose in which the platform is then, until commands come again.
+
+    Parameters
+    ----------
+    machine, seed, noise, time_step : see :class:`MujocoSimulation`
+    controller : one of :data:`CONTROLLERS`
+    feedforward : of the servo
+    command_timeout : s of simulation time
+
+    Attributes
+    ----------
+    simulation, servo : the parts
+    commanded : True while commanded forces drive the legs
+    timeout_count : how often commands have stopped coming
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        seed: int = 0,
+        *,
+        noise: bool = True,
+        controller: str = 'platform_reference',
+        feedforward: str = 'gravity',
+        command_timeout: float = 0.2,
+        time_step: float = TIME_STEP,
+    ) -> None:
+        if controller not in CONTROLLERS:
+            raise ValueError(f'controller = {controller!r}, expected one of {CONTROLLERS}')
+        if not command_timeout > 0.0:
+            raise ValueError(f'command_timeout = {command_timeout} s, expected a positive number')
+        self.simulation = MujocoSimulation(machine, seed, noise, time_step)
+        self.servo = LegServo(Mechanism(machine), self.simulation.step_ns, feedforward)
+        self.commanded = False
+        self.timeout_count = 0
+        self._takes_commands = controller == 'effort'
+        names = [joint.name for joint in machine.actuated_joints]
+        self._commands = EffortCommands(names, round(command_timeout * 1e9))
+
+    def add_reference(self, motion: PlatformMotion, start_ns: int) -> LegReference:
+        """Let the servo follow a motion, see :meth:`LegServo.add_reference`."""
+        return self.servo.add_reference(motion, start_ns, self.simulation.time_ns)
+
+    def receive_command(self, forces: Sequence[float]) -> None:
+        """Take commanded forces, see :meth:`EffortCommands.receive`."""
+        self._commands.receive(forces, self.simulation.time_ns)
+
+    def step(self) -> Sample | None:
+        """One physics step; what the sensors said at its beginning, see :meth:`MujocoSimulation.step`."""
+        return self.simulation.step(self._commanded_forces() if self._takes_commands else self._servo_forces())
+
+    def _servo_forces(self) -> Array:
+        simulation = self.simulation
+        return self.servo.forces(simulation.time_ns, simulation.joint_positions, simulation.joint_velocities)
+
+    def _commanded_forces(self) -> Array:
+        forces = self._commands.forces(self.simulation.time_ns)
+        if forces is not None:
+            self.commanded = True
+            return forces
+        if self.commanded:
+            self.commanded = False
+            self.timeout_count += 1
+            self._hold_here()
+        return self._servo_forces()
+
+    def _hold_here(self) -> None:
+        try:
+            self.servo.hold(self.simulation.joint_positions)
+        except KinematicsError:
+            # bad commands can drive the loops to where the lengths determine no pose; the way home is the safe one
+            self.servo.hold_home()

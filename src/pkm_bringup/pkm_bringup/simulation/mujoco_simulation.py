@@ -1,0 +1,179 @@
+"""Physics of a machine in MuJoCo, and the sensors that look at it; no ROS."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_bringup.simulation.samples import Sample, TruthSample
+from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
+from pkm_description.errors import PkmError
+from pkm_description.export.mjcf import TIME_STEP, mjcf_text
+from pkm_description.kinematics.rotation import cross
+from pkm_description.machine.model import Machine
+
+Array = NDArray[np.float64]
+
+
+class SimulationError(PkmError):
+    """The physics cannot go on, or a setting cannot be simulated."""
+
+
+class MujocoSimulation:
+    """A machine that is driven by leg forces, step by step, from rest at home.
+
+    Forces are constant during a step, so at an instant t_k the drive force jumps from that of the last step to that of
+    the next. The sampled force is their mean, and the sampled acceleration is the one that belongs to this mean, to the
+    positions and to the velocities of t_k: every sample fulfils the equation of motion exactly, and successive samples
+    are derivatives of each other to second order in the step.
+
+    Parameters
+    ----------
+    machine : geometry, bodies, friction and sensors
+    seed : of the sensor noise
+    noise : False switches noise and bias of every sensor off
+    time_step : s, of the physics
+
+    Attributes
+    ----------
+    machine, time_step : as given
+    step_ns : length of a step in nanoseconds
+    step_index : steps done so far
+    model, data : MuJoCo's objects, to look at (rendering)
+    saturation_count : (L,) steps in which a drive was asked for more than its limit
+    """
+
+    def __init__(self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP) -> None:
+        self.machine = machine
+        self.time_step = time_step
+        self.step_ns = round(time_step * 1e9)
+        self.model = mujoco.MjModel.from_xml_string(mjcf_text(machine, time_step))
+        self.data = mujoco.MjData(self.model)
+        self._imu_steps = self._steps_per_sample(machine.imu.rate, 'imu.rate')
+        self._joint_steps = self._steps_per_sample(machine.leg_sensors.rate, 'leg_sensors.rate')
+        self._imu = ImuModel(machine.imu, seed, noise)
+        self._joint_sensors = JointSensorModel(machine.leg_sensors, seed, noise)
+
+        joints = [self.model.joint(joint.name) for joint in machine.actuated_joints]
+        self._position_index = np.array([joint.qposadr[0] for joint in joints])
+        self._velocity_index = np.array([joint.dofadr[0] for joint in joints])
+        # three slides and a ball joint in a row: position and quaternion wxyz; velocities in the same order
+        place = self.model.joint('platform_x')
+        self._pose_slice = slice(place.qposadr[0], place.qposadr[0] + 7)
+        self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + 6)
+        self._tips = np.array([self.model.site(f'{leg.name}_tip').id for leg in machine.legs])
+        self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
+        self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
+
+        self.step_index = 0
+        self.saturation_count = np.zeros(len(joints), dtype=int)
+        mujoco.mj_resetDataKeyframe(self.model, self.data, self.model.key('home').id)
+        mujoco.mj_forward(self.model, self.data)
+        self._last_forces = self.data.ctrl.copy()
+
+    def _steps_per_sample(self, rate: float, key: str) -> int:
+        steps = round(1.0 / (rate * self.time_step))
+        if steps < 1 or abs(steps * rate * self.time_step - 1.0) > 1e-9:
+            raise SimulationError(
+                f'{self.machine.path}: {key} = {rate} Hz is not a whole fraction of the physics rate '
+                f'{1.0 / self.time_step:g} Hz; choose a rate that divides it'
+            )
+        return steps
+
+    @property
+    def time_ns(self) -> int:
+        """Present time, ns."""
+        return self.step_index * self.step_ns
+
+    @property
+    def time(self) -> float:
+        """Present time, s."""
+        return self.time_ns * 1e-9
+
+    @property
+    def joint_positions(self) -> Array:
+        """True positions of the actuated joints (L,) m."""
+        return self.data.qpos[self._position_index]
+
+    @property
+    def joint_velocities(self) -> Array:
+        """True velocities of the actuated joints (L,) m/s."""
+        return self.data.qvel[self._velocity_index]
+
+    @property
+    def closure_error(self) -> float:
+        """Largest distance between a leg's tip and its platform joint, m."""
+        gap = self.data.site_xpos[self._tips] - self.data.site_xpos[self._anchors]
+        return float(np.sqrt((gap * gap).sum(axis=1)).max())
+
+    def step(self, forces: Array) -> Sample | None:
+        """Apply drive forces (L,) N from now on for one step.
+
+        Returns
+        -------
+        Sample or None
+            Sensors and truth of the instant *before* the step, where a sensor's rate asks for one. No sample has stamp 0.
+
+        Raises
+        ------
+        ValueError
+            Forces of a wrong number, or not finite.
+        SimulationError
+            The state is no longer finite.
+        """
+        forces = np.asarray(forces, dtype=float)
+        if forces.shape != self._effort_limits.shape or not np.isfinite(forces).all():
+            raise ValueError(f'leg forces {forces} N: expected {len(self._effort_limits)} finite numbers')
+        applied = np.clip(forces, -self._effort_limits, self._effort_limits)
+        self.saturation_count += applied != forces
+        sample = self._sample(applied)
+        self.data.ctrl[:] = applied
+        mujoco.mj_step(self.model, self.data)
+        self._last_forces = applied
+        self.step_index += 1
+        return sample
+
+    def _sample(self, forces: Array) -> Sample | None:
+        index = self.step_index
+        imu_due, joints_due = index % self._imu_steps == 0, index % self._joint_steps == 0
+        if index == 0 or not (imu_due or joints_due):
+            return None
+        efforts = 0.5 * (self._last_forces + forces)
+        self.data.ctrl[:] = efforts
+        mujoco.mj_forward(self.model, self.data)
+        truth = self._truth()
+        if not np.isfinite(truth.linear_acceleration).all():
+            raise SimulationError(f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N')
+        imu = self._imu.measure(*self._inertial_truth(truth)) if imu_due else None
+        joints = None
+        if joints_due:
+            joints = self._joint_sensors.measure(self.joint_positions, self.joint_velocities, efforts)
+        return Sample(self.time_ns, truth, imu, joints)
+
+    def _truth(self) -> TruthSample:
+        pose, twist = self.data.qpos[self._pose_slice], self.data.qvel[self._twist_slice]
+        acceleration = self.data.qacc[self._twist_slice]
+        matrix = np.empty(9)
+        mujoco.mju_quat2Mat(matrix, pose[3:])
+        rotation = matrix.reshape(3, 3)
+        # a ball joint's velocity is in the moving axes; its derivative there is that in the base axes, turned
+        return TruthSample(
+            position=pose[:3].copy(), rotation_base_platform=rotation,
+            linear_velocity=twist[:3].copy(), angular_velocity=rotation @ twist[3:],
+            linear_acceleration=acceleration[:3].copy(), angular_acceleration=rotation @ acceleration[3:],
+            closure_error=self.closure_error,
+        )  # fmt: skip
+
+    def _inertial_truth(self, truth: TruthSample) -> tuple[Array, Array]:
+        """True specific force and angular rate at the IMU, IMU axes (Miletovic et al. 2017, Eq. 24)."""
+        imu = self.machine.imu
+        rotation_base_imu = truth.rotation_base_platform @ imu.rotation_platform_imu
+        lever = truth.rotation_base_platform @ imu.position
+        rate = truth.angular_velocity
+        acceleration = (
+            truth.linear_acceleration
+            + cross(truth.angular_acceleration, lever)
+            + cross(rate, cross(rate, lever))
+        )
+        return rotation_base_imu.T @ (acceleration - self.machine.gravity), rotation_base_imu.T @ rate

@@ -1,0 +1,67 @@
+"""Sensor noise: one reproducible stream of normal numbers per sensor."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_bringup.simulation.samples import ImuSample, JointSample
+from pkm_description.machine.model import ImuSensor, LegSensors
+
+Array = NDArray[np.float64]
+
+#: a fixed number per stream, so that a new sensor never changes the noise of the others
+_STREAMS = {'accelerometer': 1, 'gyroscope': 2, 'joint_position': 3, 'joint_velocity': 4, 'joint_effort': 5}
+
+
+class NoiseStream:
+    """White normal noise whose n-th row depends on seed, stream name and n only.
+
+    Parameters
+    ----------
+    seed : of the run
+    stream : a key of the table above
+    standard_deviation : (M,)
+    """
+
+    def __init__(self, seed: int, stream: str, standard_deviation: Array) -> None:
+        self._generator = np.random.default_rng([seed, _STREAMS[stream]])
+        self._standard_deviation = np.asarray(standard_deviation, dtype=float)
+
+    def next(self) -> Array:
+        """Noise of the next sample, (M,)."""
+        return self._standard_deviation * self._generator.standard_normal(len(self._standard_deviation))
+
+
+class ImuModel:
+    """Adds bias and white noise of the machine file to true specific force and angular rate (IMU axes)."""
+
+    def __init__(self, sensor: ImuSensor, seed: int, noise: bool) -> None:
+        scale = 1.0 if noise else 0.0
+        self._accelerometer_bias = scale * sensor.accelerometer_bias
+        self._gyroscope_bias = scale * sensor.gyroscope_bias
+        self._accelerometer = NoiseStream(seed, 'accelerometer', scale * sensor.accelerometer_noise)
+        self._gyroscope = NoiseStream(seed, 'gyroscope', scale * sensor.gyroscope_noise)
+
+    def measure(self, specific_force: Array, angular_rate: Array) -> ImuSample:
+        """Measure true values (3,) m/s^2 and (3,) rad/s."""
+        return ImuSample(
+            specific_force + self._accelerometer_bias + self._accelerometer.next(),
+            angular_rate + self._gyroscope_bias + self._gyroscope.next(),
+        )
+
+
+class JointSensorModel:
+    """Adds the machine file's white noise to true joint positions, velocities and drive forces."""
+
+    def __init__(self, sensors: LegSensors, seed: int, noise: bool) -> None:
+        scale = 1.0 if noise else 0.0
+        self._position = NoiseStream(seed, 'joint_position', scale * sensors.position_noise)
+        self._velocity = NoiseStream(seed, 'joint_velocity', scale * sensors.velocity_noise)
+        self._effort = NoiseStream(seed, 'joint_effort', scale * sensors.effort_noise)
+
+    def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
+        """Measure true values (L,) m, m/s, N."""
+        return JointSample(
+            positions + self._position.next(), velocities + self._velocity.next(), efforts + self._effort.next()
+        )

@@ -1,0 +1,65 @@
+"""The test platform of the simulators' specification, as a Machine made by hand (no machine file)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pkm_description.machine.model import (
+    ImuSensor,
+    Joint,
+    JointFriction,
+    JointLimits,
+    Leg,
+    LegSensors,
+    Machine,
+    Pose,
+    RigidBody,
+    ServoGains,
+)
+
+
+def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
+    """10 kg platform with full inertia and offset centre of mass on six legs of 1.5 + 0.8 kg, 0.8 m high."""
+    base_angles = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
+    platform_angles = np.radians([-8.0, 8.0, 112.0, 128.0, 232.0, 248.0])
+    base = 0.6 * np.stack([np.cos(base_angles), np.sin(base_angles), 0.0 * base_angles], axis=1)
+    platform = 0.35 * np.stack([np.cos(platform_angles), np.sin(platform_angles), 0.0 * platform_angles], axis=1)
+    height = np.array([0.0, 0.0, 0.8])
+    legs = tuple(
+        _leg(f'leg{i + 1}', base[i], platform[i], platform[i] + height - base[i], viscous, coulomb) for i in range(6)
+    )
+    body = RigidBody(
+        'platform_link', 10.0, np.array([0.02, -0.01, 0.05]),
+        np.array([[0.40, 0.01, -0.02], [0.01, 0.45, 0.015], [-0.02, 0.015, 0.70]]),
+    )  # fmt: skip
+    imu = ImuSensor(
+        'imu_link', np.array([-0.1, 0.05, 0.03]), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), 100.0,
+        np.full(3, 7e-4), np.full(3, 1.7e-4), np.array([0.05, -0.02, 0.1]), np.array([0.01, -0.005, 0.002]),
+    )  # fmt: skip
+    sensors = LegSensors(100.0, np.full(6, 1e-5), np.full(6, 1e-4), np.full(6, 0.05))
+    return Machine(
+        'spec_platform', Path('spec_platform'), 'test platform', np.array([0.0, 0.0, -9.80665]),
+        Pose(height, np.eye(3)), body, legs, imu, sensors, ServoGains(2e4, 500.0),
+    )  # fmt: skip
+
+
+def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, viscous: float, coulomb: float) -> Leg:
+    """Universal joint with its z axis along the leg at home, prismatic joint along z."""
+    z = vector / np.linalg.norm(vector)
+    y = np.cross(z, [1.0, 0.0, 0.0])
+    y /= np.linalg.norm(y)
+    rotation = np.stack([np.cross(y, z), y, z], axis=1)
+    length_at_zero = float(np.linalg.norm(vector)) - 0.2
+    friction, limits = JointFriction(viscous, coulomb), JointLimits(0.0, 0.5, 2.0, 300.0)
+    cross = RigidBody(f'{name}_cross', 0.01, np.zeros(3), 1e-5 * np.eye(3))
+    cylinder = RigidBody(f'{name}_cylinder', 1.5, np.array([0.002, -0.001, 0.25]), np.diag([0.03, 0.03, 0.002]))
+    rod = RigidBody(f'{name}_rod', 0.8, np.array([0.0, 0.001, 0.5]), np.diag([0.02, 0.02, 0.0005]))
+    none, zero = JointLimits(), np.zeros(3)
+    joints = (
+        Joint(f'{name}_universal_1', 'revolute', np.array([1.0, 0, 0]), base, rotation, False, none, JointFriction(), cross),
+        Joint(f'{name}_universal_2', 'revolute', np.array([0, 1.0, 0]), zero, np.eye(3), False, none, JointFriction(), cylinder),
+        Joint(f'{name}_prismatic', 'prismatic', np.array([0, 0, 1.0]), zero, np.eye(3), True, limits, friction, rod),
+    )
+    return Leg(name, joints, np.array([0.0, 0.0, length_at_zero]), platform, length_at_zero)

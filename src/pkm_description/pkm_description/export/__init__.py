@@ -1,0 +1,1 @@
+"""Machine models for other programs, all written from the machine file."""
