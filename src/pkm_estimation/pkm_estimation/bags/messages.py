@@ -1,69 +1,130 @@
-"""The raw messages of a bag, whatever its storage."""
+"""The raw messages of a bag, whatever its storage and state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from rosbags.rosbag2 import Reader, ReaderError
+from rosbags.interfaces import ConnectionExtRosbag2, Qos
+from rosbags.rosbag2 import Reader
 
 from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.mcap_recovery import recover_mcap
+from pkm_estimation.bags.metadata import promised_message_count
+from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
+
+_RECOVER = {'.mcap': recover_mcap, '.db3': recover_sqlite3}
 
 
 class BagMessages:
-    """Serialised messages of an open bag in the order of recording.
+    """Serialised messages of an open bag.
 
     Attributes
     ----------
     topics : message count by topic
     types : message type by topic, e.g. ``sensor_msgs/msg/Imu``
+    qos : QoS profiles offered by the recorded publishers, by topic
     warnings : what was lost, one sentence each
     """
 
-    def __init__(self, reader: Reader, warnings: tuple[str, ...] = ()) -> None:
-        self._reader = reader
-        self.warnings = warnings
+    def __init__(self) -> None:
         self.topics: dict[str, int] = {}
         self.types: dict[str, str] = {}
-        for connection in reader.connections:
-            self.topics[connection.topic] = self.topics.get(connection.topic, 0) + connection.msgcount
-            self.types[connection.topic] = connection.msgtype
+        self.qos: dict[str, list[Qos]] = {}
+        self.warnings: list[str] = []
+        self._readers: list[Reader] = []
+        self._recovered: list[tuple[str, int, bytes]] = []
 
     @property
     def message_count(self) -> int:
         """Messages of all topics."""
         return sum(self.topics.values())
 
-    def __iter__(self) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time of recording [ns] and CDR bytes."""
-        for connection, time, data in self._reader.messages():
-            yield connection.topic, time, data
+    def read(self, topics: Collection[str] | None = None) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and CDR bytes in the order of recording, of all or the given topics."""
+        for reader in self._readers:
+            connections = [item for item in reader.connections if topics is None or item.topic in topics]
+            if connections:
+                for connection, time, data in reader.messages(connections):
+                    yield connection.topic, time, data
+        for topic, time, data in self._recovered:
+            if topics is None or topic in topics:
+                yield topic, time, data
 
-    def collect(self, topics: Mapping[str, object]) -> dict[str, list[tuple[int, bytes]]]:
-        """Gather (time of recording, CDR bytes) of the given topics; topics that the bag lacks are left out."""
-        connections = [connection for connection in self._reader.connections if connection.topic in topics]
-        found: dict[str, list[tuple[int, bytes]]] = {connection.topic: [] for connection in connections}
-        if connections:
-            for connection, time, data in self._reader.messages(connections):
-                found[connection.topic].append((time, data))
-        return found
+    def _add_reader(self, reader: Reader) -> None:
+        self._readers.append(reader)
+        for connection in reader.connections:
+            topic = connection.topic
+            self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
+            self.types[topic] = connection.msgtype
+            if isinstance(connection.ext, ConnectionExtRosbag2):
+                self.qos.setdefault(topic, []).extend(connection.ext.offered_qos_profiles)
+
+    def _add_recovered(self, path: Path) -> None:
+        messages, types, warnings = _RECOVER[path.suffix](path)
+        self._recovered += messages
+        self.types.update(types)
+        counts = Counter(topic for topic, _, _ in messages)
+        for topic in types:
+            self.topics[topic] = self.topics.get(topic, 0) + counts[topic]
+        self.warnings += warnings
 
 
 @contextmanager
 def open_bag(path: str | Path) -> Iterator[BagMessages]:
-    """Open a bag directory, ``.mcap`` or ``.db3`` file.
+    """Open a bag directory, ``.mcap`` or ``.db3`` file; a damaged or unfinished one as far as it can be read.
 
     Raises
     ------
     BagError
-        If there is nothing at ``path`` or it is not a bag.
+        If there is nothing at ``path``, it is not a bag, or nothing of it can be read.
     """
     path = Path(path)
     if not path.exists():
         raise BagError(f'{path}: there is no such file or directory')
+    bag = BagMessages()
+    with ExitStack() as stack:
+        if not path.is_dir():
+            _open_file(path, bag, stack)
+        elif (path / 'metadata.yaml').exists() and (reader := _sound_reader(path, stack)):
+            bag._add_reader(reader)
+        else:
+            files = sorted(item for item in path.iterdir() if item.suffix in _RECOVER)
+            if not files:
+                raise BagError(f'{path}: not a bag: the directory holds neither .mcap nor .db3 files')
+            if not (path / 'metadata.yaml').exists():
+                bag.warnings.append('metadata.yaml is missing: the recording was not finished')
+            for file in files:
+                _open_file(file, bag, stack)
+        promised = promised_message_count(path)
+        if promised is not None and promised > bag.message_count:
+            lost = promised - bag.message_count
+            bag.warnings.append(f'{lost} of {promised} messages named in metadata.yaml are lost')
+        yield bag
+
+
+def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
+    """Open one storage file through the library, or recover it."""
+    if path.suffix not in _RECOVER:
+        raise BagError(f"{path}: not a bag: expected a bag directory or a file ending in {' or '.join(_RECOVER)}")
+    reader = _sound_reader(path, stack)
+    if reader is not None:
+        bag._add_reader(reader)
+    else:
+        bag._add_recovered(path)
+
+
+def _sound_reader(path: Path, stack: ExitStack) -> Reader | None:
+    """Reader of a bag that opens and whose messages can all be reached, else None."""
+    folder, stem = (path, '') if path.is_dir() else (path.parent, path.name)
+    if any(item.name.endswith(SIDECARS) and item.name.startswith(stem) for item in folder.iterdir()):
+        return None  # an unfinished transaction: the library would read half-written pages
     try:
-        with Reader(path) as reader:
-            yield BagMessages(reader)
-    except (ReaderError, FileNotFoundError) as error:
-        raise BagError(f'{path}: not a readable bag: {error}') from error
+        reader = stack.enter_context(Reader(path))
+        for _ in reader.messages():
+            pass
+    except Exception:  # noqa: BLE001  the library lets struct, sqlite, unicode and index errors through
+        return None
+    return reader

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -74,7 +75,7 @@ class RawBagWriter:
             self._closed = True
             self._writer.close()
 
-    def __enter__(self) -> RawBagWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

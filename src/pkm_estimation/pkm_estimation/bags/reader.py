@@ -11,7 +11,7 @@ import numpy as np
 
 from pkm_estimation.bags import decoding
 from pkm_estimation.bags.errors import BagError
-from pkm_estimation.bags.messages import BagMessages, open_bag
+from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.bags.recorded_data import RecordedData, missing_topic
 
 _logger = logging.getLogger(__name__)
@@ -58,8 +58,10 @@ def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ())
     with open_bag(path) as bag:
         if not bag.message_count:
             raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
-        raw = bag.collect(wanted)
-        counts, types, warnings = bag.topics, bag.types, list(bag.warnings)
+        raw: dict[str, list[tuple[int, bytes]]] = {topic: [] for topic in wanted if topic in bag.topics}
+        for topic, time, data in bag.read(wanted):
+            raw[topic].append((time, data))
+        counts, types, warnings = bag.topics, bag.types, bag.warnings
     streams = _decode(str(path), wanted, raw, types)
     for topic in require:
         if not raw.get(prefix + topic):
@@ -83,6 +85,3 @@ def _decode(path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[
             except ValueError as error:
                 raise BagError(f'{path}: {topic}: {error}') from error
     return streams
-
-
-__all__ = ['BagMessages', 'read_bag']
