@@ -36,6 +36,7 @@ class LegMotion:
     time : (N,) s
     positions, velocities, accelerations : (N, L, J), rad or m and their time derivatives
     lengths : (N, L) m, base joint to platform joint
+    position, rotation_base_platform : (N, 3) m, (N, 3, 3), the platform poses that the legs are closed onto
     """
 
     time: Array
@@ -43,6 +44,8 @@ class LegMotion:
     velocities: Array
     accelerations: Array
     lengths: Array
+    position: Array
+    rotation_base_platform: Array
 
 
 @dataclass(frozen=True)
@@ -161,4 +164,12 @@ def leg_motion(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
     """
     legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
     velocities, accelerations, _ = leg_rates(mechanism, legs, motion)
-    return LegMotion(motion.time, legs.positions, velocities, accelerations, legs.lengths)
+    return LegMotion(
+        motion.time,
+        legs.positions,
+        velocities,
+        accelerations,
+        legs.lengths,
+        motion.position,
+        motion.rotation_base_platform,
+    )

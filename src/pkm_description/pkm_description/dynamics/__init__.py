@@ -1,0 +1,25 @@
+"""Dynamics of parallel machines: one formulation by virtual power, batched over samples."""
+
+from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
+from pkm_description.dynamics.forward import forward_dynamics
+from pkm_description.dynamics.friction import friction_parameter_names, friction_parameters, friction_regressor
+from pkm_description.dynamics.inverse import gravity_forces, inverse_dynamics
+from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
+from pkm_description.dynamics.projection import inverse_length_jacobian
+from pkm_description.dynamics.regressor import rigid_body_regressor
+
+__all__ = [
+    'forward_dynamics',
+    'friction_parameter_names',
+    'friction_parameters',
+    'friction_regressor',
+    'gravity_forces',
+    'inverse_dynamics',
+    'inverse_length_jacobian',
+    'kinetic_energy',
+    'mass_matrix',
+    'potential_energy',
+    'rigid_body_parameter_names',
+    'rigid_body_parameters',
+    'rigid_body_regressor',
+]

@@ -1,0 +1,90 @@
+"""Mass matrix and energies of platform and legs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics.inverse import inertia_matrices
+from pkm_description.kinematics.chain import ChainPose, chain_velocities
+from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
+from pkm_description.kinematics.rotation import cross, skew
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+def mass_matrix(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+    """Mass matrix (N, 6, 6) of the whole machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
+    return mass_matrix_of(mechanism, close_legs(mechanism, position, rotation_base_platform), rotation_base_platform)
+
+
+def mass_matrix_of(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+    """Mass matrix (N, 6, 6) of legs that are already closed."""
+    result = _spatial_inertia(mechanism.platform_parameters, rotation_base_platform)
+    joint_map = legs.joint_map
+    for body in range(mechanism.joint_count):
+        jacobian = _body_jacobian(mechanism, legs.chain, body) @ joint_map[:, :, : body + 1]
+        inertia = _spatial_inertia(mechanism.leg_parameters[:, body], legs.chain.rotations[body])
+        result = result + np.sum(np.swapaxes(jacobian, -1, -2) @ inertia @ jacobian, axis=1)
+    return result
+
+
+def kinetic_energy(mechanism: Mechanism, position: Array, rotation_base_platform: Array, twist: Array) -> Array:
+    """Kinetic energy (N,) J at poses (N, 3) m, (N, 3, 3) with platform twists (N, 6), base axes."""
+    legs = close_legs(mechanism, position, rotation_base_platform)
+    velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
+    rates = chain_velocities(mechanism, legs.chain, velocities)
+    total = _body_energy(mechanism.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
+    for body in range(mechanism.joint_count):
+        parameters, rotation = mechanism.leg_parameters[:, body], legs.chain.rotations[body]
+        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)
+    return total
+
+
+def potential_energy(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+    """Energy (N,) J in gravity at poses (N, 3) m, (N, 3, 3), zero for all mass at the base origin."""
+    chain = close_legs(mechanism, position, rotation_base_platform).chain
+    parameters = mechanism.platform_parameters
+    first_moment = parameters[0] * position + (rotation_base_platform @ parameters[1:4, None])[..., 0]
+    for body in range(mechanism.joint_count):
+        parameters = mechanism.leg_parameters[:, body]
+        turned = (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0]
+        first_moment = first_moment + (parameters[:, :1] * chain.origins[body] + turned).sum(axis=1)
+    energy: Array = -first_moment @ mechanism.gravity
+    return energy
+
+
+def _body_energy(parameters: Array, rotation: Array, velocity: Array, spin: Array) -> Array:
+    """Kinetic energy (...) of bodies with frame velocities (..., 3), base axes."""
+    first_moment = (rotation @ parameters[..., 1:4, None])[..., 0]
+    in_body = (np.swapaxes(rotation, -1, -2) @ spin[..., None])[..., 0]
+    momentum = (inertia_matrices(parameters) @ in_body[..., None])[..., 0]
+    return (
+        0.5 * parameters[..., 0] * np.sum(velocity * velocity, axis=-1)
+        + np.sum(velocity * cross(spin, first_moment), axis=-1)
+        + 0.5 * np.sum(in_body * momentum, axis=-1)
+    )
+
+
+def _spatial_inertia(parameters: Array, rotation: Array) -> Array:
+    """6 x 6 inertia (..., 6, 6) about the body frame's origin in base axes, for [velocity, angular velocity]."""
+    coupling = skew((rotation @ parameters[..., 1:4, None])[..., 0])
+    result = np.zeros((*rotation.shape[:-2], 6, 6))
+    diagonal = np.arange(3)
+    result[..., diagonal, diagonal] = parameters[..., :1]
+    result[..., :3, 3:], result[..., 3:, :3] = -coupling, coupling
+    result[..., 3:, 3:] = rotation @ inertia_matrices(parameters) @ np.swapaxes(rotation, -1, -2)
+    return result
+
+
+def _body_jacobian(mechanism: Mechanism, chain: ChainPose, body: int) -> Array:
+    """Jacobian (N, L, 6, body + 1) from joint velocities to [velocity, angular velocity] of a body's frame."""
+    columns = []
+    for joint in range(body + 1):
+        axis = chain.axes[joint]
+        if mechanism.joint_kinds[joint] == 'revolute':
+            columns.append(np.concatenate([cross(axis, chain.origins[body] - chain.origins[joint]), axis], axis=-1))
+        else:
+            columns.append(np.concatenate([axis, np.zeros_like(axis)], axis=-1))
+    return np.stack(columns, axis=-1)

@@ -1,0 +1,116 @@
+"""Inverse dynamics: drive forces of a motion, by direct recursion along the legs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics.friction import friction_torques
+from pkm_description.dynamics.projection import drive_forces, platform_force, twist_from_leg_rates
+from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_accelerations
+from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
+from pkm_description.kinematics.rotation import cross
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.platform_motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+
+def inertia_matrices(parameters: Array) -> Array:
+    """Inertia matrices (..., 3, 3) about the body frame's origin of inertial parameters (..., 10)."""
+    return parameters[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(*parameters.shape[:-1], 3, 3)
+
+
+def inverse_dynamics(
+    mechanism: Mechanism, motion: PlatformMotion, friction: bool = True, sign_smoothing: float = 0.0
+) -> Array:
+    """Drive forces (N, L) [N] that produce a motion; positive pushes the leg out.
+
+    Parameters
+    ----------
+    motion : N samples
+    friction : add the friction of all joints, active and passive, as the machine file gives it
+    sign_smoothing : velocity of a tanh in place of the sign of Coulomb friction; 0 keeps the sign
+
+    Raises
+    ------
+    SingularPoseError
+        Where the drives do not determine the platform's motion; names the sample.
+    """
+    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    generalised = generalised_force(mechanism, legs, motion, friction, sign_smoothing)
+    return drive_forces(twist_from_leg_rates(mechanism, legs), generalised)
+
+
+def gravity_forces(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+    """Drive forces (N, L) [N] that hold the machine still at poses (N, 3) m, (N, 3, 3), without friction."""
+    still = np.zeros((len(position), 3))
+    motion = PlatformMotion(np.zeros(len(position)), position, rotation_base_platform, still, still, still, still)
+    return inverse_dynamics(mechanism, motion, friction=False)
+
+
+def generalised_force(
+    mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion, friction: bool, sign_smoothing: float = 0.0
+) -> Array:
+    """Force (N, 6) dual to the platform twist, base axes, that a motion of platform and legs needs."""
+    velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
+    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
+    torques = _joint_torques(mechanism, legs.chain, rates, second)
+    if friction:
+        torques = torques + friction_torques(mechanism, velocities, sign_smoothing)
+    force, moment = inertial_wrench(
+        mechanism.platform_parameters,
+        motion.rotation_base_platform,
+        motion.angular_velocity,
+        motion.angular_acceleration,
+        motion.linear_acceleration - mechanism.gravity,
+    )
+    return np.concatenate([force, moment], axis=-1) + platform_force(legs, torques)
+
+
+def inertial_wrench(
+    parameters: Array, rotation: Array, angular_velocity: Array, angular_acceleration: Array, proper_acceleration: Array
+) -> tuple[Array, Array]:
+    """Force and moment about the body frame's origin (..., 3), base axes, that move a body (Newton-Euler).
+
+    Parameters
+    ----------
+    parameters : (..., 10) inertial parameters in body axes
+    rotation : (..., 3, 3), body axes to base axes
+    angular_velocity, angular_acceleration : (..., 3), base axes
+    proper_acceleration : (..., 3), acceleration of the frame's origin minus gravity, base axes
+    """
+    first_moment = (rotation @ parameters[..., 1:4, None])[..., 0]
+    inertia = rotation @ inertia_matrices(parameters) @ np.swapaxes(rotation, -1, -2)
+    force = (
+        parameters[..., :1] * proper_acceleration
+        + cross(angular_acceleration, first_moment)
+        + cross(angular_velocity, cross(angular_velocity, first_moment))
+    )
+    angular_momentum = (inertia @ angular_velocity[..., None])[..., 0]
+    moment = (
+        cross(first_moment, proper_acceleration)
+        + (inertia @ angular_acceleration[..., None])[..., 0]
+        + cross(angular_velocity, angular_momentum)
+    )
+    return force, moment
+
+
+def _joint_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
+    """Joint torques (N, L, J) of the open legs: wrenches summed from the tip to the base."""
+    torques = np.empty((*chain.tip.shape[:2], mechanism.joint_count))
+    force = moment = np.zeros_like(chain.tip)
+    for body in reversed(range(mechanism.joint_count)):
+        own_force, own_moment = inertial_wrench(
+            mechanism.leg_parameters[:, body],
+            chain.rotations[body],
+            rates.angular[body],
+            second.angular[body],
+            second.linear[body] - mechanism.gravity,
+        )
+        if body + 1 < mechanism.joint_count:
+            moment = moment + cross(chain.origins[body + 1] - chain.origins[body], force)
+        force, moment = force + own_force, moment + own_moment
+        works_on = moment if mechanism.joint_kinds[body] == 'revolute' else force
+        torques[..., body] = np.sum(chain.axes[body] * works_on, axis=-1)
+    return torques
