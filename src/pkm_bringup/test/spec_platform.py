@@ -18,6 +18,7 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
+from pkm_description.motion.fourier import FourierSeries
 
 
 def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
@@ -63,3 +64,13 @@ def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, 
         Joint(f'{name}_prismatic', 'prismatic', np.array([0, 0, 1.0]), zero, np.eye(3), True, limits, friction, rod),
     )
     return Leg(name, joints, np.array([0.0, 0.0, length_at_zero]), platform, length_at_zero)
+
+
+def six_axis_sinusoids(machine: Machine, translation: float = 0.05, rotation: float = np.radians(8.0)) -> FourierSeries:
+    """Sinusoids of 0.5 to 0.8 Hz in all six axes, 14 s with fades (evaluate with ``.evaluate(times)``)."""
+    harmonics, base_frequency = np.array([5, 6, 7, 8, 5, 6]), 0.1
+    amplitudes = np.array([translation] * 3 + [rotation] * 3)
+    phases = np.arange(6.0)
+    speeds = np.zeros((6, 8))
+    speeds[np.arange(6), harmonics - 1] = amplitudes * harmonics * 2.0 * np.pi * base_frequency
+    return FourierSeries(machine.home, speeds * np.cos(phases)[:, None], -speeds * np.sin(phases)[:, None], base_frequency)

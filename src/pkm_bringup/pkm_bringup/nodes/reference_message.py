@@ -1,0 +1,104 @@
+"""Platform references as trajectory_msgs/MultiDOFJointTrajectory.
+
+One transform, one velocity and one acceleration per point, all in ``base_link`` axes; ``header.stamp`` is the absolute
+time of ``time_from_start = 0``, zero means at once. Accelerations are part of a reference here: knots at 50 Hz with
+two derivatives give a motion that is smooth for any drive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Transform, Twist
+from numpy.typing import NDArray
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+from pkm_bringup.control import ReferenceRefusedError
+from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
+from pkm_description.motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+#: Hz, knots of a reference message
+KNOT_RATE = 50.0
+
+
+def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
+    """Read the knots of a reference; ``time`` counts from the message's stamp.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        Says which point or field cannot be used.
+    """
+    if message.header.frame_id not in ('', 'base_link'):
+        raise ReferenceRefusedError(f'frame_id = {message.header.frame_id!r}: references are given in base_link')
+    if list(message.joint_names) not in ([], ['platform_link']):
+        raise ReferenceRefusedError(f"joint_names = {list(message.joint_names)}: expected ['platform_link']")
+    # a message is a tree of objects: reading it takes a loop
+    rows = []
+    for place, point in enumerate(message.points):
+        for name in ('transforms', 'velocities', 'accelerations'):
+            if len(getattr(point, name)) != 1:
+                raise ReferenceRefusedError(
+                    f'point {place} of the reference has {len(getattr(point, name))} {name}, expected one'
+                )
+        rows.append(_row(point))
+    if not rows:
+        raise ReferenceRefusedError('the reference has no points')
+    values = np.array(rows)
+    try:
+        rotation = matrix_from_quaternion(values[:, 4:8])
+    except ValueError:
+        bad = int(np.argmin(np.nan_to_num(np.linalg.norm(values[:, 4:8], axis=1), nan=-1.0)))
+        raise ReferenceRefusedError(f'point {bad} of the reference: {values[bad, 4:8]} is no quaternion') from None
+    return PlatformMotion(
+        time=values[:, 0], position=values[:, 1:4], rotation_base_platform=rotation,
+        linear_velocity=values[:, 8:11], angular_velocity=values[:, 11:14],
+        linear_acceleration=values[:, 14:17], angular_acceleration=values[:, 17:20],
+    )  # fmt: skip
+
+
+def message_from_motion(motion: PlatformMotion, start_ns: int) -> MultiDOFJointTrajectory:
+    """Write a motion whose ``time`` 0 is at ``start_ns``."""
+    message = MultiDOFJointTrajectory()
+    message.header.frame_id = 'base_link'
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, 10**9)
+    message.joint_names = ['platform_link']
+    quaternions = quaternion_from_matrix(motion.rotation_base_platform)
+    message.points = [_point(motion, quaternions[i], i) for i in range(len(motion))]
+    return message
+
+
+def _row(point: MultiDOFJointTrajectoryPoint) -> list[float]:
+    after, transform = point.time_from_start, point.transforms[0]
+    row = [after.sec + after.nanosec * 1e-9, *_xyz(transform.translation)]
+    quaternion = transform.rotation
+    row += [quaternion.x, quaternion.y, quaternion.z, quaternion.w]
+    for twist in (point.velocities[0], point.accelerations[0]):
+        row += [*_xyz(twist.linear), *_xyz(twist.angular)]
+    return row
+
+
+def _xyz(vector: Any) -> tuple[float, float, float]:
+    return vector.x, vector.y, vector.z
+
+
+def _set_xyz(vector: Any, values: Array) -> None:
+    vector.x, vector.y, vector.z = values.tolist()
+
+
+def _point(motion: PlatformMotion, quaternion: Array, index: int) -> MultiDOFJointTrajectoryPoint:
+    transform, velocity, acceleration = Transform(), Twist(), Twist()
+    _set_xyz(transform.translation, motion.position[index])
+    rotation = transform.rotation
+    rotation.x, rotation.y, rotation.z, rotation.w = quaternion.tolist()
+    _set_xyz(velocity.linear, motion.linear_velocity[index])
+    _set_xyz(velocity.angular, motion.angular_velocity[index])
+    _set_xyz(acceleration.linear, motion.linear_acceleration[index])
+    _set_xyz(acceleration.angular, motion.angular_acceleration[index])
+    point = MultiDOFJointTrajectoryPoint(transforms=[transform], velocities=[velocity], accelerations=[acceleration])
+    after = point.time_from_start
+    after.sec, after.nanosec = divmod(round(motion.time[index] * 1e9), 10**9)
+    return point

@@ -1,0 +1,75 @@
+"""Simulated samples as sensor messages."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
+from sensor_msgs.msg import Imu, JointState
+
+from pkm_bringup.simulation import ImuSample, JointSample, TruthSample
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine.model import Machine
+
+Array = NDArray[np.float64]
+
+
+class SampleMessages:
+    """Builds messages of one machine; what never changes (names, frames, covariances) is prepared once.
+
+    Parameters
+    ----------
+    machine : names and IMU data
+    noise : whether the sensors are noisy; covariances say so (REP 145: zero would mean unknown)
+    """
+
+    def __init__(self, machine: Machine, noise: bool) -> None:
+        self._joint_names = [joint.name for joint in machine.actuated_joints]
+        self._imu_frame = machine.imu.frame
+        self._accelerometer_covariance = _covariance(machine.imu.accelerometer_noise, noise)
+        self._gyroscope_covariance = _covariance(machine.imu.gyroscope_noise, noise)
+
+    def joint_state(self, stamp: Time, sample: JointSample) -> JointState:
+        """Positions m, velocities m/s and efforts N of the actuated joints."""
+        message = JointState()
+        message.header.stamp = stamp
+        message.name = self._joint_names
+        message.position = sample.positions.tolist()
+        message.velocity = sample.velocities.tolist()
+        message.effort = sample.efforts.tolist()
+        return message
+
+    def imu(self, stamp: Time, sample: ImuSample) -> Imu:
+        """Specific force and angular rate; no orientation, which REP 145 marks by -1."""
+        message = Imu()
+        message.header.stamp = stamp
+        message.header.frame_id = self._imu_frame
+        force, rate = message.linear_acceleration, message.angular_velocity
+        force.x, force.y, force.z = sample.specific_force.tolist()
+        rate.x, rate.y, rate.z = sample.angular_rate.tolist()
+        message.orientation_covariance[0] = -1.0
+        message.linear_acceleration_covariance = self._accelerometer_covariance
+        message.angular_velocity_covariance = self._gyroscope_covariance
+        return message
+
+    def odometry(self, stamp: Time, sample: TruthSample) -> Odometry:
+        """True pose in base_link, twist in platform_link axes; covariances are zero."""
+        message = Odometry()
+        message.header.stamp = stamp
+        message.header.frame_id, message.child_frame_id = 'base_link', 'platform_link'
+        position, orientation = message.pose.pose.position, message.pose.pose.orientation
+        position.x, position.y, position.z = sample.position.tolist()
+        quaternion = quaternion_from_matrix(sample.rotation_base_platform)
+        orientation.x, orientation.y, orientation.z, orientation.w = quaternion.tolist()
+        to_platform = sample.rotation_base_platform.T
+        linear, angular = message.twist.twist.linear, message.twist.twist.angular
+        linear.x, linear.y, linear.z = (to_platform @ sample.linear_velocity).tolist()
+        angular.x, angular.y, angular.z = (to_platform @ sample.angular_velocity).tolist()
+        return message
+
+
+def _covariance(standard_deviation: Array, noise: bool) -> Array:
+    """Row-major 3 x 3 covariance; a noise-free sensor gets a tiny one, because zeros mean unknown."""
+    variance = standard_deviation**2 if noise else np.full(3, 1e-18)
+    return np.diag(variance).ravel()

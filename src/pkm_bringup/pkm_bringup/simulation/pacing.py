@@ -1,0 +1,41 @@
+"""How far a simulation may go at a given wall-clock time."""
+
+from __future__ import annotations
+
+#: ns of wall time; what a simulation is behind by more than this is given up instead of caught up
+_LARGEST_LAG = 500_000_000
+
+
+class Pacer:
+    """Relates simulation time to wall-clock time; decides nothing but when to step, never a stamp.
+
+    Parameters
+    ----------
+    real_time_factor : simulation seconds per wall-clock second, 0: no limit
+    """
+
+    def __init__(self, real_time_factor: float) -> None:
+        if not real_time_factor >= 0.0:
+            raise ValueError(f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more')
+        self._factor = real_time_factor
+        self._wall_ns: int | None = None
+        self._simulation_ns = 0
+        self._last = (0, 0)
+
+    def target(self, wall_ns: int, simulation_ns: int) -> int | None:
+        """Simulation time to be reached by now, ns; None: as far as possible. The first call starts the pace."""
+        if self._factor == 0.0:
+            return None
+        if self._wall_ns is None:
+            self._wall_ns, self._simulation_ns = wall_ns, simulation_ns
+        target = self._simulation_ns + round((wall_ns - self._wall_ns) * self._factor)
+        if target - simulation_ns > _LARGEST_LAG * self._factor:
+            self._wall_ns, self._simulation_ns = wall_ns, simulation_ns
+            return simulation_ns
+        return target
+
+    def achieved(self, wall_ns: int, simulation_ns: int) -> float:
+        """Real-time factor since the last call (since zero at the first)."""
+        wall, simulated = self._last
+        self._last = wall_ns, simulation_ns
+        return (simulation_ns - simulated) / max(wall_ns - wall, 1)
