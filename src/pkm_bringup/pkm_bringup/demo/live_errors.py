@@ -1,0 +1,88 @@
+"""Errors while the run is on: serialised messages in, one line of text now and then out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms
+from pkm_description.machine.model import Machine
+from pkm_estimation.bags import Imu, Odometry
+from pkm_estimation.bags import decoding
+
+#: streams that the live line is made of; their bytes are kept until the next line and only then decoded, in one go
+_DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
+    'ground_truth/odometry': decoding.odometry,
+    'platform/odometry': decoding.odometry,
+    'baseline/odometry': decoding.odometry,
+    'imu/data_raw': decoding.imu,
+    'imu/data': decoding.imu,
+}
+LIVE_TOPICS = {
+    'ground_truth/odometry': 'nav_msgs/msg/Odometry',
+    'platform/odometry': 'nav_msgs/msg/Odometry',
+    'baseline/odometry': 'nav_msgs/msg/Odometry',
+    'imu/data_raw': 'sensor_msgs/msg/Imu',
+    'imu/data': 'sensor_msgs/msg/Imu',
+}
+HEADER = (
+    '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  bias error [1e-4 of the unit]\n'
+    '     [s]                est. (baseline)   est. (baseline)   est. (baseline)        accelerometer  gyroscope'
+)
+
+
+class LiveErrors:
+    """Errors since the last line.
+
+    Parameters
+    ----------
+    machine : for the true biases
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._imu = machine.imu
+        self._pending: dict[str, list[bytes]] = {topic: [] for topic in LIVE_TOPICS}
+        self.latest_nis = float('nan')
+
+    def add(self, topic: str, data: bytes) -> None:
+        """Keep one message for the next line."""
+        self._pending[topic].append(data)
+
+    def line(self, time: float, motion: str) -> str:
+        """Root mean squares (worst axis) over what came in since the last line, as one line under :data:`HEADER`."""
+        streams = {
+            topic: _DECODERS[topic](np.zeros(len(data), dtype=np.int64), data) if data else None
+            for topic, data in self._pending.items()
+        }
+        self._pending = {topic: [] for topic in self._pending}
+        truth, cells = streams['ground_truth/odometry'], []
+        figures = [self._figures(truth, streams[topic]) for topic in ('platform/odometry', 'baseline/odometry')]
+        for name, scale in (('position', 1e6), ('velocity', 1e3), ('attitude', 1e6)):
+            cells.append(f'{_number(figures[0].get(name), scale)} ({_number(figures[1].get(name), scale)})')
+        accelerometer, gyroscope = self._bias_errors(streams['imu/data_raw'], streams['imu/data'])
+        return (
+            f'{time:8.1f}  {motion:<12}' + ''.join(f'{cell:>18}' for cell in cells)
+            + f'{_number(self.latest_nis, 1.0):>7}{_number(accelerometer, 1e4):>11}{_number(gyroscope, 1e4):>12}'
+        )  # fmt: skip
+
+    @staticmethod
+    def _figures(truth: Odometry | None, estimate: Odometry | None) -> dict[str, float]:
+        if truth is None or estimate is None:
+            return {}
+        errors = estimation_errors(truth, estimate)
+        return {name: worst_axis_rms(getattr(errors, name)) for name in ('position', 'velocity', 'attitude')}
+
+    def _bias_errors(self, raw: Imu | None, corrected: Imu | None) -> tuple[float, float]:
+        if raw is None or corrected is None:
+            return float('nan'), float('nan')
+        _, accelerometer, gyroscope = estimated_biases(raw, corrected)
+        return (
+            worst_axis_rms(accelerometer - self._imu.accelerometer_bias),
+            worst_axis_rms(gyroscope - self._imu.gyroscope_bias),
+        )
+
+
+def _number(value: float | None, scale: float) -> str:
+    return '-' if value is None or not np.isfinite(value) else f'{value * scale:.3g}'

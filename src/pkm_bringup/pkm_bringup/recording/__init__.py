@@ -1,0 +1,9 @@
+"""Recording and replay of serialised messages, free of ROS; the nodes ``recorder`` and ``player`` wrap it."""
+
+from __future__ import annotations
+
+from pkm_bringup.recording.offered_qos import offered_qos
+from pkm_bringup.recording.playback import Playback
+from pkm_bringup.recording.recording import Recording
+
+__all__ = ['Playback', 'Recording', 'offered_qos']

@@ -1,0 +1,85 @@
+"""What to publish when, while a bag is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rosbags.interfaces import Qos
+
+from pkm_estimation.bags import BagError
+from pkm_estimation.bags.messages import open_bag
+
+
+@dataclass(frozen=True)
+class PlayedMessage:
+    """One message due for publication: topic (after remapping), recorded time [ns] and CDR bytes."""
+
+    topic: str
+    time: int
+    data: bytes
+
+
+class Playback:
+    """A bag as a schedule.
+
+    Parameters
+    ----------
+    path : bag directory or file
+    topics : only these (names in the bag); empty for all
+    remap : names in the bag to names to publish on
+    rate : speed, 2.0 is twice as fast as recorded
+    start_offset : s to skip at the beginning
+
+    Attributes
+    ----------
+    types : message type by published topic
+    qos : offered QoS profiles by published topic
+    warnings : what the bag has lost
+
+    Raises
+    ------
+    BagError
+        Not a bag, nothing left to play, a named topic that the bag has not, or a rate that is not positive.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        topics: Collection[str] = (),
+        remap: Mapping[str, str] | None = None,
+        rate: float = 1.0,
+        start_offset: float = 0.0,
+    ) -> None:
+        if not rate > 0.0 or not start_offset >= 0.0:
+            raise BagError(f'rate = {rate} must be positive and start_offset = {start_offset} s not negative')
+        self.rate = rate
+        names = dict(remap or {})
+        with open_bag(path) as bag:
+            missing = sorted((set(topics) | set(names)) - set(bag.topics))
+            if missing:
+                raise BagError(f"{path}: has no topic {', '.join(missing)}; it holds {', '.join(sorted(bag.topics))}")
+            wanted = {topic for topic, count in bag.topics.items() if count and (not topics or topic in topics)}
+            self.types = {names.get(topic, topic): bag.types[topic] for topic in wanted}
+            self.qos: dict[str, list[Qos]] = {names.get(topic, topic): bag.qos.get(topic, []) for topic in wanted}
+            self.warnings = list(bag.warnings)
+            played = [PlayedMessage(names.get(topic, topic), time, data) for topic, time, data in bag.read(wanted)]
+        if not played:
+            raise BagError(f'{path}: no messages to play')
+        first = played[0].time + round(start_offset * 1e9)
+        self._messages = [message for message in played if message.time >= first]
+        if not self._messages:
+            length = (played[-1].time - played[0].time) * 1e-9
+            raise BagError(f'{path}: start_offset = {start_offset} s is beyond its end, it is {length:.3f} s long')
+        self.start_time, self.end_time = first, self._messages[-1].time
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[PlayedMessage]:
+        return iter(self._messages)
+
+    def due_after(self, time: int) -> float:
+        """Seconds from the start of the replay until a recorded time [ns] is due."""
+        return (time - self.start_time) * 1e-9 / self.rate

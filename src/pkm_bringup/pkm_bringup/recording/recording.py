@@ -1,0 +1,80 @@
+"""One recording in progress: topics that turn up, messages that arrive, a bag that is closed in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rosbags.interfaces import Qos
+
+from pkm_bringup.recording.message_definitions import learn_type, message_definitions
+from pkm_estimation.bags import RawBagWriter
+
+
+class Recording:
+    """Writes serialised messages of topics as they turn up.
+
+    Parameters
+    ----------
+    path, storage : as for :class:`pkm_estimation.bags.RawBagWriter`; the bag directory must not exist
+    flush_every : messages after which what was written is made safe against a crash
+
+    Notes
+    -----
+    A message that arrives before the (simulated) clock runs, at time 0, is kept back and written with the first time
+    that the clock shows, so that replay does not wait through the years between.
+    """
+
+    def __init__(self, path: str | Path, storage: str = 'mcap', flush_every: int = 5000) -> None:
+        self._writer = RawBagWriter(path, storage, message_definitions())
+        self._flush_every = flush_every
+        self._unflushed = 0
+        self._early: list[tuple[str, bytes]] = []
+        self.closed = False
+
+    @property
+    def path(self) -> Path:
+        """Directory of the bag."""
+        return self._writer.path
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Messages so far by topic."""
+        counts = dict(self._writer.counts)
+        for topic, _ in self._early:
+            counts[topic] += 1
+        return counts
+
+    def add_topic(self, topic: str, message_type: str, qos: Sequence[Qos] = ()) -> None:
+        """Take up a topic; raises BagError if the type's definition is not to be found."""
+        learn_type(self._writer.typestore, message_type)
+        self._writer.add_topic(topic, message_type, qos)
+
+    def add_message(self, topic: str, time: int, data: bytes) -> None:
+        """Write CDR bytes received at ``time`` [ns]; ignored once the recording is closed."""
+        if self.closed:
+            return
+        if time <= 0:
+            self._early.append((topic, data))
+            return
+        self._write_early(time)
+        self._writer.write(topic, time, data)
+        self._unflushed += 1
+        if self._unflushed >= self._flush_every:
+            self._writer.flush()
+            self._unflushed = 0
+
+    def close(self) -> str:
+        """Close the bag (once) and return one line that says what it holds."""
+        if not self.closed:
+            self._write_early(0)
+            self.closed = True
+            self._writer.close()
+        counts = self.counts
+        return f'{sum(counts.values())} messages on {len(counts)} topics in {self.path}'
+
+    def _write_early(self, time: int) -> None:
+        if self._early:
+            for topic, data in self._early:
+                self._writer.write(topic, time, data)
+            self._early.clear()

@@ -1,0 +1,130 @@
+"""Recording and replay without ROS: schedule, filters, early messages, definitions of types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_bringup.recording import Playback, Recording, offered_qos
+from pkm_bringup.recording.message_definitions import learn_type, message_definitions
+from pkm_estimation.bags import BagError, BagWriter, read_bag
+from pkm_estimation.bags.messages import open_bag
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_typestore
+
+NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
+
+
+def make_bag(path: Path, storage: str = 'mcap', count: int = 20) -> Path:
+    random = np.random.default_rng(3)
+    stamps = 10**9 + 10**7 * np.arange(count)
+    with BagWriter(path, storage) as bag:
+        bag.write_joint_states(stamps, NAMES, random.normal(size=(count, 6)))
+        bag.write_imu(stamps + 10**6, random.normal(size=(count, 3)), random.normal(size=(count, 3)))
+    return path
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_recorded_bytes_are_the_published_bytes(tmp_path: Path, storage: str) -> None:
+    source = Playback(make_bag(tmp_path / 'source'))
+    recording = Recording(tmp_path / 'copy', storage, flush_every=7)
+    for topic in sorted(source.types):
+        recording.add_topic(topic, source.types[topic], source.qos[topic])
+    for message in source:
+        recording.add_message(message.topic, message.time, message.data)
+    assert recording.counts == {'/joint_states': 20, '/imu/data_raw': 20}
+    assert '40 messages on 2 topics' in recording.close()
+    recording.add_message('/joint_states', 10**12, b'')  # comes too late, is ignored
+    recording.close()
+    with open_bag(tmp_path / 'source') as before, open_bag(tmp_path / 'copy') as after:
+        assert list(before.read()) == list(after.read())
+        assert before.qos == after.qos and before.types == after.types
+
+
+def test_messages_before_the_clock_runs_get_its_first_time(tmp_path: Path) -> None:
+    source = Playback(make_bag(tmp_path / 'source', count=3))
+    recording = Recording(tmp_path / 'run')
+    for topic in source.types:
+        recording.add_topic(topic, source.types[topic])
+    for message, time in zip(source, [0, 0, 0, 5 * 10**6, 6 * 10**6, 7 * 10**6], strict=True):
+        recording.add_message(message.topic, time, message.data)
+    recording.close()
+    with open_bag(tmp_path / 'run') as bag:
+        found = list(bag.read())
+    assert [time for _, time, _ in found] == [5 * 10**6] * 4 + [6 * 10**6, 7 * 10**6]
+    assert [data for _, _, data in found] == [message.data for message in source]
+
+
+def test_recording_never_overwrites(tmp_path: Path) -> None:
+    make_bag(tmp_path / 'run')
+    with pytest.raises(BagError, match='exists already'):
+        Recording(tmp_path / 'run')
+    assert len(read_bag(tmp_path / 'run').streams['joint_states']) == 20
+
+
+def test_playback_selects_renames_and_skips(tmp_path: Path) -> None:
+    bag = make_bag(tmp_path / 'run')
+    played = Playback(bag, ['/imu/data_raw'], {'/imu/data_raw': '/left/imu'}, rate=4.0, start_offset=0.1)
+    assert set(played.types) == {'/left/imu'} and played.types['/left/imu'] == 'sensor_msgs/msg/Imu'
+    assert {message.topic for message in played} == {'/left/imu'}
+    # 20 messages 10 ms apart, those of the first 0.1 s are skipped
+    assert len(played) == 10
+    times = [message.time for message in played]
+    assert times == sorted(times) and times[0] >= played.start_time
+    assert played.due_after(played.start_time + 10**9) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        ({'topics': ['/camera']}, 'has no topic /camera; it holds /imu/data_raw, /joint_states'),
+        ({'remap': {'/camera': '/other'}}, 'has no topic /camera'),
+        ({'rate': 0.0}, 'rate = 0.0'),
+        ({'start_offset': 60.0}, 'beyond its end'),
+        ({'start_offset': -1.0}, 'start_offset'),
+    ],
+)
+def test_bad_playback_requests_are_explained(tmp_path: Path, arguments: dict, text: str) -> None:
+    with pytest.raises(BagError, match=text):
+        Playback(make_bag(tmp_path / 'run'), **arguments)
+
+
+def test_definition_of_a_type_comes_from_its_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share = tmp_path / 'share' / 'machine_msgs'
+    (tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages').mkdir(parents=True)
+    (tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'machine_msgs').touch()
+    (share / 'msg').mkdir(parents=True)
+    (share / 'msg' / 'LegLengths.msg').write_text('std_msgs/Header header\nLeg[] legs\nfloat64[6] all\n')
+    (share / 'msg' / 'Leg.msg').write_text('string name\nfloat64 length\n')
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    recording = Recording(tmp_path / 'run')
+    recording.add_topic('/lengths', 'machine_msgs/msg/LegLengths')
+    recording.add_message('/lengths', 5, b'\0\1\0\0')
+    recording.close()
+    with Reader(tmp_path / 'run') as reader:
+        definition = reader.connections[0].msgdef.data
+        assert 'float64 length' in definition and 'Leg[] legs' in definition
+    with pytest.raises(BagError, match='no_msgs/msg/Nothing.*not installed'):
+        learn_type(message_definitions(), 'no_msgs/msg/Nothing')
+
+
+def test_standard_definitions_agree_between_distributions() -> None:
+    kilted = get_typestore(Stores.ROS2_KILTED)
+    store = message_definitions()
+    for name in ('sensor_msgs/msg/Imu', 'sensor_msgs/msg/JointState', 'nav_msgs/msg/Odometry', 'tf2_msgs/msg/TFMessage'):
+        assert store.hash_rihs01(name) == kilted.hash_rihs01(name)
+
+
+def test_offered_qos_keeps_the_policies() -> None:
+    rclpy_qos = pytest.importorskip('rclpy.qos')
+    profile = rclpy_qos.QoSProfile(
+        depth=7,
+        history=rclpy_qos.QoSHistoryPolicy.KEEP_LAST,
+        reliability=rclpy_qos.QoSReliabilityPolicy.BEST_EFFORT,
+        durability=rclpy_qos.QoSDurabilityPolicy.TRANSIENT_LOCAL,
+    )
+    offered = offered_qos(profile)
+    assert (offered.depth, offered.history.name) == (7, 'KEEP_LAST')
+    assert (offered.reliability.name, offered.durability.name) == ('BEST_EFFORT', 'TRANSIENT_LOCAL')
+    assert offered.deadline == (0, 0)
