@@ -1,0 +1,274 @@
+"""References, servo and commanded forces without ROS."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from spec_platform import six_axis_sinusoids, spec_platform
+
+from pkm_bringup.control import (
+    CommandError,
+    EffortCommands,
+    LegReference,
+    LegServo,
+    ReferenceRefusedError,
+    check_reference,
+    gains_for_delay,
+)
+from pkm_bringup.control.motion_file import COLUMNS, MotionFileError, read_motion_file
+from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics import leg_motion
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+MACHINE = spec_platform(viscous=20.0, coulomb=1.0)
+MECHANISM = Mechanism(MACHINE)
+SECOND = 10**9
+
+
+def _knots(rate: float = 50.0) -> PlatformMotion:
+    return six_axis_sinusoids(MACHINE).evaluate(np.arange(round(14.0 * rate) + 1) / rate)
+
+
+def _rest(offset: float = 0.0) -> PlatformMotion:
+    return PlatformMotion.at_rest(MACHINE.home.position + [0.0, 0.0, offset], MACHINE.home.rotation_base_platform)
+
+
+@pytest.fixture(scope='module')
+def knots() -> PlatformMotion:
+    return _knots()
+
+
+def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) -> None:
+    reference = LegReference(MECHANISM, knots, 3 * SECOND, 'inverse_dynamics')
+    times = np.arange(0.0, 14.0, 0.00137)
+    setpoint = reference.evaluate(3 * SECOND + np.round(times * 1e9).astype(np.int64))
+    motion = six_axis_sinusoids(MACHINE).evaluate(times)
+    legs = leg_motion(MECHANISM, motion)
+    assert np.abs(setpoint.positions - legs.positions[:, :, 2]).max() < 1e-8
+    assert np.abs(setpoint.rates - legs.velocities[:, :, 2]).max() < 1e-6
+    moving = np.abs(legs.velocities[:, :, 2]) > 0.01
+    force = inverse_dynamics(MECHANISM, motion, friction=True)
+    assert np.abs(setpoint.forces - force)[moving].max() < 5e-3
+
+
+def test_forces_have_no_steps_of_the_knots(knots: PlatformMotion) -> None:
+    """At 1 kHz successive forces differ smoothly; a 50 Hz staircase would show up in the second difference."""
+    for mode in ('gravity', 'inverse_dynamics'):
+        frictionless = spec_platform()
+        reference = LegReference(Mechanism(frictionless), knots, 0, mode)
+        forces = reference.evaluate(np.arange(14000, dtype=np.int64) * 10**6).forces
+        staircase = np.abs(np.diff(forces[::20], axis=0)).max()
+        assert np.abs(np.diff(forces, n=2, axis=0)).max() < 1e-2 * staircase
+
+
+def test_reference_holds_its_ends(knots: PlatformMotion) -> None:
+    reference = LegReference(MECHANISM, knots, SECOND)
+    setpoint = reference.evaluate(np.array([0, SECOND, 15 * SECOND, 99 * SECOND]))
+    assert setpoint.positions[0] == pytest.approx(setpoint.positions[1], abs=0.0)
+    assert setpoint.positions[2] == pytest.approx(setpoint.positions[3], abs=0.0)
+    assert setpoint.rates == pytest.approx(0.0, abs=1e-12)
+
+
+def test_unusable_references_are_refused_with_the_place(knots: PlatformMotion) -> None:
+    position = knots.position.copy()
+    position[17, 1] = np.nan
+    time = knots.time.copy()
+    time[5] = time[4]
+    for bad, text in (
+        (replace(knots, position=position), 'point 17 of the reference: position is not finite'),
+        (replace(knots, time=time), 'point 5 of the reference is not later'),
+        (knots[100:], 'first point of the reference moves'),
+        (knots[:300], 'last point of the reference moves'),
+        (knots[:0], 'no points'),
+    ):
+        with pytest.raises(ReferenceRefusedError, match=text):
+            LegReference(MECHANISM, bad, 0)
+
+
+def test_limits_are_named_with_joint_and_time() -> None:
+    times = np.arange(1401) / 100.0
+    check_reference(MECHANISM, six_axis_sinusoids(MACHINE).evaluate(times))
+    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: position .* m (exceeds|is below) .* at t = '):
+        check_reference(MECHANISM, six_axis_sinusoids(MACHINE, translation=0.6).evaluate(times))
+    slow = _with_limits(velocity=0.1)
+    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds 0.100 m/s at t = '):
+        check_reference(Mechanism(slow), six_axis_sinusoids(MACHINE).evaluate(times))
+    weak = _with_limits(effort=30.0)
+    with pytest.raises(ReferenceRefusedError, match=r'force .* N exceeds 30.0 N at t = '):
+        check_reference(Mechanism(weak), six_axis_sinusoids(MACHINE).evaluate(times))
+
+
+def _with_limits(**limits: float) -> Machine:
+    """The machine with other limits of its drives."""
+    legs = []
+    for leg in MACHINE.legs:
+        drive = replace(leg.joints[2], limits=replace(leg.joints[2].limits, **limits))
+        legs.append(replace(leg, joints=(*leg.joints[:2], drive)))
+    return replace(MACHINE, legs=tuple(legs))
+
+
+def test_plan_follows_references_in_turn_whatever_their_order(knots: PlatformMotion) -> None:
+    forward, backward = LegServo(MECHANISM, 10**6), LegServo(MECHANISM, 10**6)
+    forward.add_reference(knots, SECOND, 0)
+    forward.add_reference(knots, 20 * SECOND, 0)
+    backward.add_reference(knots, 20 * SECOND, 0)
+    backward.add_reference(knots, SECOND, 0)
+    zero = np.zeros(6)
+    for time_ns in range(0, 36 * SECOND, 137 * 10**6):
+        assert forward.forces(time_ns, zero, zero).tobytes() == backward.forces(time_ns, zero, zero).tobytes()
+
+
+def test_forces_do_not_depend_on_when_a_reference_arrived(knots: PlatformMotion) -> None:
+    early, late = LegServo(MECHANISM, 10**6), LegServo(MECHANISM, 10**6)
+    early.add_reference(knots, SECOND, 0)
+    zero = np.zeros(6)
+    for step in range(3000):
+        if step == 777:
+            late.add_reference(knots, SECOND, step * 10**6)
+        first, second = (servo.forces(step * 10**6, zero, zero) for servo in (early, late))
+        assert first.tobytes() == second.tobytes()
+
+
+def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: PlatformMotion) -> None:
+    servo = LegServo(MECHANISM, 10**6)
+    servo.add_reference(knots, SECOND, 0)
+    zero = np.zeros(6)
+    before = servo.forces(5 * SECOND, zero, zero)
+    with pytest.raises(ReferenceRefusedError, match=r'set-point would jump by .* m at t = 3.000 s'):
+        servo.add_reference(_rest(0.02), 3 * SECOND, 0)
+    with pytest.raises(ReferenceRefusedError, match=r'starts at 2.000 s, but it is 4.000 s already'):
+        servo.add_reference(knots, 2 * SECOND, 4 * SECOND)
+    assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
+
+
+def test_servo_saturates_and_says_so() -> None:
+    servo = LegServo(MECHANISM, 10**6)
+    forces = servo.forces(7 * 10**6, np.full(6, -1.0), np.zeros(6))
+    assert forces.tolist() == [300.0] * 6
+    assert servo.saturation_count.tolist() == [1] * 6
+    assert servo.last_saturation_ns == 7 * 10**6
+
+
+def test_hold_keeps_the_pose_of_the_present_lengths() -> None:
+    servo = LegServo(MECHANISM, 10**6)
+    raised = leg_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
+    pose = servo.hold(raised)
+    assert pose.position == pytest.approx(MACHINE.home.position + [0.0, 0.0, 0.03], abs=1e-10)
+    weight = inverse_dynamics(MECHANISM, _rest(0.03), friction=False)[0]
+    assert servo.forces(0, raised, np.zeros(6)) == pytest.approx(weight, abs=1e-6)
+
+
+@pytest.mark.parametrize('delay_steps', [0, 10])
+def test_lowered_gains_are_stable_over_slow_topics(delay_steps: int, knots: PlatformMotion) -> None:
+    """100 Hz measurements with noise, forces held for 10 ms and applied late: the loop of the node leg_controller."""
+    servo = LegServo(MECHANISM, 10**7, 'inverse_dynamics', gains_for_delay(MECHANISM, MACHINE.servo, 0.015))
+    servo.add_reference(knots, SECOND, 0)
+    simulation = MujocoSimulation(MACHINE, seed=1)
+    forces = simulation.data.ctrl.copy()
+    waiting: deque[tuple[int, np.ndarray]] = deque()
+    errors = []
+    for step in range(16000):
+        while waiting and waiting[0][0] <= step:
+            forces = waiting.popleft()[1]
+        sample = simulation.step(forces)
+        if sample is not None and sample.joints is not None:
+            command = servo.forces(sample.stamp_ns, sample.joints.positions, sample.joints.velocities)
+            waiting.append((step + 1 + delay_steps, command))
+            wanted = servo._plan.evaluate(np.array([sample.stamp_ns])).positions[0]
+            errors.append(np.abs(wanted - sample.joints.positions).max())
+    assert max(errors) < 0.02
+    assert max(errors[-50:]) < 0.005
+    assert not servo.saturation_count.any()
+
+
+def test_gains_stay_where_there_is_no_delay() -> None:
+    assert gains_for_delay(MECHANISM, MACHINE.servo, 0.0) == MACHINE.servo
+    slow = gains_for_delay(MECHANISM, MACHINE.servo, 0.1)
+    assert slow.damping < 0.1 * MACHINE.servo.damping
+    assert slow.stiffness / slow.damping**2 == pytest.approx(MACHINE.servo.stiffness / MACHINE.servo.damping**2)
+
+
+def test_commands_are_held_then_time_out() -> None:
+    commands = EffortCommands(['a', 'b'], timeout_ns=100)
+    assert commands.forces(0) is None
+    commands.receive([1.0, 2.0], 10)
+    assert commands.forces(110).tolist() == [1.0, 2.0]
+    assert commands.forces(111) is None
+    assert commands.forces(50) is None  # a time-out stays until the next command
+
+
+@pytest.mark.parametrize(
+    ('values', 'text'), [([1.0], 'has 1 forces, expected 2: a, b'), ([1.0, np.nan], 'command for b is nan')]
+)
+def test_bad_commands_are_refused_and_the_last_good_one_stays(values: list[float], text: str) -> None:
+    commands = EffortCommands(['a', 'b'], timeout_ns=100)
+    commands.receive([1.0, 2.0], 0)
+    with pytest.raises(CommandError, match=text):
+        commands.receive(values, 50)
+    assert commands.forces(60).tolist() == [1.0, 2.0]
+
+
+def test_simulation_holds_its_pose_after_the_last_command() -> None:
+    controlled = ControlledSimulation(MACHINE, noise=False, controller='effort', command_timeout=0.05)
+    simulation = controlled.simulation
+    weight = simulation.data.ctrl.copy()
+    for _ in range(200):
+        controlled.step()
+    home = simulation.joint_positions.copy()
+    for step in range(300):  # a little more than the weight: the platform rises
+        if step % 10 == 0:
+            controlled.receive_command(weight * 1.1)
+        controlled.step()
+    assert controlled.commanded
+    for _ in range(1500):
+        controlled.step()
+    assert not controlled.commanded
+    assert controlled.timeout_count == 1
+    assert np.abs(simulation.joint_velocities).max() < 1e-4
+    assert (simulation.joint_positions - home).max() > 0.02  # it stayed up there
+
+
+def test_motion_file_gives_poses_and_consistent_derivatives(tmp_path: Path) -> None:
+    motion = _knots(rate=20.0)
+    path = tmp_path / 'motion.csv'
+    quaternions = Rotation.from_matrix(motion.rotation_base_platform).as_quat()
+    table = np.column_stack([motion.time, motion.position, quaternions])
+    np.savetxt(path, table, delimiter=',', header=','.join(COLUMNS), comments='')
+    read = read_motion_file(path, rate=1000.0)
+    assert read.position[::50] == pytest.approx(motion.position, abs=1e-9)
+    assert read.rotation_base_platform[::50] == pytest.approx(motion.rotation_base_platform, abs=1e-9)
+    turn = read.rotation_base_platform[2:] @ np.swapaxes(read.rotation_base_platform[:-2], 1, 2)
+    assert read.angular_velocity[1:-1] == pytest.approx(Rotation.from_matrix(turn).as_rotvec() / 0.002, abs=1e-4)
+    slope = (read.angular_velocity[2:] - read.angular_velocity[:-2]) / 0.002
+    assert read.angular_acceleration[1:-1] == pytest.approx(slope, abs=2e-2)
+    assert read.linear_velocity[1:-1] == pytest.approx((read.position[2:] - read.position[:-2]) / 0.002, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('time,x,y\n0,0,0\n', r"columns \['z', 'qx'"),
+        (','.join(COLUMNS) + '\n0,0,0,1,0,0,0,1\n1,0,zero,1,0,0,0,1\n', "line 3: y = 'zero' is not a number"),
+        (','.join(COLUMNS) + '\n' + '0,0,0,1,0,0,0,1\n' * 3, 'line 3: time does not increase'),
+        (','.join(COLUMNS) + '\n0,0,0,1,0,0,0,1\n1,0,0,1,0,0,0,2\n2,0,0,1,0,0,0,1\n', 'line 3: quaternion .* norm 2'),
+        (','.join(COLUMNS) + '\n', 'no row below the header'),
+    ],
+)
+def test_bad_motion_files_name_line_and_column(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / 'motion.csv'
+    path.write_text(text)
+    with pytest.raises(MotionFileError, match=message):
+        read_motion_file(path, 100.0)
+
+
+def test_missing_motion_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MotionFileError, match='nothing.csv: cannot be read'):
+        read_motion_file(tmp_path / 'nothing.csv', 100.0)
