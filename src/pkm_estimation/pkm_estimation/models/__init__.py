@@ -4,6 +4,7 @@ from pkm_estimation.models.geometry import EstimatorGeometry
 from pkm_estimation.models.inertial_process import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
+    BIASES,
     GYROSCOPE_BIAS,
     POSITION,
     STATE_GROUPS,
@@ -16,6 +17,7 @@ from pkm_estimation.models.leg_lengths import LegLengthModel
 __all__ = [
     'ACCELEROMETER_BIAS',
     'ATTITUDE',
+    'BIASES',
     'GYROSCOPE_BIAS',
     'POSITION',
     'STATE_GROUPS',

@@ -28,6 +28,8 @@ VELOCITY = slice(3, 6)
 ATTITUDE = slice(6, 9)
 ACCELEROMETER_BIAS = slice(9, 12)
 GYROSCOPE_BIAS = slice(12, 15)
+#: both biases
+BIASES = slice(9, 15)
 STATE_SIZE = 15
 INPUT_SIZE = 6
 

@@ -1,0 +1,6 @@
+"""The conventional way, for comparison: forward kinematics and a differentiator."""
+
+from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
+from pkm_estimation.baseline.kinematic_estimator import BaselineEstimate, KinematicEstimator
+
+__all__ = ['BaselineEstimate', 'ButterworthDifferentiator', 'KinematicEstimator']

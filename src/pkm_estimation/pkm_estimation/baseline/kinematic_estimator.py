@@ -1,0 +1,114 @@
+"""Pose by Gauss-Newton, velocity by differentiation: what a simulator does without an IMU (Miletovic 2017, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import forward_kinematics, length_jacobian
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BaselineEstimate:
+    """One sample of the baseline.
+
+    Attributes
+    ----------
+    position : (3,) m, origin of ``platform_link`` in ``base_link``
+    rotation_base_platform : (3, 3)
+    orientation : (4,) quaternion xyzw
+    velocity : (3,) m/s, platform axes, differentiated position (Eq. 28)
+    jacobian_velocity : (3,) m/s, platform axes, through the Jacobian from differentiated leg lengths (not from the paper)
+    angular_velocity : (3,) rad/s, platform axes, through the Jacobian (the paper gives none)
+    pose_covariance : (6, 6), the length noise mapped to position and rotation about base axes
+    iterations : Gauss-Newton steps
+    """
+
+    position: Array
+    rotation_base_platform: Array
+    orientation: Array
+    velocity: Array
+    jacobian_velocity: Array
+    angular_velocity: Array
+    pose_covariance: Array
+    iterations: int
+
+
+class KinematicEstimator:
+    """Sample-by-sample baseline; warm start from the last pose.
+
+    Parameters
+    ----------
+    mechanism : the machine
+    length_covariance : (L, L) m^2
+    time_constant, damping : of the differentiator
+    tolerance, max_iterations : of the Gauss-Newton iteration (Eq. 5), m
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        length_covariance: Array,
+        time_constant: float = 0.04,
+        damping: float = 2.0**0.5,
+        tolerance: float = 1e-9,
+        max_iterations: int = 10,
+    ) -> None:
+        self.mechanism = mechanism
+        self.length_covariance = length_covariance
+        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self._position_rate = ButterworthDifferentiator(time_constant, damping)
+        self._length_rate = ButterworthDifferentiator(time_constant, damping)
+        self._last: Pose | None = None
+
+    def reset(self) -> None:
+        """Start anew from home with the next sample, at rest."""
+        self._last = None
+        self._position_rate.reset()
+        self._length_rate.reset()
+
+    def pose(self, lengths: Array) -> tuple[Pose, int]:
+        """Solve one set of lengths (L,), from the last pose, or from home if that fails; also the iterations.
+
+        Raises
+        ------
+        KinematicsError
+            No convergence, singular pose or wrong assembly mode.
+        """
+        if self._last is not None:
+            try:
+                return self._solve(lengths, self._last)
+            except KinematicsError:
+                pass  # a jump: the iteration from home decides
+        return self._solve(lengths, self.mechanism.machine.home)
+
+    def estimate(self, lengths: Array, interval: float) -> BaselineEstimate:
+        """Estimate from lengths (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
+        pose, iterations = self.pose(lengths)
+        self._last = pose
+        rotation = pose.rotation_base_platform
+        inverse = np.linalg.inv(length_jacobian(self.mechanism, pose.position, rotation))
+        twist = inverse @ self._length_rate(lengths, interval)
+        return BaselineEstimate(
+            pose.position,
+            rotation,
+            quaternion_from_matrix(rotation),
+            rotation.T @ self._position_rate(pose.position, interval),
+            rotation.T @ twist[:3],
+            rotation.T @ twist[3:],
+            inverse @ self.length_covariance @ inverse.T,
+            iterations,
+        )
+
+    def _solve(self, lengths: Array, start: Pose) -> tuple[Pose, int]:
+        result = forward_kinematics(self.mechanism, lengths[None], start, self.tolerance, self.max_iterations).require()
+        return Pose(result.position[0], result.rotation_base_platform[0]), int(result.iterations[0])

@@ -1,0 +1,15 @@
+"""From stamped sensor samples to estimates: the one code path of the node and of offline use."""
+
+from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.estimator_pipeline import EstimatorPipeline
+from pkm_estimation.pipeline.output import EstimatorOutput
+from pkm_estimation.pipeline.platform_filter import PlatformFilter, PointMotion
+
+__all__ = [
+    'ConfigurationError',
+    'EstimatorConfig',
+    'EstimatorOutput',
+    'EstimatorPipeline',
+    'PlatformFilter',
+    'PointMotion',
+]

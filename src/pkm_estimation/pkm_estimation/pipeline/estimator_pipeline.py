@@ -1,0 +1,276 @@
+"""Stamp-ordered fusion of IMU and leg measurements: the same code in the node and offline, bit for bit."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import KinematicsError
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.models import BIASES, POSITION, EstimatorGeometry
+from pkm_estimation.pipeline.assembly_side import AssemblySide
+from pkm_estimation.pipeline.config import EstimatorConfig
+from pkm_estimation.pipeline.health import HealthMonitor
+from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.pipeline.leg_message import LegMessageReader, LegSample
+from pkm_estimation.pipeline.output import EstimatorOutput
+from pkm_estimation.pipeline.platform_filter import PlatformFilter
+from pkm_estimation.pipeline.samples import ImuSample, InputPath, LegMeasurement, Segment, seconds, take_input
+from pkm_estimation.pipeline.stamps import Instant, StampGate, StampVerdict
+
+Array = NDArray[np.float64]
+
+class EstimatorPipeline:
+    """Estimator driven by stamps alone.
+
+    A leg measurement is processed as soon as an IMU sample with the same or a later stamp is there; the IMU input at its
+    stamp is interpolated linearly. So the result depends on what the samples say and on the order within each
+    topic, not on which topic's message came first. (Bounded queues: as long as neither topic is more than
+    ``queue_length`` samples behind the other.)
+
+    Parameters
+    ----------
+    machine : the machine as its file describes it
+    config : settings
+
+    Attributes
+    ----------
+    filter, baseline : the two estimators
+    health : counters, events and statistics of everything that happens
+    """
+
+    def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
+        self.machine = machine
+        self.config = config = config or EstimatorConfig()
+        self.mechanism = Mechanism(machine)
+        self.imu_frame = ImuFrame(machine.imu)
+        length_covariance = np.diag(machine.leg_sensors.position_noise**2)
+        self.filter = PlatformFilter(
+            EstimatorGeometry.from_machine(machine), self.imu_frame.noise_covariance, length_covariance, config
+        )
+        self.baseline = KinematicEstimator(
+            self.mechanism, length_covariance, config.differentiator_time_constant, config.differentiator_damping
+        )
+        self.health = HealthMonitor(self.mechanism.leg_count)
+        self._reader = LegMessageReader(machine, config.minimum_legs)
+        self._side = AssemblySide(machine)
+        self.reset()
+
+    def reset(self, stamp: int = 0) -> None:
+        """Forget everything but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
+        self._imu_gate, self._leg_gate = StampGate(self.config.clock_jump), StampGate(self.config.clock_jump)
+        self._imu: deque[ImuSample] = deque()
+        self._legs: deque[LegMeasurement] = deque()
+        self._baseline_instant: Instant | None = None
+        self._stop()
+        if stamp:
+            self.health.event(stamp, 'reset', 'reset on request')
+
+    # -- input ---------------------------------------------------------------------------------------------------------
+
+    def add_imu(self, stamp: int, specific_force: Sequence[float], angular_rate: Sequence[float]) -> list[EstimatorOutput]:
+        """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
+        value = np.array([*specific_force, *angular_rate], dtype=float)
+        if value.shape != (6,) or not np.isfinite(value).all():
+            self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {value.tolist()}')
+            return []
+        instant = self._admit('imu', self._imu_gate, stamp)
+        if instant is None:
+            return []
+        if len(self._imu) >= self.config.queue_length:
+            self._imu.popleft()
+            self._overflow('imu', stamp)
+        self._imu.append(ImuSample(instant, self.imu_frame.to_platform(value)))
+        return self._process_ready()
+
+    def add_joint_positions(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float] | None = None
+    ) -> list[EstimatorOutput]:
+        """Take joint positions of ``stamp`` [ns] by name; returns the estimates that they make possible."""
+
+        def complain(reason: str, detail: str) -> None:
+            self.health.event(stamp, reason, detail)
+
+        sample = self._reader.read(names, positions, efforts, complain)
+        if sample is None:
+            self.health.count('legs_rejected')
+            return []
+        instant = self._admit('legs', self._leg_gate, stamp)
+        if instant is None:
+            return []
+        if len(self._legs) >= self.config.queue_length:
+            self._legs.popleft()
+            self._overflow('legs', stamp)
+        self._legs.append(LegMeasurement(instant, sample))
+        return self._process_ready()
+
+    def _admit(self, topic: str, gate: StampGate, stamp: int) -> Instant | None:
+        epoch, last = gate.epoch, gate.last
+        verdict = gate.judge(stamp)
+        if verdict is not StampVerdict.GOOD:
+            self.health.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
+            return None
+        if gate.epoch != epoch:
+            self.health.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
+        self.health.accepted(topic, stamp)
+        return Instant(gate.epoch, stamp)
+
+    def _overflow(self, topic: str, stamp: int) -> None:
+        """One topic waits for the other in vain; clocks that were restarted in one topic only never meet again."""
+        self.health.count(f'{topic}_queue_overflow')
+        if self._imu_gate.epoch != self._leg_gate.epoch:
+            self.health.event(stamp, 'clocks_disagree', 'only one of the two topics restarted its clock: starting anew')
+            self.reset()
+
+    # -- processing ----------------------------------------------------------------------------------------------------
+
+    def _process_ready(self) -> list[EstimatorOutput]:
+        outputs = []
+        while self._legs and self._imu and self._imu[-1].instant >= self._legs[0].instant:
+            output = self._process(self._legs.popleft())
+            if output is None:
+                self.health.count('legs_rejected')
+            else:
+                self.health.output(output)
+                outputs.append(output)
+        return outputs
+
+    def _process(self, measurement: LegMeasurement) -> EstimatorOutput | None:
+        instant = measurement.instant
+        path = take_input(self._imu, self._now, instant, self.config.maximum_imu_gap)
+        if isinstance(path, str):
+            self.health.event(instant.stamp, path, 'leg measurement without IMU samples around it: rejected')
+            return None
+        reason = self._cause_to_restart(instant, path)
+        if reason:
+            self._fail(instant.stamp, reason, reason.replace('_', ' '))
+        if self._now is not None:
+            innovation = self._advance(path, measurement.sample)
+            if innovation is not None:
+                return self._output(measurement, path.end.value, innovation, started=False)
+        return self._start(measurement, path.end)
+
+    def _cause_to_restart(self, instant: Instant, path: InputPath) -> str | None:
+        if self._now is None:
+            return None
+        if instant.epoch != self._now.instant.epoch:
+            return 'clock_reset'
+        if seconds(self._now.instant, instant) > self.config.maximum_leg_gap:
+            return 'leg_gap'
+        if any(max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap for segment in path.segments):
+            return 'imu_gap'
+        return None
+
+    def _advance(self, path: InputPath, sample: LegSample) -> Innovation | None:
+        """Predict along the path and correct; ``None`` if the filter had to be stopped."""
+        stamp = path.end.instant.stamp
+        try:
+            for segment in path.segments:
+                self._predict(segment)
+            used = None if len(sample.used) == self.mechanism.leg_count else sample.used
+            innovation = self.filter.update(sample.lengths, used)
+        except CovarianceError as error:
+            self._fail(stamp, 'covariance_lost', str(error))
+            return None
+        self._now = path.end
+        if not self._side.is_home_side(self.filter.state[POSITION]):
+            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
+            return None
+        self._lost_samples = 0 if innovation.nis <= self.config.divergence_nis else self._lost_samples + 1
+        if self._lost_samples >= self.config.divergence_samples:
+            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
+            return None
+        return innovation
+
+    def _predict(self, segment: Segment) -> None:
+        """Predict over a segment in steps that are not too long."""
+        first, change = segment.start.value, segment.end.value - segment.start.value
+        duration = segment.duration
+        steps = max(1, ceil(duration / self.config.maximum_step - 1e-9))
+        imu_interval = max(duration, segment.imu_interval)
+        for step in range(1, steps + 1):
+            last = segment.end.value if step == steps else segment.start.value + (step / steps) * change
+            self.filter.predict(first, last, duration / steps, imu_interval)
+            first = last
+
+    # -- start and stop ------------------------------------------------------------------------------------------------
+
+    def _stop(self) -> None:
+        self._now: ImuSample | None = None
+        self._lost_samples = 0
+
+    def _fail(self, stamp: int, reason: str, detail: str) -> None:
+        self.health.event(stamp, reason, f'{detail}: starting anew')
+        self._stop()
+
+    def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+        """Start the filter with this measurement; all legs are needed for that."""
+        stamp, sample = measurement.instant.stamp, measurement.sample
+        if len(sample.used) < self.mechanism.leg_count:
+            self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
+            return None
+        innovation = None
+        try:
+            if self.config.start == 'printed':
+                self.filter.start_as_printed()
+                innovation = self.filter.update(sample.lengths)
+            else:
+                self.filter.start_at(self.baseline.pose(sample.lengths)[0])
+        except (KinematicsError, CovarianceError) as error:
+            self.health.event(stamp, 'start_failed', f'no start from these leg lengths: {error}')
+            return None
+        self._now = imu
+        self.health.event(stamp, 'started', f'filter started ({self.config.start})')
+        return self._output(measurement, imu.value, innovation, started=True)
+
+    def _baseline_estimate(self, measurement: LegMeasurement) -> BaselineEstimate | None:
+        instant, last = measurement.instant, self._baseline_instant
+        if not self.config.baseline or len(measurement.sample.used) < self.mechanism.leg_count:
+            return None
+        interval = 0.0 if last is None else seconds(last, instant)
+        if last is None or last.epoch != instant.epoch or interval > self.config.maximum_leg_gap:
+            self.baseline.reset()
+        self._baseline_instant = instant
+        try:
+            return self.baseline.estimate(measurement.sample.lengths, interval)
+        except KinematicsError as error:
+            self.health.event(instant.stamp, 'baseline_without_pose', str(error))
+            self._baseline_instant = None
+            return None
+
+    def _output(
+        self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
+    ) -> EstimatorOutput:
+        frame, filter_ = self.imu_frame, self.filter
+        state, covariance = filter_.state, filter_.covariance
+        biases = state[BIASES]
+        motion = filter_.point_motion(imu)
+        corrected = frame.to_imu(imu - biases)
+        gravity_felt = motion.rotation_base_platform.T @ self.machine.gravity
+        biases_imu = frame.to_imu(biases)
+        bias_covariance = frame.covariance_to_imu(covariance[BIASES, BIASES])
+        return EstimatorOutput(
+            stamp=measurement.instant.stamp,
+            started=started,
+            motion=motion,
+            specific_force=corrected[:3],
+            angular_rate=corrected[3:],
+            imu_covariance=bias_covariance + frame.covariance_to_imu(filter_.imu_covariance),
+            linear_acceleration=frame.to_imu(np.concatenate([imu[:3] - biases[:3] + gravity_felt, np.zeros(3)]))[:3],
+            accelerometer_bias=biases_imu[:3],
+            gyroscope_bias=biases_imu[3:],
+            bias_deviation=np.sqrt(bias_covariance.diagonal()),
+            innovation=innovation,
+            state=state.copy(),
+            state_deviation=np.sqrt(covariance.diagonal()),
+            lengths=measurement.sample.lengths,
+            efforts=measurement.sample.efforts,
+            baseline=self._baseline_estimate(measurement),
+        )

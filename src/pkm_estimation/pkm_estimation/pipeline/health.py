@@ -1,0 +1,154 @@
+"""What happened to the estimator: counters with reasons, events, and statistics of the innovations."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.models import STATE_GROUPS
+from pkm_estimation.pipeline.output import EstimatorOutput
+
+Array = NDArray[np.float64]
+
+#: standard deviations below which a state group counts as converged: m, m/s, 1, m/s^2, rad/s
+CONVERGED_BELOW = {
+    'position': 1e-3,
+    'velocity': 1e-2,
+    'attitude': 1e-3,
+    'accelerometer_bias': 1e-2,
+    'gyroscope_bias': 1e-3,
+}
+
+
+class Event(NamedTuple):
+    """Something that users should know of.
+
+    Attributes
+    ----------
+    stamp : ns, of the sample concerned
+    name : short reason, e.g. ``leg_gap``
+    detail : one sentence
+    """
+
+    stamp: int
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class HealthReport:
+    """Statistics since the last report.
+
+    Attributes
+    ----------
+    samples : estimates
+    nis_mean : mean normalised innovation squared; the number of legs / noise inflation when consistent
+    in_band : (L,) part of the innovations within two standard deviations
+    normalised_innovation : (L,) root mean square of innovation / standard deviation
+    imu_rate, leg_rate : Hz by stamps, of accepted samples
+    unconverged : state groups whose standard deviation is above :data:`CONVERGED_BELOW`
+    convergence_time : s from the start to convergence, per converged state group (S3-36)
+    counters : totals since the beginning, by reason
+    events : since the last report
+    """
+
+    samples: int
+    nis_mean: float
+    in_band: Array
+    normalised_innovation: Array
+    imu_rate: float
+    leg_rate: float
+    unconverged: tuple[str, ...]
+    convergence_time: dict[str, float]
+    counters: dict[str, int]
+    events: tuple[Event, ...]
+
+
+class HealthMonitor:
+    """Collects what :class:`HealthReport` says; everything by stamps."""
+
+    def __init__(self, leg_count: int) -> None:
+        self.leg_count = leg_count
+        self.counters: Counter[str] = Counter()
+        self._events: deque[Event] = deque(maxlen=200)
+        self._convergence_time: dict[str, float] = {}
+        self._start_stamp = 0
+        self._last_deviation: Array | None = None
+        self._clear_window()
+
+    def _clear_window(self) -> None:
+        self._samples, self._innovations, self._nis_sum = 0, 0, 0.0
+        self._in_band = np.zeros(self.leg_count)
+        self._squares = np.zeros(self.leg_count)
+        self._seen = np.zeros(self.leg_count)
+        self._stamps: dict[str, list[int]] = {}
+
+    def count(self, reason: str) -> None:
+        """Count an occurrence."""
+        self.counters[reason] += 1
+
+    def event(self, stamp: int, name: str, detail: str) -> None:
+        """Count an occurrence and keep its details."""
+        self.counters[name] += 1
+        self._events.append(Event(stamp, name, detail))
+
+    def accepted(self, topic: str, stamp: int) -> None:
+        """Note an accepted sample of a topic."""
+        self.counters[f'{topic}_accepted'] += 1
+        self._stamps.setdefault(topic, []).append(stamp)
+
+    def output(self, output: EstimatorOutput) -> None:
+        """Note an estimate."""
+        self._samples += 1
+        if output.started:
+            self._start_stamp, self._convergence_time = output.stamp, {}
+        self._last_deviation = output.state_deviation
+        for name, rows in STATE_GROUPS.items():
+            if name not in self._convergence_time and output.state_deviation[rows].max() < CONVERGED_BELOW[name]:
+                self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
+        if output.innovation is None:
+            return
+        ratio = output.innovation.residual / output.innovation.standard_deviation
+        seen = np.isfinite(ratio)
+        ratio = np.where(seen, ratio, 0.0)
+        self._innovations += 1
+        self._nis_sum += output.innovation.nis
+        self._seen += seen
+        self._in_band += seen & (np.abs(ratio) <= 2.0)
+        self._squares += ratio * ratio
+
+    def report(self) -> HealthReport:
+        """Sum up and begin a new window."""
+        deviation = self._last_deviation
+        unconverged = tuple(
+            name
+            for name, rows in STATE_GROUPS.items()
+            if deviation is None or not deviation[rows].max() < CONVERGED_BELOW[name]
+        )
+        seen = np.where(self._seen > 0, self._seen, np.nan)
+        report = HealthReport(
+            self._samples,
+            self._nis_sum / self._innovations if self._innovations else float('nan'),
+            self._in_band / seen,
+            np.sqrt(self._squares / seen),
+            _rate(self._stamps.get('imu', [])),
+            _rate(self._stamps.get('legs', [])),
+            unconverged,
+            dict(self._convergence_time),
+            dict(self.counters),
+            tuple(self._events),
+        )
+        self._events.clear()
+        self._clear_window()
+        return report
+
+
+def _rate(stamps: list[int]) -> float:
+    """Mean rate [Hz] of stamps [ns]; 0 if there are too few to tell."""
+    if len(stamps) < 2 or stamps[-1] <= stamps[0]:
+        return 0.0
+    return (len(stamps) - 1) / ((stamps[-1] - stamps[0]) * 1e-9)

@@ -1,0 +1,36 @@
+"""The IMU's mounting: samples to platform axes and back, noise covariance in platform axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine.model import ImuSensor
+
+Array = NDArray[np.float64]
+
+
+class ImuFrame:
+    """Turns vectors and covariances between IMU axes and platform axes.
+
+    Attributes
+    ----------
+    noise_covariance : (6, 6) of one sample, specific force and angular rate, platform axes
+    """
+
+    def __init__(self, imu: ImuSensor) -> None:
+        self._block = np.kron(np.eye(2), imu.rotation_platform_imu)
+        variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2
+        self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
+
+    def to_platform(self, sample: Array) -> Array:
+        """Pair of vectors (6,) from IMU axes to platform axes."""
+        return self._block @ sample
+
+    def to_imu(self, sample: Array) -> Array:
+        """Pair of vectors (6,) from platform axes to IMU axes."""
+        return self._block.T @ sample
+
+    def covariance_to_imu(self, covariance: Array) -> Array:
+        """Covariance (6, 6) of a pair of vectors, from platform axes to IMU axes."""
+        turned: Array = self._block.T @ covariance @ self._block
+        return turned

@@ -1,0 +1,82 @@
+"""What waits in the pipeline's queues, and the IMU input between two instants."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.pipeline.leg_message import LegSample
+from pkm_estimation.pipeline.stamps import Instant
+
+Array = NDArray[np.float64]
+
+NANOSECOND = 1e-9
+
+
+class ImuSample(NamedTuple):
+    """Specific force and angular rate (6,), platform axes."""
+
+    instant: Instant
+    value: Array
+
+
+class LegMeasurement(NamedTuple):
+    """Leg lengths at an instant."""
+
+    instant: Instant
+    sample: LegSample
+
+
+class Segment(NamedTuple):
+    """Input that is linear from ``start`` to ``end``; ``imu_interval`` [s] lies between the IMU samples around it."""
+
+    start: ImuSample
+    end: ImuSample
+    imu_interval: float
+
+    @property
+    def duration(self) -> float:
+        """Length of the segment [s]."""
+        return seconds(self.start.instant, self.end.instant)
+
+
+class InputPath(NamedTuple):
+    """IMU input from the last processed instant on (no segments: nothing was processed yet) to ``end``."""
+
+    segments: list[Segment]
+    end: ImuSample
+
+
+def seconds(start: Instant, end: Instant) -> float:
+    """Time from ``start`` to ``end`` by their stamps [s]."""
+    return (end.stamp - start.stamp) * NANOSECOND
+
+
+def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant, maximum_gap: float) -> InputPath | str:
+    """Input from ``now`` to ``instant``, both ends interpolated where need be; or the reason why there is none.
+
+    Drops what lies before the last sample at or before ``instant``; ``queue`` holds a sample at ``instant`` or later.
+    """
+    segments: list[Segment] = []
+    while len(queue) > 1 and queue[1].instant <= instant:
+        before = queue.popleft()
+        if now is not None and queue[0].instant > now.instant:
+            segments.append(Segment(now, queue[0], seconds(before.instant, queue[0].instant)))
+            now = queue[0]
+    before = queue[0]
+    if before.instant > instant or before.instant.epoch != instant.epoch:
+        return 'no_imu_before'
+    if before.instant == instant:
+        return InputPath(segments, before)
+    after = queue[1]
+    interval = seconds(before.instant, after.instant)
+    if after.instant.epoch != instant.epoch or interval > maximum_gap:
+        return 'in_imu_gap'
+    weight = seconds(before.instant, instant) / interval
+    end = ImuSample(instant, before.value + weight * (after.value - before.value))
+    if now is not None:
+        segments.append(Segment(now, end, interval))
+    return InputPath(segments, end)

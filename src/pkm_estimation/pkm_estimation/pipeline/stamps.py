@@ -1,0 +1,59 @@
+"""Which stamps of a stream can be believed: duplicates, disorder, jumps and a restarted clock."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class StampVerdict(Enum):
+    """What a stamp is; the value is the reason shown to users."""
+
+    GOOD = 'good'
+    ZERO = 'zero_stamp'
+    DUPLICATE = 'duplicate_stamp'
+    OUT_OF_ORDER = 'out_of_order_stamp'
+    JUMP = 'stamp_jump'
+
+
+class Instant(NamedTuple):
+    """A stamp in the order of arrival of its stream: later epochs follow a restart of the clock."""
+
+    epoch: int
+    stamp: int
+
+
+class StampGate:
+    """Judges the stamps of one stream, by stamps alone.
+
+    A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, it is the
+    truth: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. So one wild stamp does no harm.
+    """
+
+    def __init__(self, jump: float) -> None:
+        self._jump = round(jump * 1e9)
+        self.epoch = 0
+        self.last: int | None = None
+        self._suspect: int | None = None
+
+    def judge(self, stamp: int) -> StampVerdict:
+        """Say what ``stamp`` [ns] is; a good one becomes the last."""
+        if stamp <= 0:
+            return StampVerdict.ZERO
+        if self.last is None:
+            self.last = stamp
+            return StampVerdict.GOOD
+        if stamp == self.last:
+            return StampVerdict.DUPLICATE
+        step = stamp - self.last
+        if abs(step) > self._jump:
+            if self._suspect is None or not 0 < stamp - self._suspect <= self._jump:
+                self._suspect = stamp
+                return StampVerdict.JUMP
+            if step < 0:
+                self.epoch += 1
+        elif step < 0:
+            return StampVerdict.OUT_OF_ORDER
+        self._suspect = None
+        self.last = stamp
+        return StampVerdict.GOOD

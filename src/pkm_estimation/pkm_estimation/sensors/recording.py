@@ -1,0 +1,53 @@
+"""Sensor signals of a machine along a motion, with the noise and biases of its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics import leg_lengths
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+from pkm_estimation.sensors.imu import imu_truth
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SensorData:
+    """Synchronous samples.
+
+    Attributes
+    ----------
+    stamps : (N,) ns
+    leg_lengths : (N, L) m
+    specific_force, angular_rate : (N, 3) m/s^2, rad/s, IMU axes
+    """
+
+    stamps: NDArray[np.int64]
+    leg_lengths: Array
+    specific_force: Array
+    angular_rate: Array
+
+
+def measure(
+    mechanism: Mechanism, motion: PlatformMotion, seed: int | None, start_stamp: int = 1_000_000_000
+) -> SensorData:
+    """Measure a motion: analytic truth plus bias, plus white noise if there is a ``seed``.
+
+    The motion's first sample gets the stamp ``start_stamp`` [ns].
+    """
+    machine = mechanism.machine
+    imu = machine.imu
+    force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
+    if seed is not None:
+        random = np.random.default_rng(seed)
+        force = force + imu.accelerometer_noise * random.normal(size=force.shape)
+        rate = rate + imu.gyroscope_noise * random.normal(size=rate.shape)
+        lengths = lengths + machine.leg_sensors.position_noise * random.normal(size=lengths.shape)
+    stamps = start_stamp + np.rint((motion.time - motion.time[0]) * 1e9).astype(np.int64)
+    return SensorData(stamps, lengths, force, rate)
