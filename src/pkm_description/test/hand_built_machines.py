@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
+from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 
@@ -115,3 +117,42 @@ def simona_z_down() -> Machine:
     horizontal = np.linalg.norm(platform_points[0] - base_points[0])
     home = Pose(np.array([0.0, 0.0, -np.sqrt(2.705**2 - horizontal**2)]), np.eye(3))
     return hexapod(base_points, platform_points, home, np.array([0.0, 0.0, 9.80665]), 'simona_z_down')
+
+
+def turned_link_frames() -> Machine:
+    """Build the check robot with every link frame turned at random: same joints in space, general offsets and axes."""
+    machine = heimann_check_robot()
+    legs = []
+    for seed, leg in enumerate(machine.legs):
+        parent, joints = np.eye(3), []
+        for turn, joint in zip(Rotation.random(len(leg.joints), random_state=seed).as_matrix(), leg.joints, strict=True):
+            joints.append(
+                dataclasses.replace(
+                    joint,
+                    axis=turn.T @ joint.axis,
+                    translation=parent.T @ joint.translation,
+                    rotation_parent_joint=parent.T @ joint.rotation_parent_joint @ turn,
+                )
+            )
+            parent = turn
+        legs.append(dataclasses.replace(leg, joints=tuple(joints), tip=parent.T @ leg.tip))
+    return dataclasses.replace(machine, name='turned', legs=tuple(legs))
+
+
+def with_identical_legs(machine: Machine) -> Machine:
+    """Give every leg the bodies and the friction of the first."""
+
+    def like_first(leg: Leg) -> Leg:
+        return dataclasses.replace(
+            leg,
+            joints=tuple(
+                dataclasses.replace(
+                    joint,
+                    friction=first.friction,
+                    body=dataclasses.replace(first.body, name=first.body.name.replace('leg1', leg.name)),
+                )
+                for joint, first in zip(leg.joints, machine.legs[0].joints, strict=True)
+            ),
+        )
+
+    return dataclasses.replace(machine, legs=tuple(like_first(leg) for leg in machine.legs))

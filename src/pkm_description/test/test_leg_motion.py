@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hand_built_machines import heimann_check_robot, simona_z_down
+from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_frames
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import joint_positions, leg_motion, length_jacobian
 from pkm_description.kinematics.chain import chain_pose
@@ -17,7 +17,7 @@ from pkm_description.motion import PlatformMotion
 from random_motions import random_motion
 
 
-@pytest.fixture(params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
+@pytest.fixture(params=[heimann_check_robot, simona_z_down, turned_link_frames], ids=['heimann', 'simona', 'turned'])
 def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return Mechanism(request.param())
 
@@ -33,7 +33,7 @@ def test_tips_meet_the_platform(mechanism: Mechanism) -> None:
 def test_angles_count_from_the_zero_configuration(mechanism: Mechanism) -> None:
     home = mechanism.machine.home
     positions = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])
-    # the fixture turns the first frame so that the strut stands in its x-z plane at home
+    # at zero angles the struts lie in the plane of the first axis and the leg at home
     np.testing.assert_allclose(positions[..., 0], 0.0, atol=1e-12)
     assert np.abs(positions[..., 1]).max() < 0.5
 

@@ -42,13 +42,6 @@ def inverse_dynamics(
     return drive_forces(twist_from_leg_rates(mechanism, legs), generalised)
 
 
-def gravity_forces(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
-    """Drive forces (N, L) [N] that hold the machine still at poses (N, 3) m, (N, 3, 3), without friction."""
-    still = np.zeros((len(position), 3))
-    motion = PlatformMotion(np.zeros(len(position)), position, rotation_base_platform, still, still, still, still)
-    return inverse_dynamics(mechanism, motion, friction=False)
-
-
 def generalised_force(
     mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion, friction: bool, sign_smoothing: float = 0.0
 ) -> Array:

@@ -17,6 +17,9 @@ from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
+#: condition number from which drive forces are not computed: fewer than eight digits would be left
+MAX_CONDITION = 1e8
+
 
 def actuated_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
     """Leg rates from the platform twist, (N, L, 6): the driven joints' rows of the joint map."""
@@ -41,12 +44,21 @@ def invert_jacobian(jacobian: Array) -> Array:
     """Inverse of Jacobians (N, 6, 6); raises SingularPoseError naming the sample."""
     try:
         inverse: Array = np.linalg.inv(jacobian)
+        # rounding hides most singular matrices from the factorisation: look at the size of the result
+        condition = _frobenius(jacobian) * _frobenius(inverse)
     except np.linalg.LinAlgError:
-        sample = int(np.argmin(np.abs(np.linalg.det(jacobian))))
+        condition = np.where(np.linalg.det(jacobian) == 0.0, np.inf, 0.0)
+    if not condition.max(initial=0.0) <= MAX_CONDITION:
+        sample = int(np.argmax(condition))
         raise SingularPoseError(
-            f'sample {sample}: the length Jacobian is singular, no drive forces can hold the platform here'
-        ) from None
+            f'sample {sample}: the length Jacobian is singular (condition number {condition[sample]:.3g}), '
+            'no drive forces can hold the platform here'
+        )
     return inverse
+
+
+def _frobenius(matrix: Array) -> Array:
+    return np.sqrt(np.sum(matrix * matrix, axis=(-2, -1)))
 
 
 def inverse_length_jacobian(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics.projection import twist_from_leg_rates
+from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.chain import ChainPose, chain_accelerations
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.kinematics.rotation import cross
@@ -67,14 +68,17 @@ def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical
     Raises
     ------
     SingularPoseError
-        Where the drives do not determine the platform's motion, or a leg's angles are undefined. The sample is
-        counted within the chunk named in the message's note.
+        Where the drives do not determine the platform's motion, or a leg's angles are undefined; names the sample.
     """
     legs = 1 if identical_legs else mechanism.leg_count
     result = np.empty((len(motion), mechanism.leg_count, 10 * (1 + legs * mechanism.joint_count)))
     for start in range(0, len(motion), CHUNK):
         part = slice(start, start + CHUNK)
-        _fill(mechanism, motion[part], identical_legs, result[part])
+        try:
+            _fill(mechanism, motion[part], identical_legs, result[part])
+        except SingularPoseError:  # the message counts samples within the chunk: find the sample in the whole motion
+            twist_from_leg_rates(mechanism, close_legs(mechanism, motion.position, motion.rotation_base_platform))
+            raise
     return result
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.kinematics.rotation import cross, skew
+from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -54,24 +54,23 @@ def chain_pose(mechanism: Mechanism, positions: Array) -> ChainPose:
     rotations: list[Array] = []
     origins: list[Array] = []
     axes: list[Array] = []
-    rotation = np.broadcast_to(np.eye(3), (*positions.shape[:2], 3, 3))
-    origin = np.zeros((*positions.shape[:2], 3))
+    full = (*positions.shape[:2], 3)
+    rotation, origin = np.eye(3), np.zeros(3)
     for joint, kind in enumerate(mechanism.joint_kinds):
-        offset = mechanism.joint_rotations[:, joint]
         origin = origin + (rotation @ mechanism.joint_translations[:, joint, :, None])[..., 0]
-        axis = (rotation @ (offset @ mechanism.joint_axes[:, joint, :, None]))[..., 0]
-        position = positions[..., joint]
+        axis = (rotation @ mechanism.axes_in_parent[:, joint, :, None])[..., 0]
+        position = positions[..., joint, None]
         if kind == 'revolute':
-            generator = skew(mechanism.joint_axes[:, joint])
-            sine, versine = np.sin(position)[..., None, None], (1.0 - np.cos(position))[..., None, None]
-            turn = offset + sine * (offset @ generator) + versine * (offset @ generator @ generator)
-            rotation = rotation @ turn
+            sine, versine = np.sin(position)[..., None], (1.0 - np.cos(position))[..., None]
+            turn = mechanism.joint_rotations[:, joint] + sine * mechanism.sine_factors[:, joint]
+            rotation = rotation @ (turn + versine * mechanism.versine_factors[:, joint])
         else:
-            origin = origin + axis * position[..., None]
-            rotation = rotation @ offset
-        rotations.append(rotation)
-        origins.append(origin)
-        axes.append(axis)
+            origin = origin + axis * position
+            rotation = rotation @ mechanism.joint_rotations[:, joint]
+        rotations.append(np.broadcast_to(rotation, (*full, 3)))
+        # axes and origins near the base are the same for all samples, yet have the sample axis like the others
+        origins.append(np.broadcast_to(origin, full))
+        axes.append(np.broadcast_to(axis, full))
     return ChainPose(rotations, origins, axes, origin + (rotation @ mechanism.tips[..., None])[..., 0])
 
 

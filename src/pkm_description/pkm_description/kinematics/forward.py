@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite, sqrt
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -202,14 +203,23 @@ def _solve_one(
         magnitude = np.abs(error)
         worst = int(magnitude.argmax())
         residual = float(magnitude[worst])
-        if residual <= tolerance or iteration == max_iterations or not np.isfinite(residual):
+        if residual <= tolerance or iteration == max_iterations or not isfinite(residual):
             break
         directions = vectors / current[:, None]
         jacobian = np.concatenate([directions, cross(levers, directions)], axis=-1)
-        step = _limited(mechanism, _solve(jacobian[None], error[None]))[0]
+        step = _solve(jacobian[None], error[None])[0]
+        move, turn = _length(step[:3]), _length(step[3:])
+        limit = max(turn / MAX_ROTATION_STEP, move / (MAX_TRANSLATION_STEP * mechanism.platform_radius))
+        if limit > 1.0:
+            step = step / limit
         position = position + step[:3]
         rotation = rotation_exp(step[3:]) @ rotation
     return _Solution(position, rotation, residual <= tolerance, iteration, residual, worst)
+
+
+def _length(vector: Array) -> float:
+    x, y, z = vector.tolist()
+    return sqrt(x * x + y * y + z * z)
 
 
 def _stack_solutions(mechanism: Mechanism, solutions: list[_Solution], max_condition: float) -> ForwardKinematicsResult:

@@ -36,12 +36,11 @@ def skew(vector: Array) -> Array:
 def rotation_exp(vector: Array) -> Array:
     """Rotation matrix (..., 3, 3) of rotation vectors (..., 3) rad (Rodrigues), exact down to zero angle."""
     vector = np.asarray(vector, dtype=float)
-    angle = np.sqrt(np.sum(vector * vector, axis=-1))[..., None, None]
+    half_angle = 0.5 * np.sqrt(np.sum(vector * vector, axis=-1))[..., None, None]
     # numpy.sinc(x) = sin(pi x) / (pi x) has no 0/0, so no branch for small angles is needed
-    sine_factor = np.sinc(angle / np.pi)
-    cosine_factor = 0.5 * np.sinc(angle / (2.0 * np.pi)) ** 2
+    half_sinc = np.sinc(half_angle / np.pi)
     generator = skew(vector)
-    return np.eye(3) + sine_factor * generator + cosine_factor * (generator @ generator)
+    return np.eye(3) + half_sinc * np.cos(half_angle) * generator + 0.5 * half_sinc**2 * (generator @ generator)
 
 
 def rotation_about_axis(axis: Array, angle: Array) -> Array:

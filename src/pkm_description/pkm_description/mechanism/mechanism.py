@@ -39,6 +39,9 @@ class Mechanism:
     actuated_index : place of the driven joint in each chain
     joint_axes : (L, J, 3) unit vectors in the joint frame
     joint_translations, joint_rotations : (L, J, 3) m and (L, J, 3, 3), joint frame in the parent body's frame
+    axes_in_parent : (L, J, 3) joint axes in the parent body's frame
+    sine_factors, versine_factors : (L, J, 3, 3); a revolute turned by q has the rotation
+        ``joint_rotations + sin(q) sine_factors + (1 - cos(q)) versine_factors`` in the parent body's frame
     tips : (L, 3) m, closing point in the last body's frame
     base_points, platform_points : (L, 3) m in ``base_link`` and ``platform_link``
     lengths_at_zero : (L,) m
@@ -65,6 +68,10 @@ class Mechanism:
         self.joint_axes = _stack(machine, lambda joint: joint.axis)
         self.joint_translations = _stack(machine, lambda joint: joint.translation)
         self.joint_rotations = _stack(machine, lambda joint: joint.rotation_parent_joint)
+        generators = np.array([[_generator(axis) for axis in axes] for axes in self.joint_axes])
+        self.axes_in_parent = (self.joint_rotations @ self.joint_axes[..., None])[..., 0]
+        self.sine_factors = self.joint_rotations @ generators
+        self.versine_factors = self.sine_factors @ generators
         self.tips = np.array([leg.tip for leg in machine.legs], dtype=float)
         self.base_points = machine.base_points.astype(float)
         self.platform_points = machine.platform_points.astype(float)
@@ -90,6 +97,12 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f'Mechanism({self.machine.name!r}, {self.leg_count} legs of {self.joint_count} joints)'
+
+
+def _generator(axis: Array) -> Array:
+    """Matrix of the cross product with a vector (3,)."""
+    x, y, z = axis
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _common_joint_kinds(machine: Machine) -> tuple[str, ...]:

@@ -44,8 +44,9 @@ def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
     lower = np.array([joint.limits.lower for joint in joints])
     upper = np.array([joint.limits.upper for joint in joints])
     bounded = np.isfinite(lower) & np.isfinite(upper)
-    middle = np.where(bounded, (lower + upper) / 2, 0.0)
-    half_stroke = np.where(bounded, (upper - lower) / 2, np.inf)
+    lower, upper = np.where(bounded, lower, -np.inf), np.where(bounded, upper, np.inf)
+    middle = (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)) / 2
+    half_stroke = (upper - lower) / 2
     uses = np.stack(
         [
             np.abs(legs.positions[..., actuated] - middle).max(axis=0) / half_stroke,

@@ -66,8 +66,25 @@ def mp1(
 
 
 def fourier_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FourierSeries:
-    """Excitation for identification, or another one of the same kind for validation, for evaluation at any time."""
-    return random_fourier_series(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, margin=MARGIN)
+    """Excitation for identification, or another one of the same kind for validation, for evaluation at any time.
+
+    Periods of about 10 s between fades of 2 s, harmonics up to 1 Hz: well below the bandwidth of a leg servo, high
+    enough for inertial forces to be felt beside the weight.
+    """
+    fade = 2.0
+    if duration <= 2.0 * fade:
+        raise ValueError(f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed')
+    active = duration - 2.0 * fade
+    periods = max(1, round(active / 10.0))
+    return random_fourier_series(
+        machine,
+        duration,
+        seed + VALIDATION_SEED_OFFSET * validation,
+        harmonics=max(3, min(12, int(active / periods))),
+        periods=periods,
+        fade=fade,
+        margin=MARGIN,
+    )
 
 
 def named_profile(
