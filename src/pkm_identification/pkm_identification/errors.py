@@ -1,0 +1,29 @@
+"""Errors of the identification, all understandable to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pkm_description.errors import PkmError
+
+
+class RecordingError(PkmError):
+    """A recording cannot be used: too short, gaps, NaN, unknown joints, no motion."""
+
+
+class NotExcitedError(PkmError):
+    """The motion does not determine the parameters.
+
+    Parameters
+    ----------
+    parameters : names of the base parameters that the recording leaves open
+    reason : what was found and what to do about it
+    """
+
+    def __init__(self, parameters: Sequence[str], reason: str) -> None:
+        self.parameters = tuple(parameters)
+        super().__init__(f'{reason}: {", ".join(parameters)}')
+
+
+class InfeasibleParametersError(PkmError):
+    """The identified bodies cannot exist (negative mass, inertia not positive definite), so no overlay is written."""

@@ -1,0 +1,137 @@
+"""The observation matrix: actuator forces as a linear function of bodies and friction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.dynamics import (
+    friction_parameter_names,
+    friction_parameters,
+    friction_regressor,
+    rigid_body_parameter_names,
+    rigid_body_parameters,
+    rigid_body_regressor,
+)
+from pkm_description.kinematics import leg_motion, length_jacobian
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+from pkm_identification.base_parameters import BaseParameters, reduce_parameters
+
+Array = NDArray[np.float64]
+
+#: samples per block: bounds the memory of the per-body intermediate results
+BLOCK = 4000
+
+
+class ObservationModel:
+    """Regressor of a machine for a chosen set of parameters.
+
+    Parameters
+    ----------
+    machine : geometry, and nominal values of parameters that are held fixed
+    identical_legs, friction, fixed : see :class:`pkm_identification.configuration.IdentificationConfig`
+
+    Attributes
+    ----------
+    names : free parameters, bodies first
+    body_count : how many of them are inertial
+    fixed_names : parameters held at their nominal values
+    """
+
+    def __init__(
+        self, machine: Machine, identical_legs: bool = True, friction: str = 'actuated', fixed: Sequence[str] = ()
+    ) -> None:
+        self.machine = machine
+        self.mechanism = Mechanism(machine)
+        self.identical_legs = identical_legs
+        self.friction = friction
+        bodies = list(rigid_body_parameter_names(machine, identical_legs=identical_legs))
+        joints = [] if friction == 'none' else list(friction_parameter_names(machine, joints=friction))
+        self.all_names: tuple[str, ...] = (*bodies, *joints)
+        held = np.array([any(fnmatchcase(name, pattern) for pattern in fixed) for name in self.all_names])
+        unused = [pattern for pattern in fixed if not any(fnmatchcase(name, pattern) for name in self.all_names)]
+        if unused:
+            raise ValueError(
+                f'fixed: no parameter matches {", ".join(unused)}; names look like {bodies[0]}, {bodies[10]}'
+            )
+        self.free = np.flatnonzero(~held)
+        self.held = np.flatnonzero(held)
+        self.names = tuple(self.all_names[index] for index in self.free)
+        self.fixed_names = tuple(self.all_names[index] for index in self.held)
+        self.body_count = int(np.sum(self.free < len(bodies)))
+
+    def all_parameters(self, machine: Machine) -> Array:
+        """All parameters of a machine, free and held, in the order of :attr:`all_names`."""
+        bodies = rigid_body_parameters(machine, identical_legs=self.identical_legs)
+        if self.friction == 'none':
+            return bodies
+        return np.concatenate([bodies, friction_parameters(machine, joints=self.friction)])
+
+    def parameters(self, machine: Machine) -> Array:
+        """Free parameters (P,) of a machine, in the order of :attr:`names`."""
+        return self.all_parameters(machine)[self.free]
+
+    def regressor(self, motion: PlatformMotion, sample_period: float = 0.0) -> tuple[Array, Array]:
+        """Observation matrix (N, L, P) of the free parameters and known forces (N, L) of the held ones.
+
+        With a ``sample_period`` [s] the Coulomb columns hold the sign of the joint velocity averaged over the sample's
+        interval, so that a reversal between two samples counts with the right share; a plain sign could be half a
+        sample off. With 0 every sample stands for its instant.
+        """
+        blocks = [self._block(motion[start : start + BLOCK], sample_period) for start in range(0, len(motion), BLOCK)]
+        everything = np.concatenate(blocks)
+        known = everything[..., self.held] @ self.all_parameters(self.machine)[self.held]
+        return everything[..., self.free], known
+
+    def _block(self, motion: PlatformMotion, sample_period: float) -> Array:
+        bodies = rigid_body_regressor(self.mechanism, motion, identical_legs=self.identical_legs)
+        if self.friction == 'none':
+            return bodies
+        joints = leg_motion(self.mechanism, motion)
+        friction = friction_regressor(self.mechanism, joints, joints=self.friction)
+        if sample_period > 0.0:
+            # the velocity is linear over half a period either way, so its sign is constant except where it is small
+            change = 0.5 * sample_period * np.abs(joints.accelerations)
+            share = np.abs(joints.velocities) / np.maximum(change, 1e-300)
+            share = np.minimum(share, 1.0).reshape(len(motion), -1)
+            place = {name: index for index, name in enumerate(self.mechanism.joint_names)}
+            for column, name in enumerate(friction_parameter_names(self.machine, joints=self.friction)):
+                joint, _, law = name.rpartition('.')
+                if law == 'coulomb':
+                    friction[..., column] *= share[:, place[joint], None]
+        return np.concatenate([bodies, friction], axis=-1)
+
+    def leg_velocities(self, motion: PlatformMotion) -> Array:
+        """Velocities (N, L) m/s of the actuated joints."""
+        jacobian = length_jacobian(self.mechanism, motion.position, motion.rotation_base_platform)
+        return (jacobian @ motion.twist[..., None])[..., 0]
+
+    def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
+        """Reduce to base parameters over random states all over the workspace: a property of the machine, not of a record.
+        """
+        matrix, _ = self.regressor(random_states(self.machine, samples, seed))
+        return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance)
+
+
+def random_states(machine: Machine, samples: int, seed: int) -> PlatformMotion:
+    """Independent random states around home: a tenth of the leg length, 0.25 rad, and as much per second and per second^2."""
+    random = np.random.default_rng(seed)
+    home = machine.home
+    anchors = home.position + machine.platform_points @ home.rotation_base_platform.T
+    reach = 0.1 * float(np.linalg.norm(anchors - machine.base_points, axis=1).mean())
+    uniform = random.uniform(-1.0, 1.0, size=(6, samples, 3))
+    return PlatformMotion(
+        np.arange(samples, dtype=float),
+        home.position + reach * uniform[0],
+        rotation_exp(0.25 * uniform[1]) @ home.rotation_base_platform,
+        10.0 * reach * uniform[2],
+        2.0 * uniform[3],
+        30.0 * reach * uniform[4],
+        10.0 * uniform[5],
+    )

@@ -1,0 +1,204 @@
+"""Identification from recordings to result: the one path that node, command line and Python share."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+from pkm_description.machine.model import Machine
+
+from pkm_identification import least_squares
+from pkm_identification.base_parameters import BaseParameters
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.identifiability import IDENTIFIED, classify, require_excitation
+from pkm_identification.observation import ObservationModel
+from pkm_identification.physical import (
+    PhysicalParameters,
+    bodies_by_name,
+    infeasibilities,
+    machine_with,
+    nominal_uncertainty,
+    share_out,
+)
+from pkm_identification.prepared_data import PreparedData, prepare
+from pkm_identification.recording import Recording
+from pkm_identification.result import COMPLETE, INFEASIBLE, PARTIAL, ForceComparison, IdentificationResult
+from pkm_identification.signals.parallel_filter import parallel_filter
+from pkm_identification.validation import force_error
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+#: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is 2.4 periods
+CORRELATION_LAGS = 6
+
+
+def identify(
+    machine_nominal: Machine,
+    recording: Recording,
+    validation: Recording | None = None,
+    config: IdentificationConfig | None = None,
+    progress: Progress | None = None,
+) -> IdentificationResult:
+    """Identify a machine's dynamic parameters.
+
+    Parameters
+    ----------
+    machine_nominal : geometry, sensor noise, and what was believed before
+    recording : motion that excites all parameters
+    validation : another motion, never used for fitting
+    config : settings; default :class:`IdentificationConfig`
+    progress : called with one line per stage
+
+    Returns
+    -------
+    IdentificationResult
+
+    Raises
+    ------
+    RecordingError, NotExcitedError, KinematicsError
+        If the data cannot be used; the message says why.
+    """
+    config = config or IdentificationConfig()
+    say = progress or (lambda text: None)
+    model = ObservationModel(machine_nominal, config.identical_legs, config.friction, config.fixed)
+    say('base parameters of the structure')
+    base = model.base_parameters(config.rank_tolerance)
+    say(f'motion and regressor of {recording.source} ({len(recording.time)} samples)')
+    data = prepare(model, recording, config)
+    rows = base.columns(data.row_regressor)
+    require_excitation(rows * data.row_weights[..., None], base.names)
+    say(f'least squares: {int(data.row_weights.sum())} equations, {len(base)} base parameters')
+    estimate = least_squares.weighted(rows, data.row_forces, data.row_weights, correlation_lags=CORRELATION_LAGS)
+    plain = least_squares.ordinary(rows * data.row_weights[..., None], data.row_forces * data.row_weights)
+    bound = least_squares.error_bound(plain, rows * data.row_weights[..., None], data.row_forces * data.row_weights)
+
+    say('physical parameters and validation')
+    nominal = model.parameters(machine_nominal)
+    physical = _physical(model, base, estimate, nominal, config)
+    training = _compare(recording, data, base, estimate.parameters, nominal)
+    held_out = None
+    if validation is not None:
+        # judged in the band and with the smoothing of the identification
+        other = prepare(model, validation, config, data.bands)
+        held_out = _compare(validation, other, base, estimate.parameters, nominal)
+    classification = classify(estimate, config.max_relative_deviation)
+    identified = None
+    if not physical.infeasible:
+        identified = machine_with(machine_nominal, *_complete(model, physical.values))
+    status = INFEASIBLE if physical.infeasible else PARTIAL if set(classification) != {IDENTIFIED} else COMPLETE
+    return IdentificationResult(
+        status=status,
+        machine=machine_nominal,
+        config=replace(config),
+        bands=data.bands,
+        base=base,
+        nominal_base=base.values(nominal),
+        estimate=estimate,
+        row_time=data.row_time,
+        classification=classification,
+        physical=physical,
+        identified_machine=identified,
+        bound=bound,
+        training=training,
+        validation=held_out,
+        warnings=_warnings(base, estimate, classification, physical, held_out, config, machine_nominal),
+        provenance=_provenance(machine_nominal, recording, validation, config),
+    )
+
+
+def _complete(model: ObservationModel, values: Array) -> tuple[tuple[str, ...], Array]:
+    """All parameters, free ones from ``values``, held ones nominal."""
+    everything = model.all_parameters(model.machine)
+    everything[model.free] = values
+    return model.all_names, everything
+
+
+def _physical(
+    model: ObservationModel,
+    base: BaseParameters,
+    estimate: least_squares.Estimate,
+    nominal: Array,
+    config: IdentificationConfig,
+) -> PhysicalParameters:
+    uncertainty = nominal_uncertainty(model.names, nominal, config.platform_uncertainty, config.leg_uncertainty)
+    values, deviations = share_out(base, estimate.parameters, estimate.covariance, nominal, uncertainty)
+    names, everything = _complete(model, values)
+    infeasible = list(infeasibilities(bodies_by_name(names, everything)))
+    for name, value in zip(model.names[model.body_count :], values[model.body_count :], strict=True):
+        if value < 0.0:
+            infeasible.append(f'{name}: friction {value:.4g} is negative')
+    return PhysicalParameters(model.names, nominal, values, deviations, tuple(infeasible))
+
+
+def _compare(
+    recording: Recording, data: PreparedData, base: BaseParameters, parameters: Array, nominal: Array
+) -> ForceComparison:
+    """Forces of the base parameters and of the nominal machine beside the measured ones."""
+    predicted = base.columns(data.regressor) @ parameters + data.known
+    believed = data.regressor @ nominal + data.known
+    cutoff, rate = data.bands.force_cutoff, recording.sample_rate
+    return ForceComparison(
+        recording.source,
+        recording.duration,
+        data.time,
+        data.forces,
+        predicted,
+        believed,
+        force_error(data.forces, predicted),
+        force_error(parallel_filter(data.forces, rate, cutoff), parallel_filter(predicted, rate, cutoff)),
+        force_error(data.forces, believed),
+    )
+
+
+def _warnings(
+    base: BaseParameters,
+    estimate: least_squares.Estimate,
+    classification: tuple[str, ...],
+    physical: PhysicalParameters,
+    held_out: ForceComparison | None,
+    config: IdentificationConfig,
+    machine: Machine,
+) -> tuple[str, ...]:
+    found = []
+    weak = [name for name, status in zip(base.names, classification, strict=True) if status != IDENTIFIED]
+    if weak:
+        found.append(
+            f'{len(weak)} base parameters have a standard deviation above {100 * config.max_relative_deviation:g} % of their value: '
+            + '; '.join(weak)
+        )
+    found += [f'physically impossible, no overlay is written: {text}' for text in physical.infeasible]
+    if estimate.condition > 1e3:
+        found.append(f'condition number {estimate.condition:.3g} after column scaling: parameters are strongly correlated')
+    correlated = np.abs(estimate.autocorrelation[1]).max()
+    if correlated > 0.5:
+        found.append(
+            f'residuals are correlated from row to row (up to {correlated:.2f}); the model misses something, standard '
+            'deviations allow for it only in part'
+        )
+    if held_out is None:
+        found.append('no held-out recording: the force error is that of the fit itself and flatters')
+    elif held_out.filtered_error.relative > 0.03:
+        found.append(f'force error on the held-out motion is {100 * held_out.filtered_error.relative:.1f} % rms, above 3 %')
+    return tuple(found)
+
+
+def _provenance(
+    machine: Machine, recording: Recording, validation: Recording | None, config: IdentificationConfig
+) -> dict[str, str]:
+    """Where the numbers come from; the date is that of the data's first stamp."""
+    legs = 'identical legs' if config.identical_legs else 'legs one by one'
+    source = {'leg_lengths': 'forward kinematics of the leg lengths', 'estimator': 'the estimator\'s poses'}[config.motion_source]
+    return {
+        'machine': machine.name,
+        'machine file': str(machine.path),
+        'data': recording.source + (f', validation {validation.source}' if validation else ''),
+        'date': datetime.fromtimestamp(recording.start_stamp / 1e9, tz=timezone.utc).isoformat(timespec='milliseconds'),
+        'method': f'weighted least squares on base parameters, {legs}, friction of {config.friction} joints, motion from {source}',
+        'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
+    }

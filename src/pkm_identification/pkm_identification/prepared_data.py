@@ -1,0 +1,172 @@
+"""From a recording to rows ``force = observation @ parameters`` that least squares may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine.model import Machine
+from pkm_description.motion import PlatformMotion
+
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import RecordingError
+from pkm_identification.observation import ObservationModel
+from pkm_identification.recording import Recording
+from pkm_identification.signals.low_pass import excitation_band
+from pkm_identification.signals.parallel_filter import (
+    decimation_factor,
+    edge_samples,
+    kept_rows,
+    parallel_filter,
+)
+from pkm_identification.signals.platform_motion import filtered_motion, fourier_motion, poses_from_lengths
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Frequencies chosen for a recording, Hz, and the dead band, m/s (see :class:`IdentificationConfig`)."""
+
+    excitation: float
+    motion_cutoff: float
+    force_cutoff: float
+    dead_band: float
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """Rows of one recording, at full rate and after parallel filtering and decimation.
+
+    Attributes
+    ----------
+    time, forces, regressor, known : full rate without the filters' ends: (N,), (N, L), (N, L, P), (N, L);
+        ``known`` are the forces of parameters that are held fixed
+    row_time, row_forces, row_regressor : the same filtered and decimated, known forces subtracted
+    row_weights : (n, L), 0 where a leg reverses
+    motion : platform motion at full rate
+    bands : see the class
+    """
+
+    time: Array
+    forces: Array
+    regressor: Array
+    known: Array
+    row_time: Array
+    row_forces: Array
+    row_regressor: Array
+    row_weights: Array
+    motion: PlatformMotion
+    bands: Bands
+
+
+def choose_bands(machine: Machine, recording: Recording, config: IdentificationConfig) -> Bands:
+    """Cut-off frequencies and dead band: the configured ones, else from the excitation and the sensors' noise.
+
+    Motion is smoothed at eight times the band in which the acceleration lies (Coulomb friction reversing puts force and
+    acceleration above it), forces and regressor at half of that, where the smoothing still has a gain of 1.
+    The dead band is three standard deviations of the velocity that the length noise leaves after smoothing.
+    """
+    rate = recording.sample_rate
+    excitation = excitation_band(recording.leg_lengths, rate)
+    motion = config.motion_cutoff_frequency or min(max(8.0 * excitation, 4.0), 0.2 * rate)
+    force = config.force_cutoff_frequency or 0.5 * motion
+    if config.fourier_base_frequency > 0.0:
+        motion = max(motion, config.fourier_base_frequency * config.fourier_harmonics)
+    dead_band = config.dead_band
+    if dead_band < 0.0:
+        # white noise of variance s^2 has density 2 s^2 / rate up to the cut-off, differentiated (2 pi f)^2 times that
+        noise = float(np.max(machine.leg_sensors.position_noise))
+        dead_band = 3.0 * noise * 2.0 * np.pi * motion * np.sqrt(2.0 * motion / (3.0 * rate))
+    return Bands(excitation, float(motion), float(force), float(dead_band))
+
+
+def prepare(
+    model: ObservationModel, recording: Recording, config: IdentificationConfig, bands: Bands | None = None
+) -> PreparedData:
+    """Motion, regressor and filtered rows of a recording.
+
+    Parameters
+    ----------
+    model : regressor
+    recording : leg lengths and forces
+    bands : reuse those of another recording; default: choose them
+
+    Raises
+    ------
+    RecordingError
+        Too short for the filters.
+    KinematicsError
+        Leg lengths that no pose of the platform has; names the sample.
+    """
+    bands = bands or choose_bands(model.machine, recording, config)
+    rate = recording.sample_rate
+    edge = 2 * edge_samples(rate, bands.motion_cutoff, bands.force_cutoff)
+    if len(recording.time) <= 2 * edge + 10:
+        raise RecordingError(
+            f'{recording.source}: {recording.duration:.2f} s are too short, the filters ({bands.force_cutoff:.3g} Hz) '
+            f'need {2 * edge / rate:.2f} s; record longer or raise the cut-off frequencies'
+        )
+    motion = smooth_motion(model, recording, config, bands)
+    regressor, known = model.regressor(motion, sample_period=1.0 / rate)
+
+    inner = slice(edge, len(recording.time) - edge)
+    filtered = [
+        parallel_filter(values, rate, bands.force_cutoff)
+        for values in (recording.forces - known, regressor.reshape(len(known), -1))
+    ]
+    step = decimation_factor(rate, bands.force_cutoff)
+    slow = np.abs(model.leg_velocities(motion)) < bands.dead_band
+    weights = kept_rows(slow, rate, bands.force_cutoff)
+    places = np.arange(0, len(recording.time), step)
+    rows = (places >= inner.start) & (places < inner.stop)
+    return PreparedData(
+        recording.time[inner],
+        recording.forces[inner],
+        regressor[inner],
+        known[inner],
+        recording.time[::step][rows],
+        filtered[0][rows],
+        filtered[1][rows].reshape(-1, *regressor.shape[1:]),
+        weights[rows],
+        motion[inner],
+        bands,
+    )
+
+
+def smooth_motion(
+    model: ObservationModel, recording: Recording, config: IdentificationConfig, bands: Bands
+) -> PlatformMotion:
+    """Platform motion of a recording by the configured method."""
+    home = model.machine.home
+    if config.motion_source == 'estimator':
+        position, rotation = _estimated_poses(recording)
+    else:
+        position, rotation = poses_from_lengths(model.mechanism, recording.leg_lengths)
+    if config.fourier_base_frequency > 0.0:
+        return fourier_motion(
+            recording.time, position, rotation, home, config.fourier_base_frequency, config.fourier_harmonics
+        )
+    return filtered_motion(recording.time, position, rotation, home, recording.sample_rate, bands.motion_cutoff)
+
+
+def _estimated_poses(recording: Recording) -> tuple[Array, Array]:
+    """Estimator's poses at the recording's times: position (N, 3), rotation (N, 3, 3)."""
+    from scipy.interpolate import CubicSpline
+    from scipy.spatial.transform import Rotation, RotationSpline
+
+    poses = recording.poses
+    if poses is None or len(poses.time) < 4:
+        raise RecordingError(
+            f'{recording.source}: no platform poses were recorded; start the estimator or use motion_source leg_lengths'
+        )
+    if poses.time[0] > recording.time[0] + 0.05 or poses.time[-1] < recording.time[-1] - 0.05:
+        raise RecordingError(
+            f'{recording.source}: platform poses cover {poses.time[0]:.2f} to {poses.time[-1]:.2f} s, '
+            f'joint states {recording.time[0]:.2f} to {recording.time[-1]:.2f} s; record both over the whole motion'
+        )
+    time = np.clip(recording.time, poses.time[0], poses.time[-1])
+    position = CubicSpline(poses.time, poses.position)(time)
+    rotation = RotationSpline(poses.time, Rotation.from_matrix(poses.rotation_base_platform))(time)
+    return position, rotation.as_matrix()

@@ -1,0 +1,106 @@
+"""What an identification found, including what it did not find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine.model import Machine
+
+from pkm_identification.base_parameters import BaseParameters
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.least_squares import Estimate
+from pkm_identification.physical import PhysicalParameters
+from pkm_identification.prepared_data import Bands
+from pkm_identification.validation import ForceError
+
+Array = NDArray[np.float64]
+
+#: all base parameters identified; some weakly excited; bodies impossible
+COMPLETE, PARTIAL, INFEASIBLE = 'complete', 'partial', 'infeasible'
+
+
+@dataclass(frozen=True)
+class ForceComparison:
+    """Measured and predicted leg forces of one recording.
+
+    Attributes
+    ----------
+    source : recording
+    duration : s
+    time : (N,) s
+    measured, predicted, nominal : (N, L) N; predicted by the identified base parameters, and by the nominal machine
+    error : of the raw samples, sensor noise included
+    filtered_error : below the force cut-off frequency
+    nominal_error : of the nominal machine, raw samples
+    """
+
+    source: str
+    duration: float
+    time: Array
+    measured: Array
+    predicted: Array
+    nominal: Array
+    error: ForceError
+    filtered_error: ForceError
+    nominal_error: ForceError
+
+
+@dataclass(frozen=True)
+class IdentificationResult:
+    """Outcome of one identification. Nothing in it is silently replaced by nominal values.
+
+    Attributes
+    ----------
+    status : ``complete``, ``partial`` (some base parameters weakly excited) or ``infeasible`` (bodies cannot exist)
+    machine : nominal machine
+    config, bands : settings, and the frequencies that were chosen
+    base : base parameters; ``base.names`` has the combinations
+    nominal_base : (B,) values of the nominal machine
+    estimate : values, covariance, residuals at ``row_time``
+    row_time : (n,) s
+    classification : (B,) ``identified`` or ``weakly excited``
+    physical : bodies and friction under the stated trust in the nominal machine
+    identified_machine : machine with the physical parameters; ``None`` if they are infeasible
+    bound : relative error bound (8) of Heimann & Abdellatif for the ordinary least-squares solution
+    training, validation : force comparisons; validation is ``None`` without a second recording
+    warnings : everything the user should know
+    provenance : machine file, data, date, method, versions
+    """
+
+    status: str
+    machine: Machine
+    config: IdentificationConfig
+    bands: Bands
+    base: BaseParameters
+    nominal_base: Array
+    estimate: Estimate
+    row_time: Array
+    classification: tuple[str, ...]
+    physical: PhysicalParameters
+    identified_machine: Machine | None
+    bound: float
+    training: ForceComparison
+    validation: ForceComparison | None
+    warnings: tuple[str, ...]
+    provenance: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Identified base parameters by name."""
+        return dict(zip(self.base.names, map(float, self.estimate.parameters), strict=True))
+
+    @property
+    def standard_deviations(self) -> dict[str, float]:
+        """Standard deviations of the base parameters by name."""
+        return dict(zip(self.base.names, map(float, self.estimate.standard_deviations), strict=True))
+
+    @property
+    def summary(self) -> str:
+        """One line for logs and service responses."""
+        identified = self.classification.count('identified')
+        text = f'{self.status}: {identified} of {len(self.base)} base parameters identified'
+        comparison, kind = (self.validation, 'held-out') if self.validation else (self.training, 'training')
+        assert comparison is not None
+        return f'{text}, {kind} force error {100 * comparison.error.relative:.2f} % rms'

@@ -1,0 +1,1 @@
+"""From noisy samples to motion and comparable rows: filters, derivatives, Fourier fits, parallel filtering."""

@@ -1,0 +1,63 @@
+"""Zero-phase low-pass filtering, derivatives, and the choice of the band."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import make_interp_spline
+from scipy.signal import butter, periodogram, sosfiltfilt
+
+from pkm_identification.errors import RecordingError
+
+Array = NDArray[np.float64]
+
+#: forward-backward Butterworth order; the pass band is flat to 2e-5 at half the cut-off frequency
+ORDER = 8
+
+
+def low_pass(values: Array, sample_rate: float, cutoff_frequency: float) -> Array:
+    """Zero-phase Butterworth low-pass (forward and backward) of samples (N, ...) along the first axis.
+
+    ``cutoff_frequency`` [Hz]: gain 0.5 there. At or above 0.45 of the sample rate nothing is filtered.
+    """
+    if cutoff_frequency >= 0.45 * sample_rate:
+        return np.asarray(values, dtype=float)
+    sections = butter(ORDER, cutoff_frequency, fs=sample_rate, output='sos')
+    padding = settling_samples(sample_rate, cutoff_frequency)
+    if len(values) <= padding:
+        raise RecordingError(
+            f'{len(values)} samples are too few for a low-pass of {cutoff_frequency:g} Hz, which settles in {padding} samples'
+        )
+    return sosfiltfilt(sections, values, axis=0, padtype='odd', padlen=padding)
+
+
+def settling_samples(sample_rate: float, cutoff_frequency: float) -> int:
+    """Samples at either end that the filter's start still disturbs."""
+    return int(np.ceil(3.0 * sample_rate / cutoff_frequency))
+
+
+def derivatives(time: Array, values: Array) -> tuple[Array, Array]:
+    """First and second derivative (N, ...) of smooth samples by an interpolating quintic spline.
+
+    For a sine of frequency f at rate r the relative error stays below (2 pi f / r)^4; central differences have
+    (2 pi f / r)^2 / 6, which at 2 Hz and 100 Hz already is 0.3 %.
+    """
+    spline = make_interp_spline(time, values, k=5, axis=0)
+    return spline(time, nu=1), spline(time, nu=2)
+
+
+def excitation_band(values: Array, sample_rate: float, power: float = 0.999) -> float:
+    """Frequency [Hz] below which lies the share ``power`` of the acceleration's energy, over the columns of (N, M).
+
+    The second derivative decides, for forces follow accelerations. It lifts the samples' white noise with f^4, so only
+    lines that stand out of the noise count: 25 times its mean density, which chance exceeds once in 10^11 lines.
+    """
+    centred = values - values.mean(axis=0)
+    frequency, density = periodogram(centred, fs=sample_rate, window='hann', axis=0, detrend='linear')
+    noise = np.mean(density[frequency > 0.7 * frequency[-1]], axis=0)
+    # leakage of slow, large motion looks like noise that falls with frequency: ask for a visible line at any rate
+    floor = np.maximum(25.0 * noise, 1e-12 * density.max(axis=0))
+    energy = np.cumsum((np.where(density > floor, density, 0.0) * frequency[:, None] ** 4).sum(axis=1))
+    if energy[-1] <= 0.0:
+        raise RecordingError('the leg lengths show no motion above their noise')
+    return float(frequency[np.searchsorted(energy, power * energy[-1])])

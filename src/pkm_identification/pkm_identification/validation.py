@@ -1,0 +1,49 @@
+"""How well a parameter set predicts forces of a motion that it was not identified on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ForceError:
+    """Difference between measured and predicted leg forces.
+
+    Attributes
+    ----------
+    rms : (L,) N
+    force_rms : (L,) N, of the measured force
+    variation_rms : (L,) N, of the measured force about its mean: gravity load does not flatter this one
+    """
+
+    rms: Array
+    force_rms: Array
+    variation_rms: Array
+
+    @property
+    def relative(self) -> float:
+        """Error rms over all legs as a part of the force rms."""
+        return _total(self.rms) / _total(self.force_rms)
+
+    @property
+    def relative_to_variation(self) -> float:
+        """Error rms over all legs as a part of the force's variation about its mean."""
+        return _total(self.rms) / _total(self.variation_rms)
+
+
+def _total(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def force_error(measured: Array, predicted: Array) -> ForceError:
+    """Compare forces (N, L) leg by leg."""
+
+    def rms(values: Array) -> Array:
+        return np.sqrt(np.mean(values**2, axis=0))
+
+    return ForceError(rms(measured - predicted), rms(measured), rms(measured - measured.mean(axis=0)))

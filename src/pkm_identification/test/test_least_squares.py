@@ -1,0 +1,83 @@
+"""Least squares: recovery, weights, honest standard deviations, bound (8)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_identification import least_squares
+from scipy.signal import lfilter
+
+TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
+
+
+def problem(random: np.random.Generator, samples: int = 300, legs: int = 6) -> np.ndarray:
+    """Smooth observation (N, L, 4) with columns of very different size."""
+    white = random.normal(size=(samples + 50, legs, 4))
+    return lfilter([0.3], [1.0, -0.7], white, axis=0)[50:] * [1.0, 30.0, 1e4, 5.0]
+
+
+def test_exact_recovery() -> None:
+    """R4-34: noise-free data give the parameters to 1e-8 (here: to rounding)."""
+    observation = problem(np.random.default_rng(0))
+    for estimate in (
+        least_squares.ordinary(observation, observation @ TRUTH),
+        least_squares.weighted(observation, observation @ TRUTH),
+    ):
+        assert estimate.parameters == pytest.approx(TRUTH, rel=1e-10)
+
+
+def test_weighted_beats_ordinary_on_unequal_legs() -> None:
+    """R4-35: smaller true errors and smaller stated ones when the legs' noise differs by 30."""
+    random = np.random.default_rng(1)
+    observation = problem(random)
+    noise = np.array([1.0, 1.0, 30.0, 1.0, 10.0, 1.0])
+    errors: dict[str, list[np.ndarray]] = {'ordinary': [], 'weighted': []}
+    for _ in range(40):
+        force = observation @ TRUTH + noise * random.normal(size=observation.shape[:2])
+        for name in errors:
+            estimate = getattr(least_squares, name)(observation, force)
+            errors[name].append((estimate.parameters - TRUTH))
+    assert np.all(np.var(errors['weighted'], axis=0) < 0.3 * np.var(errors['ordinary'], axis=0))
+    assert estimate.leg_standard_deviations == pytest.approx(noise, rel=0.15)
+
+
+@pytest.mark.parametrize('correlated', [False, True])
+def test_standard_deviations_are_honest(correlated: bool) -> None:
+    """Errors in units of their own standard deviation have rms 1, for white and for correlated noise shared by legs."""
+    random = np.random.default_rng(2)
+    observation = problem(random)
+    mixing = np.eye(6) + 0.5 * random.normal(size=(6, 6))
+    standardised = []
+    for _ in range(150):
+        noise = random.normal(size=(350, 6))
+        if correlated:
+            noise = lfilter([1.0], [1.0, -0.6], noise, axis=0) @ mixing
+        estimate = least_squares.weighted(observation, observation @ TRUTH + noise[50:], correlation_lags=12)
+        standardised.append((estimate.parameters - TRUTH) / estimate.standard_deviations)
+    rms = np.sqrt(np.mean(np.square(standardised)))
+    assert 0.9 < rms < 1.12  # 600 draws: standard deviation of the rms is 0.03, the taper costs a few percent
+
+
+def test_dropped_rows_do_not_count() -> None:
+    """A row of weight zero may hold anything."""
+    random = np.random.default_rng(3)
+    observation = problem(random)
+    force = observation @ TRUTH + random.normal(size=(300, 6))
+    weights = np.ones((300, 6))
+    weights[50:80, 2] = 0.0
+    clean = least_squares.weighted(observation, force, weights, correlation_lags=3)
+    force[50:80, 2] = 1e9
+    spoilt = least_squares.weighted(observation, force, weights, correlation_lags=3)
+    assert spoilt.parameters == pytest.approx(clean.parameters, rel=1e-12)
+    assert spoilt.standard_deviations == pytest.approx(clean.standard_deviations, rel=1e-12)
+
+
+def test_error_is_inside_the_bound() -> None:
+    """R4-38: |p - p_hat| / |p| <= cond(Psi) |eta| / |Psi p|, Heimann & Abdellatif Eq. (8)."""
+    random = np.random.default_rng(4)
+    for _ in range(50):
+        observation = problem(random)
+        force = observation @ TRUTH + random.normal(size=observation.shape[:2])
+        estimate = least_squares.ordinary(observation, force)
+        error = np.linalg.norm(estimate.parameters - TRUTH) / np.linalg.norm(TRUTH)
+        assert error <= least_squares.error_bound(estimate, observation, force)
