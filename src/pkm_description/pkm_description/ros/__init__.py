@@ -1,0 +1,1 @@
+"""What the nodes of all packages share: the only place of this package that needs rclpy."""

@@ -1,0 +1,57 @@
+"""Publish ``/diagnostics`` (REP 107) from plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from pkm_description.ros.stamps import stamp
+
+
+class Level(IntEnum):
+    """Levels of a diagnostic status."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+#: part of the node -> level, message, key-value pairs
+Statuses = Mapping[str, tuple[Level, str, Mapping[str, object]]]
+
+
+def diagnostic_array(node_name: str, statuses: Statuses, time_ns: int) -> DiagnosticArray:
+    """Build the message; each status is called ``node: part``; floats are written with six digits."""
+    array = DiagnosticArray()
+    array.header.stamp = stamp(time_ns)
+    for part, (level, message, values) in statuses.items():
+        status = DiagnosticStatus()
+        status.level = bytes([int(level)])
+        status.name = f'{node_name}: {part}'
+        status.message = message
+        status.hardware_id = node_name
+        status.values = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
+        array.status.append(status)
+    return array
+
+
+class DiagnosticsPublisher:
+    """Publisher on ``/diagnostics`` for one node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+
+    def publish(self, statuses: Statuses, time_ns: int | None = None) -> None:
+        """Publish the statuses, stamped with ``time_ns`` or the node's clock."""
+        if time_ns is None:
+            time_ns = self._node.get_clock().now().nanoseconds
+        self._publisher.publish(diagnostic_array(self._node.get_fully_qualified_name(), statuses, time_ns))
+
+
+def _text(value: object) -> str:
+    return f'{value:.6g}' if isinstance(value, float) else str(value)

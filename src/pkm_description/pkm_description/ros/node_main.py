@@ -1,0 +1,55 @@
+"""Start a node, spin it, and end cleanly whatever ends it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+from pkm_description.errors import PkmError
+
+
+def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -> int:
+    """Run the node that ``factory`` makes until SIGINT, shutdown or ``SystemExit``.
+
+    The factory may return a node, or an object with a ``run()`` method and a ``destroy_node()`` method that has a loop
+    of its own (the simulator). ``destroy_node()`` is called in every case.
+
+    Returns
+    -------
+    int
+        0 after SIGINT or shutdown, the code of a ``SystemExit`` raised in a callback, 1 if the factory refuses its
+        parameters with a :class:`PkmError` (one line on stderr, no traceback).
+    """
+    rclpy.init(args=list(args) if args is not None else None)
+    node = None
+    try:
+        try:
+            node = factory()
+        except PkmError as error:
+            print(f'error: {error}', file=sys.stderr, flush=True)
+            return 1
+        return _spin(node)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return 0
+    finally:
+        try:
+            if node is not None:
+                node.destroy_node()  # type: ignore[attr-defined]
+        finally:
+            rclpy.try_shutdown()
+
+
+def _spin(node: object) -> int:
+    try:
+        if hasattr(node, 'run'):
+            node.run()
+        else:
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)  # type: ignore[arg-type]
+            executor.spin()
+    except SystemExit as request:
+        return request.code if isinstance(request.code, int) else int(bool(request.code))
+    return 0

@@ -1,0 +1,61 @@
+"""Declare node parameters with description, range and choices, and get validated values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+
+from pkm_description.errors import PkmError
+
+
+class ParameterError(PkmError):
+    """A node parameter has a value of the wrong type or outside its range."""
+
+
+def declare(
+    node: Node,
+    name: str,
+    default: Any,
+    description: str,
+    range: tuple[float, float] | None = None,
+    read_only: bool = False,
+    choices: Sequence[str] | None = None,
+) -> Any:
+    """Declare one parameter and return its value.
+
+    Parameters
+    ----------
+    default : also fixes the type
+    description : one line, with the unit
+    range : smallest and largest value (int or float parameters)
+    read_only : the value is fixed at start
+    choices : allowed strings
+
+    Raises
+    ------
+    ParameterError
+        The value given at start does not fit; names the parameter, the value and what is allowed.
+    """
+    descriptor = ParameterDescriptor(description=description, read_only=read_only)
+    if choices is not None:
+        descriptor.additional_constraints = 'one of: ' + ', '.join(choices)
+    if range is not None:
+        lower, upper = range
+        if isinstance(default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(lower), to_value=int(upper), step=0)]
+        else:
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=float(lower), to_value=float(upper), step=0.0)
+            ]
+    try:
+        value = node.declare_parameter(name, default, descriptor).value
+    except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+        allowed = f'{type(default).__name__} in {list(range)}' if range else type(default).__name__
+        raise ParameterError(f'parameter {name} ({description}) must be {allowed}: {error}') from None
+    if choices is not None and value not in choices:
+        raise ParameterError(f'parameter {name} = {value!r}: choose one of {", ".join(choices)}')
+    return value

@@ -1,0 +1,23 @@
+"""Quality of service of the suite's topics."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+#: subscriptions to sensor streams: best effort, so that every driver connects
+SENSOR_QOS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT
+)
+
+#: publishers of streams: reliable, which serves reliable and best-effort subscribers alike
+RELIABLE_STREAM_QOS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.RELIABLE
+)
+
+#: one message that late subscribers must get, too
+LATCHED_QOS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
