@@ -1,0 +1,85 @@
+"""Node ``motion_player``: publishes one reference motion, after checking that the machine can follow it."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.control import ReferenceRefusedError, check_reference
+from pkm_bringup.control.motion_file import read_motion_file
+from pkm_bringup.nodes.machine_parameters import declare_machine
+from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.interpolation import QuinticInterpolator
+from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import REFERENCE_QOS
+
+#: between two knots the check looks at so many points
+_CHECKS_PER_KNOT = 4
+
+
+class MotionPlayerNode(Node):
+    """Sends its motion once, latched, and stays so that late subscribers get it too."""
+
+    def __init__(self) -> None:
+        super().__init__('motion_player')
+        machine = declare_machine(self)
+        self._profile = declare(self, 'profile', 'mp1', 'named motion', choices=PROFILE_NAMES, read_only=True)
+        self._file = declare(
+            self, 'motion_file', '', 'CSV file time,x,y,z,qx,qy,qz,qw; takes the place of the profile', read_only=True
+        )
+        self._duration = declare(self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True)
+        self._seed = declare(self, 'seed', 0, 'of the Fourier motions', range=(0, 2**31 - 1), read_only=True)
+        start_time = declare(
+            self, 'start_time', -1.0, 's, absolute start; negative: start_delay from now', range=(-1.0, 1e9), read_only=True
+        )
+        self._delay = declare(
+            self, 'start_delay', 1.0, 's from now to the start if start_time is negative', range=(0.0, 1e9), read_only=True
+        )
+
+        motion = self._motion(machine)
+        between = np.linspace(motion.time[0], motion.time[-1], _CHECKS_PER_KNOT * (len(motion) - 1) + 1)
+        legs = check_reference(Mechanism(machine), QuinticInterpolator(motion).evaluate(between))
+        travel = np.ptp(legs.lengths, axis=0).max()
+        self._motion_seconds = float(motion.time[-1])
+        self._knots = motion
+        self._publisher = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+        self.get_logger().info(
+            f'{machine.name}: motion of {self._motion_seconds:.2f} s is inside all limits, leg travel {travel:.3f} m'
+        )
+        if start_time >= 0.0:
+            self._send(round(start_time * 1e9))
+        else:
+            # with simulation time "now" is unknown until the first /clock arrives
+            self._timer = self.create_timer(0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _motion(self, machine: Machine) -> PlatformMotion:
+        if self._file:
+            return read_motion_file(self._file, KNOT_RATE)
+        try:
+            return named_profile(self._profile, machine, self._duration, KNOT_RATE, self._seed)
+        except ValueError as error:
+            raise ReferenceRefusedError(f'profile {self._profile} of {self._duration} s: {error}') from error
+
+    def _send_from_now(self) -> None:
+        now_ns = self.get_clock().now().nanoseconds
+        if now_ns > 0:
+            self._timer.cancel()
+            self._send(now_ns + round(self._delay * 1e9))
+
+    def _send(self, start_ns: int) -> None:
+        self._publisher.publish(message_from_motion(self._knots, start_ns))
+        self.get_logger().info(
+            f'reference sent: t = {start_ns * 1e-9:.3f} s to {start_ns * 1e-9 + self._motion_seconds:.3f} s'
+        )
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT."""
+    return run_node(MotionPlayerNode, args)

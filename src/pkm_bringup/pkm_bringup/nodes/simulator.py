@@ -1,0 +1,165 @@
+"""Node ``simulator``: the embedded MuJoCo simulation with the topics of a real machine."""
+
+from __future__ import annotations
+
+import time
+
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.control import FEEDFORWARD_MODES
+from pkm_bringup.nodes.machine_parameters import declare_machine
+from pkm_bringup.nodes.reference_message import motion_from_message
+from pkm_bringup.nodes.rejections import Rejections
+from pkm_bringup.nodes.sample_messages import SampleMessages
+from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
+from pkm_bringup.simulation.mujoco_simulation import SimulationError
+from pkm_bringup.simulation.pacing import Pacer
+from pkm_description.errors import PkmError
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.stamps import nanoseconds, stamp
+
+#: s of wall time between two bursts of physics steps
+_BURST_PERIOD = 0.004
+
+#: physics steps after which messages are served even when the simulation is behind
+_BURST_STEPS = 50
+
+
+class SimulatorNode(Node):
+    """Steps the physics at a wall-clock pace; every stamp is simulation time."""
+
+    def __init__(self) -> None:
+        super().__init__('simulator')
+        machine = declare_machine(self)
+        seed = declare(self, 'seed', 0, 'seed of the sensor noise', range=(0, 2**31 - 1), read_only=True)
+        noise = declare(self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True)
+        self._factor = declare(
+            self, 'real_time_factor', 1.0, 'simulated s per s, 0: as fast as possible', range=(0.0, 1e3), read_only=True,
+        )  # fmt: skip
+        controller = declare(
+            self, 'controller', 'platform_reference', 'what drives the legs', choices=CONTROLLERS, read_only=True,
+        )  # fmt: skip
+        feedforward = declare(
+            self, 'feedforward', 'gravity', "the servo's feed-forward", choices=FEEDFORWARD_MODES, read_only=True,
+        )  # fmt: skip
+        timeout = declare(
+            self, 'command_timeout', 0.2, 's without a command until the pose is held', range=(1e-3, 1e3), read_only=True,
+        )  # fmt: skip
+        paused = declare(self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True)
+        truth = declare(self, 'publish_ground_truth', True, 'publish ground_truth/odometry', read_only=True)
+
+        self._controlled = ControlledSimulation(
+            machine, seed, noise=noise, controller=controller, feedforward=feedforward, command_timeout=timeout
+        )
+        self._messages = SampleMessages(machine, noise)
+        self._pacer = Pacer(self._factor)
+        self._running = not paused
+        self._failure = ''
+        self._closure_error = 0.0
+        self._rejections = Rejections(self)
+
+        self._clock = self.create_publisher(ClockMessage, '/clock', 10)
+        self._joint_states = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self._imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
+        self._diagnostics = DiagnosticsPublisher(self)
+        self._truth = None
+        if truth:
+            self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
+        if controller == 'effort':
+            self.create_subscription(Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10)
+        else:
+            self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
+        self.create_service(Trigger, '~/start', self._start)
+
+        wall = Clock(clock_type=ClockType.STEADY_TIME)  # the pace must not depend on /clock, which this node publishes
+        period = _BURST_PERIOD if self._factor > 0.0 else 1e-4
+        self.create_timer(period, self._advance, clock=wall)
+        self.create_timer(1.0, self._diagnose, clock=wall)
+        state = 'runs' if self._running else f'waits for {self.get_name()}/start'
+        rate = 1.0 / self._controlled.simulation.time_step
+        self.get_logger().info(f'{machine.name}: physics at {rate:g} Hz, {controller} controller; {state}')
+
+    def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = not self._failure
+        response.message = self._failure or ('was running already' if self._running else 'running')
+        self._running = response.success
+        return response
+
+    def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
+        try:
+            motion = motion_from_message(message)
+            reference = self._controlled.add_reference(motion, nanoseconds(message.header.stamp))
+        except PkmError as error:
+            self._rejections.add('platform/reference', error)
+            return
+        self.get_logger().info(
+            f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s to {reference.end_ns * 1e-9:.3f} s'
+        )
+
+    def _take_command(self, message: Float64MultiArray) -> None:
+        try:
+            self._controlled.receive_command(message.data)
+        except PkmError as error:
+            self._rejections.add('leg_effort_controller/commands', error)
+
+    def _advance(self) -> None:
+        if not self._running:
+            return
+        simulation = self._controlled.simulation
+        target = self._pacer.target(time.monotonic_ns(), simulation.time_ns)
+        try:
+            for _ in range(_BURST_STEPS):
+                if target is not None and simulation.time_ns >= target:
+                    break
+                sample = self._controlled.step()
+                if sample is not None:
+                    self._publish(sample)
+        except SimulationError as error:
+            self._running, self._failure = False, str(error)
+            self.get_logger().fatal(f'{error}; the simulation stops, restart the node')
+
+    def _publish(self, sample: Sample) -> None:
+        time_stamp = stamp(sample.stamp_ns)
+        self._closure_error = max(self._closure_error, sample.truth.closure_error)
+        self._clock.publish(ClockMessage(clock=time_stamp))
+        if sample.imu is not None:
+            self._imu.publish(self._messages.imu(time_stamp, sample.imu))
+        if sample.joints is not None:
+            self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints))
+        if self._truth is not None:
+            self._truth.publish(self._messages.odometry(time_stamp, sample.truth))
+
+    def _diagnose(self) -> None:
+        controlled, simulation = self._controlled, self._controlled.simulation
+        factor = self._pacer.achieved(time.monotonic_ns(), simulation.time_ns)
+        level, text = Level.OK, 'running' if self._running else 'paused'
+        if self._rejections.recent():
+            level, text = Level.WARN, self._rejections.last
+        elif self._running and factor < 0.9 * self._factor:
+            level, text = Level.WARN, f'slower than asked: real-time factor {factor:.2f} instead of {self._factor:g}'
+        if self._failure:
+            level, text = Level.ERROR, self._failure
+        values = {
+            'simulation time [s]': simulation.time,
+            'real-time factor': factor,
+            'largest closure error [m]': self._closure_error,
+            'saturated control periods': (controlled.servo.saturation_count + simulation.saturation_count).tolist(),
+            'command time-outs': controlled.timeout_count,
+            'rejected messages': self._rejections.count,
+        }
+        self._diagnostics.publish({'physics': (level, text, values)}, simulation.time_ns)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT."""
+    return run_node(SimulatorNode, args)
