@@ -48,7 +48,7 @@ def universal_prismatic_leg(
     random: np.random.Generator,
     length_at_zero: float,
 ) -> Leg:
-    """U-P leg whose strut points along ``direction`` at zero joint positions; the strut is the z axis of its bodies."""
+    """U-P leg whose strut, the z axis of its bodies, points along ``direction`` at zero joint positions."""
     z = direction - first_axis * (direction @ first_axis)
     z /= np.linalg.norm(z)
     rotation = np.column_stack([first_axis, np.cross(z, first_axis), z])
@@ -74,8 +74,10 @@ def universal_prismatic_leg(
     return Leg(name, joints, np.array([0.0, 0.0, length_at_zero - 0.4]), platform_point, length_at_zero)
 
 
-def hexapod(base_points: Array, platform_points: Array, home: Pose, gravity: Array, name: str = 'hand_built') -> Machine:
-    """6-UPS machine with general bodies; first universal axis tangential in the base plane, seeded numbers."""
+def hexapod(
+    base_points: Array, platform_points: Array, home: Pose, gravity: Array, name: str = 'hand_built'
+) -> Machine:
+    """6-UPS machine with general seeded bodies; first universal axis tangential in the base plane."""
     random = np.random.default_rng(7)
     legs = []
     anchors = home.position + platform_points @ home.rotation_base_platform.T
@@ -83,7 +85,9 @@ def hexapod(base_points: Array, platform_points: Array, home: Pose, gravity: Arr
         tangent = np.cross([0.0, 0.0, 1.0], base)
         tangent /= np.linalg.norm(tangent)
         length = 0.8 * float(np.linalg.norm(anchor - base))
-        legs.append(universal_prismatic_leg(f'leg{index + 1}', base, platform, tangent, anchor - base, random, length))
+        legs.append(
+            universal_prismatic_leg(f'leg{index + 1}', base, platform, tangent, anchor - base, random, length)
+        )
     six = np.zeros(6)
     return Machine(
         name=name,
@@ -93,7 +97,9 @@ def hexapod(base_points: Array, platform_points: Array, home: Pose, gravity: Arr
         home=home,
         platform=random_body('platform_link', 50.0, 0.2, random),
         legs=tuple(legs),
-        imu=ImuSensor('imu_link', np.zeros(3), np.eye(3), 100.0, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)),
+        imu=ImuSensor(
+            'imu_link', np.zeros(3), np.eye(3), 100.0, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+        ),
         leg_sensors=LegSensors(1000.0, six, six, six),
         servo=ServoGains(1.0e5, 1.0e3),
     )
@@ -110,7 +116,7 @@ def heimann_check_robot() -> Machine:
 
 
 def simona_z_down() -> Machine:
-    """SIMONA's joints in the paper's own frame: z down, platform at z = -2.3888 m (Miletovic et al. 2017, table 1)."""
+    """SIMONA's joints in the paper's frame, z down, platform at z = -2.3888 m (Miletovic 2017, table 1)."""
     upper, lower = np.degrees(np.arcsin(0.2 / 3.2)), np.degrees(np.arcsin(0.6 / 3.3))
     platform_points = polar(1.6, [-upper, upper, 120 - upper, 120 + upper, -120 - upper, -120 + upper])
     base_points = polar(1.65, [-60 + lower, 60 - lower, 60 + lower, 180 - lower, 180 + lower, -60 - lower])
@@ -120,12 +126,14 @@ def simona_z_down() -> Machine:
 
 
 def turned_link_frames() -> Machine:
-    """Build the check robot with every link frame turned at random: same joints in space, general offsets and axes."""
+    """Build the check robot with every link frame turned: same joints in space, general offsets and axes."""
     machine = heimann_check_robot()
     legs = []
     for seed, leg in enumerate(machine.legs):
         parent, joints = np.eye(3), []
-        for turn, joint in zip(Rotation.random(len(leg.joints), random_state=seed).as_matrix(), leg.joints, strict=True):
+        for turn, joint in zip(
+            Rotation.random(len(leg.joints), random_state=seed).as_matrix(), leg.joints, strict=True
+        ):
             joints.append(
                 dataclasses.replace(
                     joint,

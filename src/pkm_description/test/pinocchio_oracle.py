@@ -65,8 +65,10 @@ class PinocchioOracle:
             ]
         )
 
-    def state(self, joint_positions: Array, motion: PlatformMotion, sample: int) -> tuple[Array, Array, Array]:
-        """Configuration, velocity and acceleration of the tree; rates of the legs solved from the closures."""
+    def state(
+        self, joint_positions: Array, motion: PlatformMotion, sample: int
+    ) -> tuple[Array, Array, Array]:
+        """Configuration, velocity, acceleration of the tree; rates of the legs solved from the closures."""
         rotation = motion.rotation_base_platform[sample]
         configuration = self.configuration(joint_positions, motion.position[sample], rotation)
         jacobian = self.closure_jacobian(configuration)
@@ -75,7 +77,9 @@ class PinocchioOracle:
         velocity = np.concatenate([np.linalg.solve(jacobian[:, :-6], -jacobian[:, -6:] @ free), free])
         # Pinocchio's free-flyer acceleration is the spatial one in body axes: a_origin = a_spatial + w x v
         linear = motion.linear_acceleration[sample] - np.cross(spin, motion.linear_velocity[sample])
-        free_acceleration = np.concatenate([rotation.T @ linear, rotation.T @ motion.angular_acceleration[sample]])
+        free_acceleration = np.concatenate(
+            [rotation.T @ linear, rotation.T @ motion.angular_acceleration[sample]]
+        )
         pin.forwardKinematics(self.model, self.data, configuration, velocity, np.zeros(self.model.nv))
         world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         drift = np.concatenate(
@@ -98,4 +102,6 @@ class PinocchioOracle:
     def drive_forces(self, joint_positions: Array, motion: PlatformMotion, sample: int) -> Array:
         """Drive forces (L,) of one sample."""
         configuration, velocity, acceleration = self.state(joint_positions, motion, sample)
-        return self.project(configuration, pin.rnea(self.model, self.data, configuration, velocity, acceleration))
+        return self.project(
+            configuration, pin.rnea(self.model, self.data, configuration, velocity, acceleration)
+        )

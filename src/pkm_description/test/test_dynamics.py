@@ -52,7 +52,9 @@ def with_parameters(machine: Machine, seed: int) -> Machine:
         return RigidBody(old.name, random.uniform(0.1, 50.0), random.normal(size=3), root @ root.T)
 
     legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, body=body(joint.body)) for joint in leg.joints))
+        dataclasses.replace(
+            leg, joints=tuple(dataclasses.replace(joint, body=body(joint.body)) for joint in leg.joints)
+        )
         for leg in machine.legs
     )
     return dataclasses.replace(machine, platform=body(machine.platform), legs=legs)
@@ -65,7 +67,9 @@ def test_regressor_times_parameters_is_inverse_dynamics(seed: int) -> None:
     mechanism = Mechanism(machine)
     motion = random_motion(machine, 20, seed=seed)
     forces = inverse_dynamics(mechanism, motion, friction=False)
-    separate = rigid_body_regressor(mechanism, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
+    separate = rigid_body_regressor(mechanism, motion, identical_legs=False) @ rigid_body_parameters(
+        machine, False
+    )
     assert np.abs(separate - forces).max() < 1e-12 * np.abs(forces).max()
 
     same = with_identical_legs(machine)
@@ -85,7 +89,9 @@ def test_shared_columns_are_sums_of_separate_ones_across_chunks(mechanism: Mecha
 
 def test_names_belong_to_parameters(mechanism: Mechanism) -> None:
     machine = mechanism.machine
-    values = dict(zip(rigid_body_parameter_names(machine, False), rigid_body_parameters(machine, False), strict=True))
+    values = dict(
+        zip(rigid_body_parameter_names(machine, False), rigid_body_parameters(machine, False), strict=True)
+    )
     rod = machine.legs[4].joints[2].body
     assert values['leg5_rod.m'] == rod.mass
     assert values['leg5_rod.my'] == pytest.approx(rod.mass * rod.center_of_mass[1])
@@ -104,7 +110,7 @@ def test_legs_that_differ_are_not_shared(mechanism: Mechanism) -> None:
 
 
 def relative_rank(regressor: Array) -> tuple[int, float]:
-    """Rank of column-normalised regressor rows, and the gap (ratio) after the last singular value that counts."""
+    """Rank of column-normalised regressor rows, and the gap after the last singular value that counts."""
     stacked = regressor.reshape(-1, regressor.shape[-1])
     norms = np.linalg.norm(stacked, axis=0)
     used = norms > 1e-9 * norms.max()
@@ -114,14 +120,18 @@ def relative_rank(regressor: Array) -> tuple[int, float]:
 
 
 @pytest.mark.parametrize(
-    ('identical', 'rings', 'rank'), [(False, True, 88), (False, False, 82), (True, True, 23), (True, False, 22)]
+    ('identical', 'rings', 'rank'),
+    [(False, True, 88), (False, False, 82), (True, True, 23), (True, False, 22)],
 )
 def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> None:
     """Ranks of Heimann & Abdellatif's three-body legs, specification section 2.4."""
     mechanism = Mechanism(heimann_check_robot())
     regressor = rigid_body_regressor(mechanism, random_motion(mechanism.machine, 80, seed=8), identical)
     if not rings:
-        ring_columns = [name.split('.')[0].endswith('_cross') for name in rigid_body_parameter_names_of(mechanism, identical)]
+        ring_columns = [
+            name.split('.')[0].endswith('_cross')
+            for name in rigid_body_parameter_names_of(mechanism, identical)
+        ]
         regressor = regressor[..., ~np.array(ring_columns)]
     found, gap = relative_rank(regressor)
     assert found == rank
@@ -134,7 +144,7 @@ def rigid_body_parameter_names_of(mechanism: Mechanism, identical: bool) -> list
 
 
 def state_after(motion: PlatformMotion, time: float) -> PlatformMotion:
-    """States of every sample a short time later, exact to second order (position) and first order (velocity)."""
+    """States a short time later, exact to second order (position) and first order (velocity)."""
     turn = motion.angular_velocity * time + motion.angular_acceleration * time**2 / 2
     return dataclasses.replace(
         motion,
@@ -157,8 +167,12 @@ def test_power_balance(mechanism: Mechanism) -> None:
 
     change = (energy(step) - energy(-step)) / (2 * step)
     legs = leg_motion(mechanism, motion)
-    losses = np.sum(mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2))
-    power = np.sum(inverse_dynamics(mechanism, motion) * legs.velocities[..., mechanism.actuated_index], axis=1)
+    losses = np.sum(
+        mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2)
+    )
+    power = np.sum(
+        inverse_dynamics(mechanism, motion) * legs.velocities[..., mechanism.actuated_index], axis=1
+    )
     assert np.abs(power - losses - change).max() < 1e-7 * np.abs(power).max()
 
 
@@ -167,9 +181,13 @@ def test_friction_power(mechanism: Mechanism) -> None:
     motion = random_motion(mechanism.machine, 50, seed=2)
     legs = leg_motion(mechanism, motion)
     share = friction_regressor(mechanism, legs, 'all') @ friction_parameters(mechanism.machine, 'all')
-    losses = np.sum(mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2))
+    losses = np.sum(
+        mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2)
+    )
     np.testing.assert_allclose(np.sum(share * leg_rates(mechanism, motion), axis=1), losses, rtol=1e-10)
-    with_friction, without = (inverse_dynamics(mechanism, motion, friction=choice) for choice in (True, False))
+    with_friction, without = (
+        inverse_dynamics(mechanism, motion, friction=choice) for choice in (True, False)
+    )
     np.testing.assert_allclose(with_friction - without, share, atol=1e-10 * np.abs(share).max())
 
 
@@ -178,7 +196,9 @@ def test_actuated_friction_acts_on_its_own_leg(mechanism: Mechanism) -> None:
     legs = leg_motion(mechanism, motion)
     regressor = friction_regressor(mechanism, legs)
     everything = friction_regressor(mechanism, legs, 'all').reshape(20, 6, 6, 3, 2)
-    np.testing.assert_allclose(regressor, everything[..., mechanism.actuated_index, :].reshape(20, 6, 12), atol=1e-11)
+    np.testing.assert_allclose(
+        regressor, everything[..., mechanism.actuated_index, :].reshape(20, 6, 12), atol=1e-11
+    )
     smooth = friction_regressor(mechanism, legs, sign_smoothing=0.1)[:, 0, 1]
     np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 0, 2] / 0.1), atol=0)
     with pytest.raises(ValueError, match="choose 'actuated' or 'all'"):
@@ -217,8 +237,14 @@ def test_gravity_forces_are_the_slope_of_potential_energy(mechanism: Mechanism) 
         )
         for sign in (1.0, -1.0)
     )
-    power = np.sum(gravity_forces(mechanism, motion.position, motion.rotation_base_platform) * leg_rates(mechanism, motion), 1)
-    np.testing.assert_allclose((ahead - behind) / (2 * step), power, rtol=1e-6, atol=1e-6 * np.abs(power).max())
+    power = np.sum(
+        gravity_forces(mechanism, motion.position, motion.rotation_base_platform)
+        * leg_rates(mechanism, motion),
+        1,
+    )
+    np.testing.assert_allclose(
+        (ahead - behind) / (2 * step), power, rtol=1e-6, atol=1e-6 * np.abs(power).max()
+    )
 
 
 def test_energy_is_conserved_without_drives() -> None:
@@ -230,11 +256,17 @@ def test_energy_is_conserved_without_drives() -> None:
     step, nothing = 2e-4, np.zeros((1, 6))
 
     def total() -> float:
-        return float((kinetic_energy(mechanism, position, rotation, twist) + potential_energy(mechanism, position, rotation))[0])
+        return float(
+            (
+                kinetic_energy(mechanism, position, rotation, twist)
+                + potential_energy(mechanism, position, rotation)
+            )[0]
+        )
 
     def slope(moved: Array, speed: Array) -> tuple[Array, Array]:
         pose = position + moved[:, :3], rotation_exp(moved[:, 3:]) @ rotation
-        # the rotation vector of one step is small: its rate is the angular velocity up to the order of the method
+        # the rotation vector of one step is small: its rate is the angular velocity up to the order of the
+        # method
         rate = speed.copy()
         rate[:, 3:] -= 0.5 * np.cross(moved[:, 3:], speed[:, 3:])
         rate[:, 3:] += np.cross(moved[:, 3:], np.cross(moved[:, 3:], speed[:, 3:])) / 12.0

@@ -13,14 +13,18 @@ from pkm_description.motion import PlatformMotion
 from random_motions import random_motion
 
 pytest.importorskip('pinocchio')
-from pinocchio_oracle import PinocchioOracle  # noqa: E402  (needs Pinocchio)
+from pinocchio_oracle import PinocchioOracle
 
 SAMPLES = 40
 
 
 @pytest.fixture(scope='module', params=['heimann', 'simona_z_down', 'turned', 'srs', 'palida'])
 def machine(request: pytest.FixtureRequest) -> Machine:
-    hand_built = {'heimann': heimann_check_robot, 'simona_z_down': simona_z_down, 'turned': turned_link_frames}
+    hand_built = {
+        'heimann': heimann_check_robot,
+        'simona_z_down': simona_z_down,
+        'turned': turned_link_frames,
+    }
     if request.param in hand_built:
         return hand_built[request.param]()
     from pkm_description.machine import load_machine
@@ -39,7 +43,9 @@ def test_closures_joint_rates_and_accelerations(machine: Machine) -> None:
             gap = oracle.data.oMf[tip].translation - oracle.data.oMf[anchor].translation
             assert np.abs(gap).max() < 1e-13
         np.testing.assert_allclose(legs.velocities[sample].ravel(), velocity[:-6], rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(legs.accelerations[sample].ravel(), acceleration[:-6], rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(
+            legs.accelerations[sample].ravel(), acceleration[:-6], rtol=1e-9, atol=1e-10
+        )
 
 
 def test_inverse_dynamics(machine: Machine) -> None:

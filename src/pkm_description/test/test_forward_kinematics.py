@@ -37,7 +37,9 @@ def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:
     motion = random_motion(mechanism.machine, 100)
     lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
     rotation = forward_kinematics(mechanism, lengths).rotation_base_platform
-    np.testing.assert_allclose(rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12)
+    np.testing.assert_allclose(
+        rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12
+    )
 
 
 def test_single_sample_and_sequence_agree_with_the_batch(mechanism: Mechanism) -> None:
@@ -65,7 +67,9 @@ def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(mechanism: Me
 
 def test_lengths_that_no_pose_has_are_reported(mechanism: Mechanism) -> None:
     home = mechanism.machine.home
-    lengths = np.repeat(leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
+    lengths = np.repeat(
+        leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0
+    )
     lengths[1, 4] *= 10.0
     lengths[2, 0] = np.nan
     result = forward_kinematics(mechanism, lengths)
@@ -73,7 +77,7 @@ def test_lengths_that_no_pose_has_are_reported(mechanism: Mechanism) -> None:
     assert result.residual[1] > 0.1
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()
-    with pytest.raises(ConvergenceError, match='sample 0.*leg 1'):
+    with pytest.raises(ConvergenceError, match=r'sample 0.*leg 1'):
         forward_kinematics(mechanism, lengths[2:]).require()
 
 

@@ -58,7 +58,9 @@ def test_jacobian_is_the_derivative(simona: Mechanism) -> None:
         move[column] = step
         plus = leg_lengths(simona, position + move[:3], rotation_exp(move[3:]) @ rotation)
         minus = leg_lengths(simona, position - move[:3], rotation_exp(-move[3:]) @ rotation)
-        np.testing.assert_allclose((plus - minus) / (2 * step), analytic[..., column], atol=1e-7 * np.abs(analytic).max())
+        np.testing.assert_allclose(
+            (plus - minus) / (2 * step), analytic[..., column], atol=1e-7 * np.abs(analytic).max()
+        )
 
 
 def test_condition_at_neutral(simona: Mechanism) -> None:

@@ -17,7 +17,9 @@ from pkm_description.motion import PlatformMotion
 from random_motions import random_motion
 
 
-@pytest.fixture(params=[heimann_check_robot, simona_z_down, turned_link_frames], ids=['heimann', 'simona', 'turned'])
+@pytest.fixture(
+    params=[heimann_check_robot, simona_z_down, turned_link_frames], ids=['heimann', 'simona', 'turned']
+)
 def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return Mechanism(request.param())
 
@@ -26,7 +28,9 @@ def test_tips_meet_the_platform(mechanism: Mechanism) -> None:
     motion = random_motion(mechanism.machine, 200)
     positions = joint_positions(mechanism, motion.position, motion.rotation_base_platform)
     tips = chain_pose(mechanism, positions).tip
-    anchors = motion.position[:, None] + mechanism.platform_points @ np.swapaxes(motion.rotation_base_platform, 1, 2)
+    anchors = motion.position[:, None] + mechanism.platform_points @ np.swapaxes(
+        motion.rotation_base_platform, 1, 2
+    )
     np.testing.assert_allclose(tips, anchors, atol=1e-14)
 
 
@@ -41,7 +45,8 @@ def test_angles_count_from_the_zero_configuration(mechanism: Mechanism) -> None:
 def path(motion: PlatformMotion, time: float) -> PlatformMotion:
     """Move every sample along its own constant acceleration and spin for a short time."""
     spin = motion.angular_velocity * time + motion.angular_acceleration * time**2 / 2
-    # the rotation vector's rate equals the angular velocity at time 0 up to first order, which central differences need
+    # the rotation vector's rate equals the angular velocity at time 0 up to first order, which central
+    # differences need
     return dataclasses.replace(
         motion,
         position=motion.position + motion.linear_velocity * time + motion.linear_acceleration * time**2 / 2,
@@ -71,7 +76,9 @@ def test_strut_on_the_first_universal_axis_is_refused(mechanism: Mechanism) -> N
     first_axis = mechanism.joint_rotations[2, 0] @ mechanism.joint_axes[2, 0]
     position = mechanism.base_points[2] + 1.5 * first_axis - mechanism.platform_points[2]
     with pytest.raises(SingularPoseError, match='sample 1: leg3 lies along its first universal axis'):
-        joint_positions(mechanism, np.stack([mechanism.machine.home.position, position]), np.stack([np.eye(3)] * 2))
+        joint_positions(
+            mechanism, np.stack([mechanism.machine.home.position, position]), np.stack([np.eye(3)] * 2)
+        )
 
 
 def test_legs_that_do_not_fit_together_are_refused() -> None:
@@ -80,7 +87,7 @@ def test_legs_that_do_not_fit_together_are_refused() -> None:
     shorter = dataclasses.replace(leg, joints=leg.joints[1:])
     with pytest.raises(KinematicsError, match='leg2 has joints'):
         Mechanism(dataclasses.replace(machine, legs=(machine.legs[0], shorter, *machine.legs[2:])))
-    bent = dataclasses.replace(leg, tip=leg.tip + [0.0, 0.01, 0.0])
+    bent = dataclasses.replace(leg, tip=leg.tip + np.array([0.0, 0.01, 0.0]))
     crooked = Mechanism(dataclasses.replace(machine, legs=(machine.legs[0], bent, *machine.legs[2:])))
     with pytest.raises(KinematicsError, match='leg2: distance of the tip'):
         joint_positions(crooked, machine.home.position[None], np.eye(3)[None])

@@ -27,7 +27,11 @@ def limited_machine() -> Machine:
     machine = heimann_check_robot()
     legs = tuple(
         dataclasses.replace(
-            leg, joints=(*leg.joints[:2], dataclasses.replace(leg.joints[2], limits=JointLimits(0.0, 0.3, 1.0, 2000.0)))
+            leg,
+            joints=(
+                *leg.joints[:2],
+                dataclasses.replace(leg.joints[2], limits=JointLimits(0.0, 0.3, 1.0, 2000.0)),
+            ),
         )
         for leg in machine.legs
     )
@@ -50,9 +54,13 @@ def check_derivatives(evaluate: object, times: np.ndarray, tolerance: float) -> 
 
 
 def check_home_at_rest(motion: PlatformMotion, home: Pose) -> None:
-    np.testing.assert_allclose(motion.position, np.broadcast_to(home.position, motion.position.shape), atol=1e-12)
+    np.testing.assert_allclose(
+        motion.position, np.broadcast_to(home.position, motion.position.shape), atol=1e-12
+    )
     rotation = motion.rotation_base_platform
-    np.testing.assert_allclose(rotation, np.broadcast_to(home.rotation_base_platform, rotation.shape), atol=1e-12)
+    np.testing.assert_allclose(
+        rotation, np.broadcast_to(home.rotation_base_platform, rotation.shape), atol=1e-12
+    )
     np.testing.assert_allclose(motion.twist, 0.0, atol=1e-12)
     np.testing.assert_allclose(motion.acceleration, 0.0, atol=1e-9)
 
@@ -90,7 +98,9 @@ def test_mp1_is_the_motion_of_the_paper() -> None:
     position = motion.position @ Z_DOWN_TO_Z_UP
     np.testing.assert_allclose(position[0], [0.0, -0.5, -2.3888], atol=1e-9)  # -90 deg at t = 20 s
     np.testing.assert_allclose(position[125], [0.5, 0.0, -2.3888], atol=1e-9)  # on to +x a quarter later
-    np.testing.assert_allclose(np.linalg.norm(motion.linear_velocity, axis=1), 2 * np.pi / 5 * 0.5, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(motion.linear_velocity, axis=1), 2 * np.pi / 5 * 0.5, rtol=1e-12
+    )
     down = Z_DOWN_TO_Z_UP @ motion.rotation_base_platform @ Z_DOWN_TO_Z_UP
     body_rates = (np.swapaxes(down, 1, 2) @ (motion.angular_velocity @ Z_DOWN_TO_Z_UP)[..., None])[..., 0]
     assert np.degrees(np.abs(body_rates[:, 0]).max()) == pytest.approx(10.0, abs=1e-3)
@@ -117,7 +127,9 @@ def test_mp1_angle_is_the_integral_of_the_rate_within_the_fade() -> None:
 def test_fourier_series_derivatives_and_periodicity() -> None:
     series = some_series()
     check_derivatives(series.evaluate, np.linspace(-0.2, series.duration + 0.2, 400), 1e-6)
-    check_home_at_rest(series.evaluate(np.array([-1.0, 0.0, series.duration, series.duration + 1.0])), TILTED_HOME)
+    check_home_at_rest(
+        series.evaluate(np.array([-1.0, 0.0, series.duration, series.duration + 1.0])), TILTED_HOME
+    )
     assert series.periodic_end - series.periodic_start == pytest.approx(8.0)
     times = series.periodic_start + np.linspace(0.0, series.period, 50)
     first, second = series.evaluate(times), series.evaluate(times + series.period)

@@ -56,4 +56,6 @@ def test_leading_axes_broadcast() -> None:
     np.testing.assert_allclose(cross(vectors, vectors[0, 0]), np.cross(vectors, vectors[0, 0]), atol=1e-15)
     np.testing.assert_allclose(skew(vectors) @ vectors[0, 0], np.cross(vectors, vectors[0, 0]), atol=1e-15)
     axis = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    np.testing.assert_allclose(rotation_about_axis(axis, np.full((4, 5), 0.7)), rotation_exp(0.7 * axis), atol=1e-15)
+    np.testing.assert_allclose(
+        rotation_about_axis(axis, np.full((4, 5), 0.7)), rotation_exp(0.7 * axis), atol=1e-15
+    )

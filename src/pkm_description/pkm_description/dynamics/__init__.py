@@ -2,7 +2,11 @@
 
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
-from pkm_description.dynamics.friction import friction_parameter_names, friction_parameters, friction_regressor
+from pkm_description.dynamics.friction import (
+    friction_parameter_names,
+    friction_parameters,
+    friction_regressor,
+)
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.projection import inverse_length_jacobian

@@ -15,8 +15,10 @@ Array = NDArray[np.float64]
 
 
 def mass_matrix(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
-    """Mass matrix (N, 6, 6) of the whole machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
-    return mass_matrix_of(mechanism, close_legs(mechanism, position, rotation_base_platform), rotation_base_platform)
+    """Mass matrix (N, 6, 6) of the machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
+    return mass_matrix_of(
+        mechanism, close_legs(mechanism, position, rotation_base_platform), rotation_base_platform
+    )
 
 
 def mass_matrix_of(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
@@ -30,7 +32,9 @@ def mass_matrix_of(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platfor
     return result
 
 
-def kinetic_energy(mechanism: Mechanism, position: Array, rotation_base_platform: Array, twist: Array) -> Array:
+def kinetic_energy(
+    mechanism: Mechanism, position: Array, rotation_base_platform: Array, twist: Array
+) -> Array:
     """Kinetic energy (N,) J at poses (N, 3) m, (N, 3, 3) with platform twists (N, 6), base axes."""
     legs = close_legs(mechanism, position, rotation_base_platform)
     velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
@@ -38,7 +42,9 @@ def kinetic_energy(mechanism: Mechanism, position: Array, rotation_base_platform
     total = _body_energy(mechanism.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
     for body in range(mechanism.joint_count):
         parameters, rotation = mechanism.leg_parameters[:, body], legs.chain.rotations[body]
-        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)
+        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(
+            axis=1
+        )
     return total
 
 
@@ -68,7 +74,7 @@ def _body_energy(parameters: Array, rotation: Array, velocity: Array, spin: Arra
 
 
 def _spatial_inertia(parameters: Array, rotation: Array) -> Array:
-    """6 x 6 inertia (..., 6, 6) about the body frame's origin in base axes, for [velocity, angular velocity]."""
+    """Inertia (..., 6, 6) about the body frame's origin, base axes, for [velocity, angular velocity]."""
     coupling = skew((rotation @ parameters[..., 1:4, None])[..., 0])
     result = np.zeros((*rotation.shape[:-2], 6, 6))
     diagonal = np.arange(3)
@@ -79,12 +85,14 @@ def _spatial_inertia(parameters: Array, rotation: Array) -> Array:
 
 
 def _body_jacobian(mechanism: Mechanism, chain: ChainPose, body: int) -> Array:
-    """Jacobian (N, L, 6, body + 1) from joint velocities to [velocity, angular velocity] of a body's frame."""
+    """Jacobian (N, L, 6, body + 1): joint velocities to [velocity, angular velocity] of a body's frame."""
     columns = []
     for joint in range(body + 1):
         axis = chain.axes[joint]
         if mechanism.joint_kinds[joint] == 'revolute':
-            columns.append(np.concatenate([cross(axis, chain.origins[body] - chain.origins[joint]), axis], axis=-1))
+            columns.append(
+                np.concatenate([cross(axis, chain.origins[body] - chain.origins[joint]), axis], axis=-1)
+            )
         else:
             columns.append(np.concatenate([axis, np.zeros_like(axis)], axis=-1))
     return np.stack(columns, axis=-1)

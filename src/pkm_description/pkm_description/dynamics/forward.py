@@ -44,5 +44,4 @@ def forward_dynamics(
     bias = generalised_force(mechanism, legs, motion, friction, sign_smoothing)
     drive = (forces[:, None] @ actuated_jacobian(mechanism, legs))[:, 0]
     mass = mass_matrix_of(mechanism, legs, rotation_base_platform)
-    acceleration: Array = np.linalg.solve(mass, (drive - bias)[..., None])[..., 0]
-    return acceleration
+    return np.asarray(np.linalg.solve(mass, (drive - bias)[..., None]), dtype=float)[..., 0]

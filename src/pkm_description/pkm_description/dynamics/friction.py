@@ -23,7 +23,10 @@ def smooth_sign(velocity: Array, smoothing: float) -> Array:
 
 
 def friction_regressor(
-    mechanism: Mechanism, leg_motion: LegMotion, joints: JointSelection = 'actuated', sign_smoothing: float = 0.0
+    mechanism: Mechanism,
+    leg_motion: LegMotion,
+    joints: JointSelection = 'actuated',
+    sign_smoothing: float = 0.0,
 ) -> Array:
     """Regressor (N, L, F): friction's share of the drive forces [N] = regressor @ ``friction_parameters``.
 
@@ -64,7 +67,11 @@ def friction_torques(mechanism: Mechanism, velocities: Array, sign_smoothing: fl
 def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -> Array:
     """Viscous and Coulomb coefficient of each joint (F,), joint by joint, leg by leg."""
     return np.array(
-        [value for joint in _selected(machine, joints) for value in (joint.friction.viscous, joint.friction.coulomb)]
+        [
+            value
+            for joint in _selected(machine, joints)
+            for value in (joint.friction.viscous, joint.friction.coulomb)
+        ]
     )
 
 
@@ -75,7 +82,11 @@ def friction_parameter_names(machine: Machine, joints: JointSelection = 'actuate
 
 def _selected(machine: Machine, joints: str) -> tuple[Joint, ...]:
     _check_selection(joints)
-    return machine.actuated_joints if joints == 'actuated' else tuple(joint for leg in machine.legs for joint in leg.joints)
+    return (
+        machine.actuated_joints
+        if joints == 'actuated'
+        else tuple(joint for leg in machine.legs for joint in leg.joints)
+    )
 
 
 def _check_selection(joints: str) -> None:

@@ -43,7 +43,11 @@ def inverse_dynamics(
 
 
 def generalised_force(
-    mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion, friction: bool, sign_smoothing: float = 0.0
+    mechanism: Mechanism,
+    legs: ClosedLegs,
+    motion: PlatformMotion,
+    friction: bool,
+    sign_smoothing: float = 0.0,
 ) -> Array:
     """Force (N, 6) dual to the platform twist, base axes, that a motion of platform and legs needs."""
     velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
@@ -62,7 +66,11 @@ def generalised_force(
 
 
 def inertial_wrench(
-    parameters: Array, rotation: Array, angular_velocity: Array, angular_acceleration: Array, proper_acceleration: Array
+    parameters: Array,
+    rotation: Array,
+    angular_velocity: Array,
+    angular_acceleration: Array,
+    proper_acceleration: Array,
 ) -> tuple[Array, Array]:
     """Force and moment about the body frame's origin (..., 3), base axes, that move a body (Newton-Euler).
 

@@ -31,8 +31,9 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
         if difference.max() > EQUAL_LEGS_TOLERANCE:
             leg, body, parameter = np.unravel_index(difference.argmax(), difference.shape)
             raise ValueError(
-                f'{machine.name}: {INERTIAL_PARAMETERS[parameter]} of {machine.legs[leg].joints[body].body.name} is '
-                f'{legs[leg, body, parameter]:.6g}, of {machine.legs[0].joints[body].body.name} '
+                f'{machine.name}: {INERTIAL_PARAMETERS[parameter]} of '
+                f'{machine.legs[leg].joints[body].body.name} is {legs[leg, body, parameter]:.6g}, '
+                f'of {machine.legs[0].joints[body].body.name} '
                 f'{legs[0, body, parameter]:.6g}; use identical_legs=False'
             )
         legs = legs[:1]

@@ -1,8 +1,8 @@
 """From forces in the joints and on the platform to forces of the drives, by virtual power (Jourdain).
 
-The legs, cut open at the platform joints, are trees. Joint velocities of a leg are ``G_leg @ twist`` and leg rates
-``J @ twist``, so joint torques tau and a platform wrench w need the drive forces ``J^-T (w + sum G_leg^T tau)``
-(Heimann & Abdellatif, Eqs. 1 and 3); reactions in the passive joints do no work and drop out.
+The legs, cut open at the platform joints, are trees. Joint velocities of a leg are ``G_leg @ twist`` and leg
+rates ``J @ twist``, so joint torques tau and a platform wrench w need the drive forces ``J^-T (w + sum
+G_leg^T tau)`` (Heimann & Abdellatif, Eqs. 1 and 3); reactions in the passive joints do no work and drop out.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ def twist_from_leg_rates(mechanism: Mechanism, legs: ClosedLegs) -> Array:
     """
     jacobian = actuated_jacobian(mechanism, legs)
     if jacobian.shape[-2:] != (6, 6):
-        raise ValueError(f'{mechanism.machine.name}: six driven legs are needed, this machine has {mechanism.leg_count}')
+        raise ValueError(
+            f'{mechanism.machine.name}: six driven legs are needed, this machine has {mechanism.leg_count}'
+        )
     return invert_jacobian(jacobian)
 
 
 def invert_jacobian(jacobian: Array) -> Array:
     """Inverse of Jacobians (N, 6, 6); raises SingularPoseError naming the sample."""
     try:
-        inverse: Array = np.linalg.inv(jacobian)
+        inverse = np.asarray(np.linalg.inv(jacobian), dtype=float)
         # rounding hides most singular matrices from the factorisation: look at the size of the result
         condition = _frobenius(jacobian) * _frobenius(inverse)
     except np.linalg.LinAlgError:
@@ -67,7 +69,7 @@ def inverse_length_jacobian(mechanism: Mechanism, position: Array, rotation_base
 
 
 def platform_force(legs: ClosedLegs, joint_torques: Array) -> Array:
-    """Generalised force (N, 6) on the platform twist of joint torques (N, L, J): sum over legs of G_leg^T tau."""
+    """Force (N, 6) dual to the platform twist of joint torques (N, L, J): sum over legs of G_leg^T tau."""
     joint_map = legs.joint_map
     flat = joint_map.reshape(len(joint_map), -1, 6)
     generalised: Array = (joint_torques.reshape(len(flat), 1, -1) @ flat)[:, 0]

@@ -19,8 +19,10 @@ Array = NDArray[np.float64]
 CHUNK = 128
 
 
-def wrench_regressor(angular_velocity: Array, angular_acceleration: Array, proper_acceleration: Array) -> Array:
-    """Inertial wrench of a body, linear in its ten parameters (Heimann & Abdellatif; specification section 2.2).
+def wrench_regressor(
+    angular_velocity: Array, angular_acceleration: Array, proper_acceleration: Array
+) -> Array:
+    """Inertial wrench of a body, linear in its ten parameters (Newton-Euler, Heimann & Abdellatif sec. 2).
 
     Parameters
     ----------
@@ -56,9 +58,9 @@ def wrench_regressor(angular_velocity: Array, angular_acceleration: Array, prope
 def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool = True) -> Array:
     """Regressor (N, L, P): drive forces [N] without friction = regressor @ ``rigid_body_parameters``.
 
-    Newton-Euler wrenches of every body, taken to the joints of its leg and from there to the drives by virtual power
-    (Heimann & Abdellatif, Eq. 1). With identical legs the six legs are summed on the way, so that the
-    separate columns are never built.
+    Newton-Euler wrenches of every body, taken to the joints of its leg and from there to the drives by
+    virtual power (Heimann & Abdellatif, Eq. 1). With identical legs the six legs are summed on the way, so
+    that the separate columns are never built.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical
     Raises
     ------
     SingularPoseError
-        Where the drives do not determine the platform's motion, or a leg's angles are undefined; names the sample.
+        Where the drives do not determine the platform's motion, or a leg's angles are undefined; names the
+        sample.
     """
     legs = 1 if identical_legs else mechanism.leg_count
     result = np.empty((len(motion), mechanism.leg_count, 10 * (1 + legs * mechanism.joint_count)))
@@ -76,8 +79,12 @@ def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical
         part = slice(start, start + CHUNK)
         try:
             _fill(mechanism, motion[part], identical_legs, result[part])
-        except SingularPoseError:  # the message counts samples within the chunk: find the sample in the whole motion
-            twist_from_leg_rates(mechanism, close_legs(mechanism, motion.position, motion.rotation_base_platform))
+        except (
+            SingularPoseError
+        ):  # the message counts samples within the chunk: find the sample in the whole motion
+            twist_from_leg_rates(
+                mechanism, close_legs(mechanism, motion.position, motion.rotation_base_platform)
+            )
             raise
     return result
 
@@ -102,11 +109,18 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
     rotation = motion.rotation_base_platform
     to_platform = np.swapaxes(rotation, 1, 2)
     vectors = np.stack(
-        [motion.angular_velocity, motion.angular_acceleration, motion.linear_acceleration - mechanism.gravity], axis=-1
+        [
+            motion.angular_velocity,
+            motion.angular_acceleration,
+            motion.linear_acceleration - mechanism.gravity,
+        ],
+        axis=-1,
     )
     spin, angular, proper = np.moveaxis(to_platform @ vectors, -1, 0)
     wrench = wrench_regressor(spin, angular, proper)
-    body_twist = np.concatenate([to_platform @ twist_per_rate[:, :3], to_platform @ twist_per_rate[:, 3:]], axis=1)
+    body_twist = np.concatenate(
+        [to_platform @ twist_per_rate[:, :3], to_platform @ twist_per_rate[:, 3:]], axis=1
+    )
     result[:, :, :10] = np.swapaxes(body_twist, 1, 2) @ wrench
 
 
@@ -121,7 +135,11 @@ def _leg_torque_regressor(
     joint_count = mechanism.joint_count
     torques = np.zeros((*chain.tip.shape[:2], joint_count, 10 * joint_count))
     for body in range(joint_count):
-        vectors = [angular_velocities[body], angular_accelerations[body], linear_accelerations[body] - mechanism.gravity]
+        vectors = [
+            angular_velocities[body],
+            angular_accelerations[body],
+            linear_accelerations[body] - mechanism.gravity,
+        ]
         still = np.zeros_like(chain.tip)
         for joint in range(body + 1):
             axis = chain.axes[joint]

@@ -26,19 +26,25 @@ def gravity_forces(mechanism: Mechanism, position: Array, rotation_base_platform
     parameters, gravity = mechanism.platform_parameters, mechanism.gravity
     moment = cross((rotation_base_platform @ parameters[1:4, None])[..., 0], -gravity)
     force = np.broadcast_to(-parameters[0] * gravity, moment.shape)
-    generalised = np.concatenate([force, moment], axis=-1) + platform_force(legs, _weight_torques(mechanism, legs.chain))
+    generalised = np.concatenate([force, moment], axis=-1) + platform_force(
+        legs, _weight_torques(mechanism, legs.chain)
+    )
     return drive_forces(twist_from_leg_rates(mechanism, legs), generalised)
 
 
 def _weight_torques(mechanism: Mechanism, chain: ChainPose) -> Array:
-    """Joint torques (N, L, J) that hold the weight of the open legs' bodies, summed from the tip to the base."""
+    """Joint torques (N, L, J) that hold the open legs' weight, summed from the tip to the base."""
     torques = np.empty((*chain.tip.shape[:2], mechanism.joint_count))
     mass = np.zeros(mechanism.leg_count)
     first_moment = np.zeros_like(chain.tip)
     for body in reversed(range(mechanism.joint_count)):
         parameters, origin = mechanism.leg_parameters[:, body], chain.origins[body]
         mass = mass + parameters[:, 0]
-        first_moment = first_moment + (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0] + parameters[:, :1] * origin
+        first_moment = (
+            first_moment
+            + (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0]
+            + parameters[:, :1] * origin
+        )
         if mechanism.joint_kinds[body] == 'revolute':
             holding = cross(first_moment - mass[:, None] * origin, -mechanism.gravity)
         else:

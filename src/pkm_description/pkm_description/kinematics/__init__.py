@@ -1,11 +1,11 @@
 """Kinematics of parallel machines, batched over samples."""
 
 from pkm_description.kinematics.forward import (
-    ForwardKinematicsResult,
     forward_kinematics,
     forward_kinematics_sequence,
     platform_twist,
 )
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
 

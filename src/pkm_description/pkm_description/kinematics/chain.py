@@ -68,7 +68,8 @@ def chain_pose(mechanism: Mechanism, positions: Array) -> ChainPose:
             origin = origin + axis * position
             rotation = rotation @ mechanism.joint_rotations[:, joint]
         rotations.append(np.broadcast_to(rotation, (*full, 3)))
-        # axes and origins near the base are the same for all samples, yet have the sample axis like the others
+        # axes and origins near the base are the same for all samples, yet have the sample axis like the
+        # others
         origins.append(np.broadcast_to(origin, full))
         axes.append(np.broadcast_to(axis, full))
     return ChainPose(rotations, origins, axes, origin + (rotation @ mechanism.tips[..., None])[..., 0])

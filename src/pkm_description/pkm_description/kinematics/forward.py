@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
+from pkm_description.errors import SingularPoseError
+from pkm_description.kinematics.assembly_mode import home_branch
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_lengths import leg_vectors, length_jacobian
 from pkm_description.kinematics.rotation import cross, rotation_exp
 from pkm_description.machine.model import Pose
@@ -19,70 +20,6 @@ Array = NDArray[np.float64]
 
 #: longest Newton step: rotation [rad], and translation as a fraction of the platform radius
 MAX_ROTATION_STEP, MAX_TRANSLATION_STEP = 0.5, 0.5
-
-
-@dataclass(frozen=True)
-class ForwardKinematicsResult:
-    """Poses of N sets of leg lengths, each with what there is to say about its reliability.
-
-    Attributes
-    ----------
-    position, rotation_base_platform : (N, 3) m, (N, 3, 3); the last iterate where not converged
-    converged : (N,), largest length residual within the tolerance
-    iterations : (N,), Newton steps taken
-    residual : (N,) m, largest length residual
-    worst_leg : (N,), leg of that residual
-    condition : (N,), condition number of the length Jacobian in m and rad
-    right_assembly_mode : (N,), the length Jacobian's determinant has the sign it has at home and the platform lies on
-        the home side of the base joints' plane. Both are necessary for being on the home branch; a path from home
-        that keeps away from singular poses keeps them.
-    max_condition : condition number from which :meth:`require` refuses a pose
-    """
-
-    position: Array
-    rotation_base_platform: Array
-    converged: NDArray[np.bool_]
-    iterations: NDArray[np.intp]
-    residual: Array
-    worst_leg: NDArray[np.intp]
-    condition: Array
-    right_assembly_mode: NDArray[np.bool_]
-    max_condition: float
-
-    def require(self) -> ForwardKinematicsResult:
-        """Return the result itself if every pose can be trusted.
-
-        Raises
-        ------
-        SingularPoseError, ConvergenceError, AssemblyModeError
-            Naming the first sample concerned, and the number that decides.
-        """
-        singular = ~(self.condition <= self.max_condition) & np.isfinite(self.residual)
-        for bad, error in (
-            (singular, SingularPoseError),
-            (~self.converged, ConvergenceError),
-            (~self.right_assembly_mode, AssemblyModeError),
-        ):
-            if np.any(bad):
-                sample = int(np.argmax(bad))
-                raise error(f'sample {sample}: {self._complaint(error, sample)}')
-        return self
-
-    def _complaint(self, error: type[Exception], sample: int) -> str:
-        if error is SingularPoseError:
-            return (
-                f'condition number {self.condition[sample]:.3g} of the length Jacobian exceeds '
-                f'{self.max_condition:g}: the legs do not determine the pose here'
-            )
-        if error is ConvergenceError:
-            return (
-                f'no pose found after {self.iterations[sample]} iterations: leg {self.worst_leg[sample] + 1} misses its '
-                f'length by {self.residual[sample]:.3g} m; check the lengths or start nearer to the pose'
-            )
-        return (
-            f'the pose found, position {np.array2string(self.position[sample], precision=4)} m, lies on another '
-            'assembly mode than home; start nearer to the pose'
-        )
 
 
 def forward_kinematics(
@@ -96,7 +33,8 @@ def forward_kinematics(
     """Solve all samples at once by Newton iterations from one start (Miletovic et al. 2017, Eq. 5).
 
     The attitude is updated by rotation-vector increments in base axes, ``R <- exp(dtheta) R``; long steps are
-    shortened. A sample that does not converge, or converges to another assembly mode, is marked, never mended.
+    shortened. A sample that does not converge, or converges to another assembly mode, is marked, never
+    mended.
 
     Parameters
     ----------
@@ -149,9 +87,10 @@ def forward_kinematics_sequence(
     max_iterations: int = 20,
     max_condition: float = 1e4,
 ) -> ForwardKinematicsResult:
-    """Solve samples in order, each from the last good one, as a real-time user does; arguments as :func:`forward_kinematics`.
+    """Solve samples in order, each from the last good one, as a real-time user does.
 
     Follows a path through the workspace without leaving its branch as long as the samples are close together.
+    Arguments and result as :func:`forward_kinematics`.
     """
     lengths = _checked_lengths(mechanism, lengths)
     pose = initial or mechanism.machine.home
@@ -164,7 +103,9 @@ def forward_kinematics_sequence(
     return _stack_solutions(mechanism, solutions, max_condition)
 
 
-def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform: Array, leg_rates: Array) -> Array:
+def platform_twist(
+    mechanism: Mechanism, position: Array, rotation_base_platform: Array, leg_rates: Array
+) -> Array:
     """Twist (N, 6) of the platform origin, base axes, from leg rates (N, L) m/s at poses (N, 3), (N, 3, 3).
 
     Raises
@@ -174,10 +115,12 @@ def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform
     """
     jacobian = length_jacobian(mechanism, position, rotation_base_platform)
     try:
-        twist: Array = np.linalg.solve(jacobian, leg_rates[..., None])[..., 0]
+        twist = np.asarray(np.linalg.solve(jacobian, leg_rates[..., None]), dtype=float)[..., 0]
     except np.linalg.LinAlgError:
         sample = int(np.argmin(np.abs(np.linalg.det(jacobian))))
-        raise SingularPoseError(f'sample {sample}: the length Jacobian is singular, leg rates do not give a twist') from None
+        raise SingularPoseError(
+            f'sample {sample}: the length Jacobian is singular, leg rates do not give a twist'
+        ) from None
     return twist
 
 
@@ -222,7 +165,9 @@ def _length(vector: Array) -> float:
     return sqrt(x * x + y * y + z * z)
 
 
-def _stack_solutions(mechanism: Mechanism, solutions: list[_Solution], max_condition: float) -> ForwardKinematicsResult:
+def _stack_solutions(
+    mechanism: Mechanism, solutions: list[_Solution], max_condition: float
+) -> ForwardKinematicsResult:
     return _judged(
         mechanism,
         np.array([solution.position for solution in solutions]).reshape(-1, 3),
@@ -238,16 +183,18 @@ def _stack_solutions(mechanism: Mechanism, solutions: list[_Solution], max_condi
 def _checked_lengths(mechanism: Mechanism, lengths: Array) -> Array:
     lengths = np.asarray(lengths, dtype=float)
     if mechanism.leg_count != 6:
-        raise ValueError(f'{mechanism.machine.name}: six legs determine a pose, this machine has {mechanism.leg_count}')
+        raise ValueError(
+            f'{mechanism.machine.name}: six legs determine a pose, this machine has {mechanism.leg_count}'
+        )
     if lengths.ndim != 2 or lengths.shape[1] != 6:
         raise ValueError(f'lengths have shape {lengths.shape}, expected (N, 6)')
     return lengths
 
 
 def _solve(jacobian: Array, error: Array) -> Array:
-    """Newton steps (N, 6); a zero step where the Jacobian is exactly singular, so that the sample is reported."""
+    """Newton steps (N, 6); zero where the Jacobian is exactly singular, so that the sample is reported."""
     try:
-        return np.linalg.solve(jacobian, error[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(jacobian, error[..., None]), dtype=float)[..., 0]
     except np.linalg.LinAlgError:
         singular = np.linalg.det(jacobian) == 0.0
         regular = np.where(singular[:, None, None], np.eye(6), jacobian)
@@ -279,33 +226,15 @@ def _judged(
     singular_values = np.linalg.svd(jacobian[usable], compute_uv=False)
     with np.errstate(divide='ignore'):
         condition[usable] = singular_values[:, 0] / singular_values[:, -1]
-    branch = _home_branch(mechanism)
-    same_sign = np.linalg.det(np.where(usable[:, None, None], jacobian, 0.0)) * branch.determinant_sign > 0.0
-    same_side = (position - branch.plane_point) @ branch.plane_normal > 0.0
+    right_mode = home_branch(mechanism).contains(position, np.where(usable[:, None, None], jacobian, 0.0))
     return ForwardKinematicsResult(
-        position, rotation, converged, iterations, residual, worst_leg, condition, same_sign & same_side, max_condition
+        position,
+        rotation,
+        converged,
+        iterations,
+        residual,
+        worst_leg,
+        condition,
+        right_mode,
+        max_condition,
     )
-
-
-@dataclass(frozen=True)
-class _HomeBranch:
-    """What tells the home branch: determinant sign, and the base plane with its normal towards home."""
-
-    determinant_sign: float
-    plane_point: Array
-    plane_normal: Array
-
-
-# computed once per mechanism: an SVD and a determinant would double the time of a warm single solve
-_HOME_BRANCHES: WeakKeyDictionary[Mechanism, _HomeBranch] = WeakKeyDictionary()
-
-
-def _home_branch(mechanism: Mechanism) -> _HomeBranch:
-    if mechanism not in _HOME_BRANCHES:
-        home = mechanism.machine.home
-        jacobian = length_jacobian(mechanism, home.position, home.rotation_base_platform)
-        center = mechanism.base_points.mean(axis=0)
-        normal = np.linalg.svd(mechanism.base_points - center)[2][-1]
-        normal = normal * np.sign((home.position - center) @ normal)
-        _HOME_BRANCHES[mechanism] = _HomeBranch(float(np.sign(np.linalg.det(jacobian))), center, normal)
-    return _HOME_BRANCHES[mechanism]

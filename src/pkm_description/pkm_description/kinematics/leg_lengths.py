@@ -1,4 +1,4 @@
-"""Leg lengths of a platform pose, and how they change with it (inverse kinematics of Gough-Stewart platforms)."""
+"""Leg lengths of a platform pose, and how they change with it: inverse kinematics."""
 
 from __future__ import annotations
 

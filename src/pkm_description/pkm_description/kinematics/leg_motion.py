@@ -69,7 +69,7 @@ class ClosedLegs:
 
     @property
     def joint_map(self) -> Array:
-        """Joint velocities from the platform twist: (N, L, J, 6), twist = [origin velocity, angular velocity]."""
+        """Joint velocities from the platform twist [origin velocity, angular velocity]: (N, L, J, 6)."""
         # anchor velocity = v + omega x lever, so row r of the inverse contributes (lever x r) . omega
         rotational = cross(self.levers[..., None, :], self.tip_jacobian_inverse)
         return np.concatenate([self.tip_jacobian_inverse, rotational], axis=-1)
@@ -118,7 +118,7 @@ def _check_regular(mechanism: Mechanism, sine: Array) -> None:
 
 
 def close_legs(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> ClosedLegs:
-    """Close all legs onto platform poses: position (N, 3) m, rotation (N, 3, 3); raises as :func:`joint_positions`."""
+    """Close all legs onto platform poses (N, 3) m, (N, 3, 3); raises as :func:`joint_positions`."""
     vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
     positions, lengths = _joint_positions(mechanism, vectors)
     chain = chain_pose(mechanism, positions)

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def cross(left: Array, right: Array) -> Array:
-    """Cross product along the last axis (..., 3), leading axes broadcast; several times faster than ``numpy.cross``."""
+    """Cross product along the last axis (..., 3), broadcasting; much faster than ``numpy.cross``."""
     x1, y1, z1 = left[..., 0], left[..., 1], left[..., 2]
     x2, y2, z2 = right[..., 0], right[..., 1], right[..., 2]
     result = np.empty(np.broadcast_shapes(left.shape, right.shape))
@@ -40,11 +40,13 @@ def rotation_exp(vector: Array) -> Array:
     # numpy.sinc(x) = sin(pi x) / (pi x) has no 0/0, so no branch for small angles is needed
     half_sinc = np.sinc(half_angle / np.pi)
     generator = skew(vector)
-    return np.eye(3) + half_sinc * np.cos(half_angle) * generator + 0.5 * half_sinc**2 * (generator @ generator)
+    return (
+        np.eye(3) + half_sinc * np.cos(half_angle) * generator + 0.5 * half_sinc**2 * (generator @ generator)
+    )
 
 
 def rotation_about_axis(axis: Array, angle: Array) -> Array:
-    """Rotation matrix (..., 3, 3) about unit vectors ``axis`` (..., 3) by ``angle`` (...) rad; both broadcast."""
+    """Rotation matrix (..., 3, 3) about unit vectors (..., 3) by ``angle`` (...) rad; both broadcast."""
     axis, angle = np.asarray(axis, dtype=float), np.asarray(angle, dtype=float)
     generator = skew(axis)
     sine, versine = np.sin(angle)[..., None, None], (1.0 - np.cos(angle))[..., None, None]
@@ -82,9 +84,21 @@ def matrix_from_quaternion(quaternion: Array) -> Array:
         raise ValueError('a zero quaternion (or one with NaN) describes no rotation')
     x, y, z, w = np.moveaxis(quaternion / norm, -1, 0)
     result = np.empty((*x.shape, 3, 3))
-    result[..., 0, 0], result[..., 0, 1], result[..., 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
-    result[..., 1, 0], result[..., 1, 1], result[..., 1, 2] = 2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)
-    result[..., 2, 0], result[..., 2, 1], result[..., 2, 2] = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
+    result[..., 0, 0], result[..., 0, 1], result[..., 0, 2] = (
+        1 - 2 * (y * y + z * z),
+        2 * (x * y - z * w),
+        2 * (x * z + y * w),
+    )
+    result[..., 1, 0], result[..., 1, 1], result[..., 1, 2] = (
+        2 * (x * y + z * w),
+        1 - 2 * (x * x + z * z),
+        2 * (y * z - x * w),
+    )
+    result[..., 2, 0], result[..., 2, 1], result[..., 2, 2] = (
+        2 * (x * z - y * w),
+        2 * (y * z + x * w),
+        1 - 2 * (x * x + y * y),
+    )
     return result
 
 
@@ -107,7 +121,7 @@ def matrix_from_rpy(rpy: Array) -> Array:
 
 
 def rpy_from_matrix(rotation: Array) -> Array:
-    """Roll, pitch, yaw (..., 3) rad, z-y-x convention, pitch in [-pi/2, pi/2], of rotation matrices (..., 3, 3)."""
+    """Roll, pitch, yaw (..., 3) rad, z-y-x convention, |pitch| <= pi/2, of rotation matrices (..., 3, 3)."""
     r = np.asarray(rotation, dtype=float)
     roll = np.arctan2(r[..., 2, 1], r[..., 2, 2])
     pitch = np.arctan2(-r[..., 2, 0], np.hypot(r[..., 0, 0], r[..., 1, 0]))

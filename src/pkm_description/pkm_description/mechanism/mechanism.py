@@ -24,7 +24,8 @@ class Mechanism:
     """Machine data stacked across legs, so that one array operation serves all legs and all samples.
 
     Every leg is a serial chain of J one-degree-of-freedom joints, one body each, whose tip is joined to the
-    platform by a ball joint. All legs have the same joint kinds in the same order; axes, offsets and masses differ freely.
+    platform by a ball joint. All legs have the same joint kinds in the same order; axes, offsets and masses
+    differ freely.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ class UniversalPrismaticLegs:
     ----------
     basis : (L, 3, 3), columns in base axes at zero positions: first axis, second axis, their cross product
     side : (L,) +1 or -1, side of the plane of both axes on which the strut lies at zero positions
-    angle_at_zero : (L,) rad, angle of the strut from the third basis vector towards the first axis at zero positions
+    angle_at_zero : (L,) rad, angle of the strut from the third basis vector towards the first axis at zero
+        positions
     """
 
     basis: Array
@@ -33,10 +34,10 @@ class UniversalPrismaticLegs:
 
     @classmethod
     def from_mechanism(cls, mechanism: Mechanism) -> UniversalPrismaticLegs:
-        """Extract the constants; raises KinematicsError, with leg and number, where the legs are of another kind."""
+        """Extract the constants; raises KinematicsError, with leg and number, for legs of another kind."""
         if mechanism.joint_kinds != ('revolute', 'revolute', 'prismatic'):
             raise KinematicsError(
-                f'{mechanism.machine.name}: legs of {mechanism.joint_kinds} have no closed-form position solution; '
+                f'{mechanism.machine.name}: legs of {mechanism.joint_kinds} have no closed-form solution; '
                 "it needs ('revolute', 'revolute', 'prismatic')"
             )
         rotations, axes = mechanism.joint_rotations, mechanism.joint_axes
@@ -47,18 +48,25 @@ class UniversalPrismaticLegs:
         tip = mechanism.joint_translations[:, 2] + (rotations[:, 2] @ mechanism.tips[..., None])[..., 0]
         off_line = tip - mechanism.lengths_at_zero[:, None] * strut_in_cylinder
         for what, error in (
-            ('distance between the universal axes [m]', np.linalg.norm(mechanism.joint_translations[:, 1], axis=1)),
+            (
+                'distance between the universal axes [m]',
+                np.linalg.norm(mechanism.joint_translations[:, 1], axis=1),
+            ),
             ('cosine between the universal axes', np.abs(np.sum(first * second, axis=1))),
             ('cosine between second axis and strut', np.abs(np.sum(second * strut, axis=1))),
             ('distance of the tip from length_at_zero on the strut [m]', np.linalg.norm(off_line, axis=1)),
         ):
             if error.max() > 1e-9:
                 leg = mechanism.machine.legs[int(error.argmax())].name
-                raise KinematicsError(f'{mechanism.machine.name}: {leg}: {what} is {error.max():.3g}, must be 0 for a U-P leg')
+                raise KinematicsError(
+                    f'{mechanism.machine.name}: {leg}: {what} is {error.max():.3g}, must be 0 for a U-P leg'
+                )
         third = np.cross(first, second)
         along_third, along_first = np.sum(strut * third, axis=1), np.sum(strut * first, axis=1)
         if np.abs(along_third).min() < 1e-3:
             leg = mechanism.machine.legs[int(np.abs(along_third).argmin())].name
-            raise KinematicsError(f'{mechanism.machine.name}: {leg}: at zero positions the strut lies on the first universal axis')
+            raise KinematicsError(
+                f'{mechanism.machine.name}: {leg}: at zero the strut lies on the first universal axis'
+            )
         basis = rotations[:, 0] @ np.stack([first, second, third], axis=-1)
         return cls(basis, np.sign(along_third), np.arctan2(along_first, along_third))

@@ -23,10 +23,11 @@ Z_DOWN_TO_Z_UP = np.diag([1.0, -1.0, -1.0])
 class CircleAndRock:
     """MP1: circle of 0.5 m in 5 s; body rates p = q = 10 deg/s in 2.5 s, r = 0 (section 4.1, table 2).
 
-    Defined in the paper's z-down frame and carried into the base frame by diag(1, -1, -1). As p = q and r = 0,
-    the platform turns about its fixed axis (1, 1, 0)/sqrt(2), and the attitude is the exponential of the integrated
-    rate, which is closed-form even through the fade. The fade-in multiplies circle and *rate* (as in the
-    paper's lead-in of 10 s), the fade-out circle and *angle*, so that the platform ends at home, at rest.
+    Defined in the paper's z-down frame and carried into the base frame by diag(1, -1, -1). As p = q and r =
+    0, the platform turns about its fixed axis (1, 1, 0)/sqrt(2), and the attitude is the exponential of the
+    integrated rate, which is closed-form even through the fade. The fade-in multiplies circle and *rate* (as
+    in the paper's lead-in of 10 s), the fade-out circle and *angle*, so that the platform ends at home, at
+    rest.
 
     Attributes
     ----------
@@ -54,7 +55,11 @@ class CircleAndRock:
         time = np.asarray(time, dtype=float)
         x, y = self._circle(time)
         zero = np.zeros_like(time)
-        fall = smooth_step(self.duration - time, self.fade_out) if self.fade_out > 0.0 else (zero + 1.0, zero, zero)
+        fall = (
+            smooth_step(self.duration - time, self.fade_out)
+            if self.fade_out > 0.0
+            else (zero + 1.0, zero, zero)
+        )
         fade_out = (fall[0], -fall[1], fall[2])
         x, y = product(fade_out, x), product(fade_out, y)
         angle = product(fade_out, self._rock_angle(time))
@@ -75,7 +80,7 @@ class CircleAndRock:
         )
 
     def _circle(self, time: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
-        """Coordinates x and y (z down) with two derivatives; the phase is -90 deg at the end of the fade-in."""
+        """Coordinates x, y (z down) with two derivatives; the phase is -90 deg at the end of the fade-in."""
         frequency = 2.0 * np.pi / self.circle_period
         phase = frequency * (time - self.fade_in) - np.pi / 2
         cosine, sine = self.radius * np.cos(phase), self.radius * np.sin(phase)
@@ -102,7 +107,8 @@ class CircleAndRock:
             return np.zeros_like(time)
         frequency = 2.0 * np.pi / self.rock_period
         fade: Polynomial = SMOOTH_STEP(Polynomial([0.0, 1.0 / self.fade_in]))
-        # antiderivative of s sin(u) = C(t) cos(u) + S(t) sin(u):  C = -s/w + s''/w^3 - ..., S = s'/w^2 - s'''/w^4 + ...
+        # antiderivative of s sin(u) = C(t) cos(u) + S(t) sin(u):  C = -s/w + s''/w^3 - ..., S = s'/w^2 -
+        # s'''/w^4 + ...
         cosine_part, sine_part = Polynomial([0.0]), Polynomial([0.0])
         for order in range(0, fade.degree() + 1, 2):
             sign = (-1.0) ** (order // 2)

@@ -1,8 +1,8 @@
 """Six coordinates of a platform pose around home, and the motion that their time course describes.
 
-Coordinates: displacement of the platform origin from home [m] and rotation vector from home [rad], both in base
-axes: ``R = exp(theta) @ R_home``. The rotation vector's rate is not the angular velocity; the left Jacobian of
-the rotation group takes one to the other.
+Coordinates: displacement of the platform origin from home [m] and rotation vector from home [rad], both in
+base axes: ``R = exp(theta) @ R_home``. The rotation vector's rate is not the angular velocity; the left
+Jacobian of the rotation group takes one to the other.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ _SINE_SERIES = np.array([(-1) ** k / factorial(2 * k + 3) for k in _TERMS])  # (
 
 
 def left_jacobian(vector: Array) -> Array:
-    """Matrix (..., 3, 3) that takes the rate of a rotation vector (..., 3) to the angular velocity in base axes."""
+    """Matrix (..., 3, 3) from the rate of a rotation vector (..., 3) to the angular velocity in base axes."""
     squared = np.sum(vector * vector, axis=-1)
-    cosine, sine = (np.polynomial.polynomial.polyval(squared, series) for series in (_COSINE_SERIES, _SINE_SERIES))
+    cosine, sine = (
+        np.polynomial.polynomial.polyval(squared, series) for series in (_COSINE_SERIES, _SINE_SERIES)
+    )
     generator = skew(vector)
     return np.eye(3) + cosine[..., None, None] * generator + sine[..., None, None] * (generator @ generator)
 
 
 def left_jacobian_rate(vector: Array, rate: Array) -> Array:
-    """Time derivative (..., 3, 3) of :func:`left_jacobian` along a rotation vector with given rate (..., 3)."""
+    """Time derivative (..., 3, 3) of :func:`left_jacobian` of a rotation vector with given rate (..., 3)."""
     squared, squared_rate = np.sum(vector * vector, axis=-1), 2.0 * np.sum(vector * rate, axis=-1)
     value = np.polynomial.polynomial.polyval
     slope = np.polynomial.polynomial.polyder
@@ -50,14 +52,16 @@ def left_jacobian_rate(vector: Array, rate: Array) -> Array:
 
 
 def angular_motion(vector: Array, rate: Array, second: Array) -> tuple[Array, Array]:
-    """Angular velocity and acceleration (..., 3), base axes, of a rotation vector with its first two derivatives."""
+    """Angular velocity and acceleration (..., 3), base axes, of a rotation vector and its derivatives."""
     jacobian = left_jacobian(vector)
     velocity = (jacobian @ rate[..., None])[..., 0]
     acceleration = (jacobian @ second[..., None] + left_jacobian_rate(vector, rate) @ rate[..., None])[..., 0]
     return velocity, acceleration
 
 
-def motion_from_coordinates(time: Array, coordinates: Array, rates: Array, second: Array, home: Pose) -> PlatformMotion:
+def motion_from_coordinates(
+    time: Array, coordinates: Array, rates: Array, second: Array, home: Pose
+) -> PlatformMotion:
     """Motion of coordinates (N, 6) with their first and second time derivatives (N, 6) at times (N,) s."""
     angular_velocity, angular_acceleration = angular_motion(coordinates[:, 3:], rates[:, 3:], second[:, 3:])
     return PlatformMotion(

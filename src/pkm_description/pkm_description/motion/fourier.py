@@ -1,4 +1,4 @@
-"""Periodic excitation of the platform: finite Fourier series in six coordinates (Heimann & Abdellatif, Eq. 11)."""
+"""Periodic excitation: finite Fourier series in six coordinates (Heimann & Abdellatif, Eq. 11)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FourierSeries:
-    """Platform motion ``x(t) = sum_k mu_k/(k w) sin(k w t) - nu_k/(k w) cos(k w t)`` around home, faded in and out.
+    """Platform motion around home, ``x(t) = sum_k mu_k/(k w) sin(k w t) - nu_k/(k w) cos(k w t)``, faded.
 
-    The six coordinates x are those of :mod:`pkm_description.motion.coordinates`. The series is multiplied by a C3
-    envelope; between :attr:`periodic_start` and :attr:`periodic_end` the envelope is 1 and the motion has
-    ``periods`` whole periods.
+    The six coordinates x are those of :mod:`pkm_description.motion.coordinates`. The series is multiplied by
+    a C3 envelope; between :attr:`periodic_start` and :attr:`periodic_end` the envelope is 1 and the motion
+    has ``periods`` whole periods.
 
     Attributes
     ----------
@@ -46,9 +46,13 @@ class FourierSeries:
 
     def __post_init__(self) -> None:
         if self.sine.ndim != 2 or self.sine.shape[0] != 6 or self.sine.shape != self.cosine.shape:
-            raise ValueError(f'coefficients have shapes {self.sine.shape} and {self.cosine.shape}, expected (6, n) twice')
+            raise ValueError(
+                f'coefficients have shapes {self.sine.shape} and {self.cosine.shape}, expected (6, n) twice'
+            )
         if not (self.base_frequency > 0.0 and self.periods >= 1):
-            raise ValueError(f'base_frequency = {self.base_frequency} Hz, periods = {self.periods}: both must be positive')
+            raise ValueError(
+                f'base_frequency = {self.base_frequency} Hz, periods = {self.periods}: both must be positive'
+            )
         Envelope(self.duration, self.fade_in, self.fade_out)  # checks the fades
 
     @property
@@ -91,7 +95,7 @@ class FourierSeries:
         )
 
     def coordinates(self, time: Array) -> tuple[Array, Array, Array]:
-        """Six coordinates (N, 6) and their first two time derivatives at any times (N,) s, envelope included."""
+        """Six coordinates (N, 6) and their first two derivatives at any times (N,) s, envelope included."""
         time = np.asarray(time, dtype=float)
         frequency = 2.0 * np.pi * self.base_frequency * np.arange(1, self.harmonics + 1)
         phase = (time[:, None] - self.periodic_start) * frequency
@@ -127,8 +131,9 @@ def random_fourier_series(
 ) -> FourierSeries:
     """Draw an excitation that uses all six coordinates and keeps every leg inside its limits.
 
-    Each coordinate gets random coefficients, scaled to a peak within its bound; then all are scaled together until
-    no actuated joint uses more than ``1 - margin`` of its stroke, speed and force (friction included). Same seed, same series.
+    Each coordinate gets random coefficients, scaled to a peak within its bound; then all are scaled together
+    until no actuated joint uses more than ``1 - margin`` of its stroke, speed and force (friction included).
+    Same seed, same series.
 
     Parameters
     ----------
@@ -141,7 +146,9 @@ def random_fourier_series(
     max_rotation : rad, bound on each component of the rotation vector
     """
     if duration <= 2.0 * fade:
-        raise ValueError(f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed')
+        raise ValueError(
+            f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed'
+        )
     mechanism = Mechanism(machine)
     actuated = mechanism.actuated_index
     stroke = float(np.min(mechanism.position_upper[:, actuated] - mechanism.position_lower[:, actuated]))

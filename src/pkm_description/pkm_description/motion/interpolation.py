@@ -35,9 +35,13 @@ class QuinticInterpolator:
         start_rate = motion.angular_velocity[:-1]
         start_second = motion.angular_acceleration[:-1]  # the Jacobian's rate maps the rate itself to 0 here
         jacobian = left_jacobian(turn)
-        end_rate = np.linalg.solve(jacobian, motion.angular_velocity[1:, :, None])[..., 0]
+        end_rate = np.asarray(np.linalg.solve(jacobian, motion.angular_velocity[1:, :, None]), dtype=float)[
+            ..., 0
+        ]
         spin_rate = (left_jacobian_rate(turn, end_rate) @ end_rate[..., None])[..., 0]
-        end_second = np.linalg.solve(jacobian, (motion.angular_acceleration[1:] - spin_rate)[..., None])[..., 0]
+        end_second = np.linalg.solve(jacobian, (motion.angular_acceleration[1:] - spin_rate)[..., None])[
+            ..., 0
+        ]
         position = motion.position - motion.position[0]
         self._coefficients = _quintic(
             np.concatenate([position[:-1], zero], axis=1),
@@ -57,7 +61,9 @@ class QuinticInterpolator:
         interval = np.clip(np.searchsorted(samples, clipped, side='right') - 1, 0, len(samples) - 2)
         elapsed = (clipped - samples[interval])[:, None]
         c = [coefficient[interval] for coefficient in self._coefficients]
-        value = c[0] + elapsed * (c[1] + elapsed * (c[2] + elapsed * (c[3] + elapsed * (c[4] + elapsed * c[5]))))
+        value = c[0] + elapsed * (
+            c[1] + elapsed * (c[2] + elapsed * (c[3] + elapsed * (c[4] + elapsed * c[5])))
+        )
         rate = c[1] + elapsed * (2 * c[2] + elapsed * (3 * c[3] + elapsed * (4 * c[4] + elapsed * 5 * c[5])))
         second = 2 * c[2] + elapsed * (6 * c[3] + elapsed * (12 * c[4] + elapsed * 20 * c[5]))
         held = (time != clipped)[:, None]
@@ -75,7 +81,13 @@ class QuinticInterpolator:
 
 
 def _quintic(
-    value_0: Array, rate_0: Array, second_0: Array, value_1: Array, rate_1: Array, second_1: Array, step: Array
+    value_0: Array,
+    rate_0: Array,
+    second_0: Array,
+    value_1: Array,
+    rate_1: Array,
+    second_1: Array,
+    step: Array,
 ) -> list[Array]:
     """Six polynomial coefficients in the elapsed time, from value and two derivatives at both ends."""
     rest = value_1 - value_0 - step * rate_0 - step**2 / 2 * second_0

@@ -37,7 +37,7 @@ class LimitUse:
 
 
 def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
-    """Compare the motion's leg positions, velocities and drive forces (friction included) with the joint limits."""
+    """Compare leg positions, velocities and drive forces (friction included) with the joint limits."""
     legs = leg_motion(mechanism, motion)
     actuated = mechanism.actuated_index
     joints = mechanism.machine.actuated_joints
@@ -51,15 +51,20 @@ def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
         [
             np.abs(legs.positions[..., actuated] - middle).max(axis=0) / half_stroke,
             np.abs(legs.velocities[..., actuated]).max(axis=0) / [joint.limits.velocity for joint in joints],
-            np.abs(inverse_dynamics(mechanism, motion)).max(axis=0) / [joint.limits.effort for joint in joints],
+            np.abs(inverse_dynamics(mechanism, motion)).max(axis=0)
+            / [joint.limits.effort for joint in joints],
         ]
     )
     largest = uses.max(axis=1)
-    return LimitUse(*map(float, largest), joints[int(uses.max(axis=0).argmax())].name)
+    worst_joint = joints[int(uses.max(axis=0).argmax())].name
+    return LimitUse(float(largest[0]), float(largest[1]), float(largest[2]), worst_joint)
 
 
 def largest_scale(
-    mechanism: Mechanism, motion_of_scale: Callable[[float], PlatformMotion], margin: float, upper: float = 1.0
+    mechanism: Mechanism,
+    motion_of_scale: Callable[[float], PlatformMotion],
+    margin: float,
+    upper: float = 1.0,
 ) -> float:
     """Largest factor <= ``upper`` for which a motion uses at most ``1 - margin`` of every limit.
 
@@ -84,7 +89,7 @@ def largest_scale(
         return upper
     if not allowed(0.0):
         raise KinematicsError(
-            f'{mechanism.machine.name}: standing at home already uses more than {1.0 - margin:.0%} of a leg limit '
+            f'{mechanism.machine.name}: standing at home uses more than {1.0 - margin:.0%} of a leg limit '
             f'({limit_use(mechanism, motion_of_scale(0.0))})'
         )
     inside, outside = 0.0, upper

@@ -32,8 +32,8 @@ def mp1_profile(
 ) -> CircleAndRock:
     """Motion profile 1 of Miletovic et al. (2017) around the machine's home, for evaluation at any time.
 
-    On a machine too small, slow or weak for it, radius and rates are scaled down together until every leg keeps
-    10 % of its stroke, speed and force free (SIMONA takes it in full).
+    On a machine too small, slow or weak for it, radius and rates are scaled down together until every leg
+    keeps 10 % of its stroke, speed and force free (SIMONA takes it in full).
     """
     mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
     full = CircleAndRock(mechanism.machine.home, duration, fade_in=fade_in, fade_out=fade_out)
@@ -65,15 +65,19 @@ def mp1(
     return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
 
 
-def fourier_profile(machine: Machine, duration: float, seed: int = 0, validation: bool = False) -> FourierSeries:
-    """Excitation for identification, or another one of the same kind for validation, for evaluation at any time.
+def fourier_profile(
+    machine: Machine, duration: float, seed: int = 0, validation: bool = False
+) -> FourierSeries:
+    """Excitation for identification, or another one for validation, for evaluation at any time.
 
-    Periods of about 10 s between fades of 2 s, harmonics up to 1 Hz: well below the bandwidth of a leg servo, high
-    enough for inertial forces to be felt beside the weight.
+    Periods of about 10 s between fades of 2 s, harmonics up to 1 Hz: well below the bandwidth of a leg servo,
+    high enough for inertial forces to be felt beside the weight.
     """
     fade = 2.0
     if duration <= 2.0 * fade:
-        raise ValueError(f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed')
+        raise ValueError(
+            f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed'
+        )
     active = duration - 2.0 * fade
     periods = max(1, round(active / 10.0))
     return random_fourier_series(
@@ -110,7 +114,7 @@ def named_profile(
         series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
         return series.evaluate(sample_times(duration, rate))
     if name == 'hold':
-        return CircleAndRock(machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0).evaluate(
-            sample_times(duration, rate)
-        )
+        return CircleAndRock(
+            machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0
+        ).evaluate(sample_times(duration, rate))
     raise ValueError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')
