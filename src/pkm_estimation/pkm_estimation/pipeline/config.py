@@ -101,4 +101,5 @@ class EstimatorConfig:
         for name in settings:
             if name not in known:
                 raise ConfigurationError(f'{name} is no setting of the estimator; there are {", ".join(sorted(known))}')
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()})
+        # sequences come as list (YAML), tuple or array (parameter server)
+        return cls(**{n: v if isinstance(v, str | bool | int | float) else tuple(v) for n, v in settings.items()})

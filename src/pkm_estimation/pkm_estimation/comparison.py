@@ -1,0 +1,76 @@
+"""Whether a recorded live run and an offline run are the same numbers, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.bags import Odometry
+from pkm_estimation.offline import MotionEstimate
+
+_FIELDS = ('position', 'orientation', 'linear_velocity', 'angular_velocity', 'pose_covariance', 'twist_covariance')
+
+
+@dataclass(frozen=True)
+class LiveComparison:
+    """Recorded live odometry against an offline run.
+
+    Attributes
+    ----------
+    recorded : number of recorded messages
+    reproduced : how many of them the offline run reproduces to the last bit, up to the first difference
+    only_offline : estimates between the first and the last recorded message that were not recorded
+    difference : the first difference in words, ``None`` if there is none
+    """
+
+    recorded: int
+    reproduced: int
+    only_offline: int
+    difference: str | None
+
+    @property
+    def identical(self) -> bool:
+        """True if there is something to compare and all of it is the same."""
+        return self.difference is None and self.recorded > 0
+
+
+def compare_with_live(offline: MotionEstimate, live: Odometry) -> LiveComparison:
+    """Compare the raw doubles of pose, twist and covariances, stamp by stamp."""
+    recorded = len(live)
+    if not recorded:
+        return LiveComparison(0, 0, 0, 'no live estimate was recorded')
+    offline_at = {int(stamp): index for index, stamp in enumerate(offline.stamps)}
+    where = np.array([offline_at.get(int(stamp), -1) for stamp in live.stamps])
+    inside = (offline.stamps >= live.stamps[0]) & (offline.stamps <= live.stamps[-1])
+    only_offline = int(np.count_nonzero(inside)) - int(np.count_nonzero(where >= 0))
+    same = where >= 0
+    for name in _FIELDS:
+        same &= _same_bits(getattr(offline, name)[where], getattr(live, name))
+    if same.all():
+        return LiveComparison(recorded, recorded, only_offline, None)
+    first = int(np.argmin(same))
+    return LiveComparison(recorded, first, only_offline, _describe(offline, live, first, int(where[first])))
+
+
+def _same_bits(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Per row: the same doubles; compares bits, so that NaN equals NaN and -0 differs from 0."""
+    bits = [np.ascontiguousarray(array, dtype=float).reshape(len(array), -1).view(np.int64) for array in (left, right)]
+    same: NDArray[np.bool_] = np.all(bits[0] == bits[1], axis=1)
+    return same
+
+
+def _describe(offline: MotionEstimate, live: Odometry, first: int, where: int) -> str:
+    stamp = int(live.stamps[first])
+    if where < 0:
+        return f'message {first}, stamp {stamp} ns: the offline run has no estimate there'
+    for name in _FIELDS:
+        ours, theirs = getattr(offline, name)[where], getattr(live, name)[first]
+        if not _same_bits(ours[None], theirs[None])[0]:
+            entry = tuple(int(i) for i in np.argwhere(ours != theirs)[0]) if (ours != theirs).any() else ()
+            return (
+                f'message {first}, stamp {stamp} ns: {name}{list(entry)} is {float(theirs[entry])!r} in the recording '
+                f'and {float(ours[entry])!r} offline'
+            )
+    raise AssertionError('called without a difference')

@@ -1,0 +1,1 @@
+"""Nodes and command line programs: thin shells around the pipeline."""

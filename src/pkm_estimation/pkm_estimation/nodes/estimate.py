@@ -1,0 +1,150 @@
+"""Program ``estimate BAG``: the estimator over a recording, with the node's own code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pkm_description.errors import PkmError
+from pkm_description.machine import load_machine
+
+from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.metrics import error_table
+from pkm_estimation.offline import EstimationResult, estimate_recording
+from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.verdict import summarise
+from pkm_estimation.result_files import write_result
+
+_NORMAL = ('imu_accepted', 'legs_accepted', 'started')
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the program; returns 0, 1 after an error, 2 if ``--compare-live`` finds a difference."""
+    options = _parser().parse_args(args)
+    try:
+        return _run(options)
+    except PkmError as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='estimate',
+        description='Estimate the motion of the platform from a recording (MCAP or sqlite3) of joint_states and imu/data_raw.',
+    )
+    parser.add_argument('bag', help='folder or file of the recording')
+    parser.add_argument('-o', '--output', type=Path, help='folder for estimate.npz, estimate.csv and summary.txt')
+    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
+    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
+    parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
+    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    parser.add_argument('--start-stamp', type=int, help='leave out leg measurements before this stamp [ns]')
+    parser.add_argument('--settling', type=float, default=20.0, help='seconds left out of the errors (default: 20)')
+    parser.add_argument(
+        '--compare-live', action='store_true',
+        help='start where the recorded platform/odometry starts and require the same numbers bit by bit',
+    )  # fmt: skip
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    machine = load_machine(options.machine, options.overlay)
+    config = load_config(options.config) if options.config else EstimatorConfig()
+    data = read_bag(options.bag, namespace=options.namespace)
+    for warning in data.warnings:
+        print(f'warning: {warning}', file=sys.stderr)
+    start = options.start_stamp
+    if options.compare_live:
+        live = data.require(data.platform_odometry, 'platform/odometry')
+        start = int(live.stamps[0])
+    began = time.monotonic()
+    result = estimate_recording(machine, data, config, start, progress=_progress('estimating'))
+    spent = time.monotonic() - began
+    summary = describe(result, data, options.settling)
+    print(summary)
+    seconds = float(result.motion.stamps[-1] - result.motion.stamps[0]) * 1e-9
+    print(f'{len(result)} estimates, {seconds:.1f} s of recording in {spent:.1f} s ({seconds / spent:.1f} times real time)')
+    if options.output is not None:
+        for path in write_result(result, options.output, summary):
+            print(f'wrote {path}')
+    return _compare(result, data) if options.compare_live else 0
+
+
+def describe(result: EstimationResult, data: RecordedData, settling: float) -> str:
+    """Summary for people: events, biases, consistency, errors if the recording holds the truth."""
+    lines = [f'{data.path}: {summarise(result.health, result.innovation.shape[1])[1]}']
+    for name, count in sorted(result.health.counters.items()):
+        if name not in _NORMAL:
+            lines.append(f'  {name}: {count}')
+    for name, value, deviation, unit in (
+        ('accelerometer bias', result.accelerometer_bias[-1], result.bias_deviation[-1, :3], 'm/s^2'),
+        ('gyroscope bias', result.gyroscope_bias[-1], result.bias_deviation[-1, 3:], 'rad/s'),
+    ):
+        pairs = ', '.join(f'{v:.6f} +- {d:.1e}' for v, d in zip(value, deviation, strict=True))
+        lines.append(f'{name} at the end [{unit}]: {pairs}')
+    late = result.motion.stamps >= result.motion.stamps[0] + round(settling * 1e9)
+    if np.isfinite(result.nis[late]).any():
+        lines.append(f'mean NIS after {settling:g} s: {np.nanmean(result.nis[late]):.2f}')
+    if data.ground_truth is None:
+        lines.append('no ground_truth/odometry in the recording: no errors to show')
+    else:
+        lines.append(error_table(result, data.ground_truth, settling).text())
+    return '\n'.join(lines)
+
+
+def load_config(path: Path) -> EstimatorConfig:
+    """Read settings from a ROS parameter file (any node name) or from a plain mapping; ignores the node's other parameters."""
+    try:
+        content: Any = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigurationError(f'{path}: cannot be read: {error}') from None
+    while isinstance(content, dict) and len(content) == 1 and isinstance(next(iter(content.values())), dict):
+        content = next(iter(content.values()))
+    if not isinstance(content, dict):
+        raise ConfigurationError(f'{path}: needs names and values of settings, holds {content!r:.60}')
+    of_the_node = ('machine', 'machine_file', 'overlay', 'publish_tf', 'reliability', 'autostart', 'use_sim_time')
+    return EstimatorConfig.from_mapping({name: value for name, value in content.items() if name not in of_the_node})
+
+
+def _compare(result: EstimationResult, data: RecordedData) -> int:
+    code = 0
+    for topic, ours, live in (
+        ('platform/odometry', result.motion, data.platform_odometry),
+        ('baseline/odometry', result.baseline, data.baseline_odometry),
+    ):
+        if live is None:
+            continue
+        comparison = compare_with_live(ours, live)
+        if comparison.identical:
+            print(f'{topic}: all {comparison.recorded} recorded messages reproduced bit by bit')
+        else:
+            print(f'{topic}: {comparison.reproduced} of {comparison.recorded} reproduced, then {comparison.difference}')
+            code = 2
+        if comparison.only_offline:
+            print(f'{topic}: {comparison.only_offline} estimates between them were not recorded')
+    return code
+
+
+def _progress(what: str) -> Callable[[float], None]:
+    """Print progress at most once a second; quiet for short work."""
+    last = time.monotonic()
+
+    def show(part: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1.0:
+            last = time.monotonic()
+            print(f'{what}: {100 * part:.0f} %', flush=True)
+
+    return show
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

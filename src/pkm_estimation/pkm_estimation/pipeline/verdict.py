@@ -1,0 +1,63 @@
+"""A health report in one sentence and a list of values, for diagnostics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pkm_estimation.pipeline.health import HealthReport
+
+#: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
+NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
+
+#: counters that belong to normal running
+_NORMAL = ('imu_accepted', 'legs_accepted', 'started')
+
+
+def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
+    """Level (``ok``, ``warn``, ``error``) and sentence for one report window."""
+    trouble = [event for event in report.events if event.name not in _NORMAL]
+    last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
+    if report.samples == 0:
+        return 'error', f'no estimate: {_missing(report)}{last}'
+    if trouble:
+        names = ', '.join(sorted({event.name for event in trouble}))
+        return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
+    if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
+        return 'warn', (
+            f'innovations are larger than their covariance (mean NIS {report.nis_mean:.3g}, expected about {leg_count}): '
+            'check lever arm, mounting and delay of the IMU, leg offsets, or raise q_scale'
+        )
+    if report.unconverged:
+        return 'warn', f'converging: {", ".join(report.unconverged)}'
+    return 'ok', 'estimating'
+
+
+def values(report: HealthReport) -> dict[str, object]:
+    """Key-value pairs of one report window."""
+    result: dict[str, object] = {
+        'estimates': report.samples,
+        'imu rate [Hz]': report.imu_rate,
+        'leg rate [Hz]': report.leg_rate,
+        'mean NIS': report.nis_mean,
+    }
+    for leg, (normalised, band) in enumerate(zip(report.normalised_innovation, report.in_band, strict=True), start=1):
+        result[f'leg {leg} normalised innovation rms'] = float(normalised)
+        result[f'leg {leg} innovations within 2 sigma'] = float(band)
+    for name in ('position', 'velocity', 'attitude', 'accelerometer_bias', 'gyroscope_bias'):
+        if name in report.unconverged:
+            state = 'not converged'
+        else:
+            state = f'converged {report.convergence_time.get(name, 0.0):.3g} s after the start'
+        result[name.replace('_', ' ')] = state
+    result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
+    return result
+
+
+def _missing(report: HealthReport) -> str:
+    if report.imu_rate == 0.0 and report.leg_rate == 0.0:
+        return 'no usable IMU and leg samples'
+    if report.imu_rate == 0.0:
+        return 'no usable IMU samples'
+    if report.leg_rate == 0.0:
+        return 'no usable leg samples'
+    return 'IMU and leg samples do not meet'
