@@ -11,6 +11,7 @@ from pkm_description.kinematics import (
     forward_kinematics_sequence,
     leg_lengths,
     leg_motion,
+    length_jacobian,
     platform_twist,
 )
 from pkm_description.kinematics.rotation import rotation_exp
@@ -31,6 +32,25 @@ def test_round_trip_of_ten_thousand_poses(mechanism: Mechanism) -> None:
     np.testing.assert_allclose(result.position, motion.position, atol=1e-10)
     np.testing.assert_allclose(result.rotation_base_platform, motion.rotation_base_platform, atol=1e-10)
     assert result.iterations.max() <= 10
+
+
+def test_never_a_silent_wrong_answer(mechanism: Mechanism) -> None:
+    """Far out, some poses lie beyond a singularity: the rest come back exactly, or are marked."""
+    motion = random_motion(mechanism.machine, 20_000, seed=9, turn=0.8, move=0.4)
+    home = mechanism.machine.home
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
+    at_home = length_jacobian(mechanism, home.position[None], home.rotation_base_platform[None])
+    home_side = np.linalg.det(jacobian) * np.linalg.det(at_home) > 0.0
+    assert 0.9 < home_side.mean() < 0.99
+    result = forward_kinematics(mechanism, lengths)
+    trusted = result.converged & result.right_assembly_mode & (result.condition < 1e3)
+    found = leg_lengths(mechanism, result.position, result.rotation_base_platform)
+    assert np.abs(found - lengths)[trusted].max() < 1e-11
+    same = np.abs(result.position - motion.position).max(axis=1) < 1e-7
+    same &= np.abs(result.rotation_base_platform - motion.rotation_base_platform).max(axis=(1, 2)) < 1e-7
+    assert np.all(same[trusted & home_side])
+    assert trusted[home_side].mean() > 0.98
 
 
 def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:

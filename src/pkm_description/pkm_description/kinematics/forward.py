@@ -221,7 +221,7 @@ def _judged(
 ) -> ForwardKinematicsResult:
     """Add condition number and assembly mode."""
     jacobian = length_jacobian(mechanism, position, rotation)
-    usable = np.isfinite(jacobian).all(axis=(1, 2))
+    usable = np.asarray(np.isfinite(jacobian).all(axis=(1, 2)))
     condition = np.full(len(position), np.inf)
     singular_values = np.linalg.svd(jacobian[usable], compute_uv=False)
     with np.errstate(divide='ignore'):
