@@ -62,14 +62,14 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     stiff = {'solref': _text([4.0 * time_step, 1.0]), 'solimp': _IMPEDANCE}
 
     root = Element('mujoco', model=machine.name)
-    SubElement(root, 'compiler', angle='radian', autolimits='true', inertiafromgeom='false')
+    SubElement(root, 'compiler', angle='radian', autolimits='true',)
     option = SubElement(
         root, 'option', timestep=_text([time_step]), gravity=_text(machine.gravity), integrator='RK4',
         solver='Newton', tolerance='1e-14', iterations='100',
     )  # fmt: skip
     SubElement(option, 'flag', contact='disable')
     default = SubElement(root, 'default')
-    SubElement(default, 'geom', contype='0', conaffinity='0', group='1')
+    SubElement(default, 'geom', contype='0', conaffinity='0', group='1', mass='0')
     SubElement(default, 'joint', solreffriction=_text([2.0 * time_step, 1.0]), solimpfriction=_IMPEDANCE)
     world = SubElement(root, 'worldbody')
     SubElement(world, 'light', pos='0 0 8', dir='0 0 -1', directional='true')

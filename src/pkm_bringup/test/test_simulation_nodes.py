@@ -1,0 +1,263 @@
+"""The nodes simulator, leg_controller and motion_player as real processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.control.motion_file import COLUMNS
+from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
+from pkm_bringup.simulation import simulate
+from pkm_description.dynamics import gravity_forces
+from pkm_description.kinematics import leg_motion
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
+from pkm_description.ros.qos import REFERENCE_QOS
+from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+
+MACHINE = load_machine('palida')
+NAMES = [f'leg{i}_prismatic' for i in range(1, 7)]
+
+
+class Listener(Node):
+    """Keeps every message of the topics it is told to hear."""
+
+    def __init__(self) -> None:
+        super().__init__('listener')
+        self.heard: dict[str, list[Any]] = {}
+
+    def hear(self, kind: type, *topics: str, qos: Any = 10000) -> None:
+        for topic in topics:
+            self.heard[topic] = []
+            self.create_subscription(kind, topic, self.heard[topic].append, qos)
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        wait_for(condition, what, spin=self)
+
+    def wait_messages(self, topic: str, count: int) -> list[Any]:
+        self.wait(lambda: len(self.heard[topic]) >= count, f'{count} messages on {topic}')
+        return self.heard[topic]
+
+    def diagnosed(self, text: str) -> bool:
+        return any(text in status.message for array in self.heard['/diagnostics'] for status in array.status)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with ros_domain():
+        node = Listener()
+        node.hear(DiagnosticArray, '/diagnostics')
+        node.hear(JointState, 'joint_states')
+        yield node
+        node.destroy_node()
+
+
+def _start(executable: str, **parameters: object) -> NodeProcess:
+    arguments = ['--ros-args']
+    for name, value in {'machine': 'palida', **parameters}.items():
+        arguments += ['-p', f'{name}:={value}']
+    return NodeProcess('pkm_bringup', executable, arguments)
+
+
+def _call_start(node: Listener) -> Trigger.Response:
+    client = node.create_client(Trigger, 'simulator/start')
+    assert client.wait_for_service(timeout_sec=30.0)
+    future = client.call_async(Trigger.Request())
+    rclpy.spin_until_future_complete(node, future, timeout_sec=30.0)
+    return future.result()
+
+
+def _stamps(messages: list[Any]) -> np.ndarray:
+    return np.array([nanoseconds(message.header.stamp) for message in messages])
+
+
+def test_simulator_publishes_a_machines_topics_at_their_rates(listener: Listener) -> None:
+    listener.hear(Imu, 'imu/data_raw')
+    listener.hear(Odometry, 'ground_truth/odometry')
+    listener.hear(Clock, '/clock')
+    with _start('simulator') as simulator:
+        for topic in ('joint_states', 'imu/data_raw', 'ground_truth/odometry', '/clock'):
+            listener.wait_messages(topic, 60)
+        listener.wait(lambda: listener.diagnosed('running'), 'diagnostics')
+        assert simulator.stop() == 0
+    for topic, rate in (('joint_states', MACHINE.leg_sensors.rate), ('imu/data_raw', MACHINE.imu.rate)):
+        assert set(np.diff(_stamps(listener.heard[topic]))) == {round(1e9 / rate)}
+    joints, imu = listener.heard['joint_states'][0], listener.heard['imu/data_raw'][0]
+    assert list(joints.name) == NAMES
+    assert len(joints.position) == len(joints.velocity) == len(joints.effort) == 6
+    assert np.all(np.array(joints.effort) > 1.0)  # the drives carry the platform
+    assert imu.header.frame_id == MACHINE.imu.frame
+    assert imu.orientation_covariance[0] == -1.0
+    assert imu.linear_acceleration_covariance[0] == pytest.approx(MACHINE.imu.accelerometer_noise[0] ** 2)
+    truth = listener.heard['ground_truth/odometry'][0]
+    assert (truth.header.frame_id, truth.child_frame_id) == ('base_link', 'platform_link')
+    assert truth.pose.pose.position.z == pytest.approx(MACHINE.home.position[2], abs=1e-4)
+
+
+def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(listener: Listener) -> None:
+    message = message_from_motion(named_profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9)
+    reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+    listener.hear(Imu, 'imu/data_raw')
+    with _start('simulator', start_paused=True, seed=7, real_time_factor=3.0) as simulator:
+        listener.wait(lambda: listener.diagnosed('paused'), 'diagnostics of the paused simulator')
+        reference.publish(message)
+        simulator.wait_for_output('reference of ')
+        assert listener.heard['joint_states'] == []
+        assert _call_start(listener).success
+        heard = listener.wait_messages('joint_states', 400)[:400]
+        imu = listener.wait_messages('imu/data_raw', 400)[:400]
+        assert simulator.stop() == 0
+    expected = simulate(MACHINE, motion_from_message(message), seed=7)
+    assert _stamps(heard).tolist() == expected.joint_stamps[:400].tolist()
+    for field, values in (
+        ('position', expected.joint_positions), ('velocity', expected.joint_velocities), ('effort', expected.joint_efforts)
+    ):  # fmt: skip
+        assert np.array([getattr(joint, field) for joint in heard]).tobytes() == values[:400].tobytes()
+    force = np.array([[m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z] for m in imu])
+    assert force.tobytes() == expected.specific_force[:400].tobytes()
+    assert np.ptp(expected.joint_positions[:400], axis=0).min() > 0.005  # it did move
+
+
+def test_simulator_survives_unusable_references(listener: Listener) -> None:
+    reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+    good = message_from_motion(named_profile('hold', MACHINE, 1.0, KNOT_RATE), 0)
+    wrong_name, not_finite, far_away = (message_from_motion(motion_from_message(good), 0) for _ in range(3))
+    wrong_name.joint_names = ['wheel']
+    not_finite.points[3].transforms[0].translation.x = float('nan')
+    for point in far_away.points:
+        point.transforms[0].translation.z += 0.05
+    with _start('simulator') as simulator:
+        for message, text in (
+            (wrong_name, "['wheel']"), (not_finite, 'point 3 of the reference'), (far_away, 'set-point would jump by')
+        ):  # fmt: skip
+            reference.publish(message)
+            listener.wait(lambda text=text: listener.diagnosed(text), text)
+        reference.publish(good)
+        simulator.wait_for_output('reference of ')
+        listener.wait_messages('joint_states', len(listener.heard['joint_states']) + 50)
+        assert simulator.stop() == 0
+
+
+def test_simulator_survives_unusable_commands(listener: Listener) -> None:
+    commands = listener.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
+    with _start('simulator', controller='effort') as simulator:
+        listener.wait(lambda: commands.get_subscription_count() > 0, 'the subscription to commands')
+        for data, text in (([1.0], 'has 1 forces, expected 6'), ([float('nan')] * 6, 'command for leg1_prismatic is nan')):
+            commands.publish(Float64MultiArray(data=data))
+            listener.wait(lambda text=text: listener.diagnosed(text), text)
+        before = listener.wait_messages('joint_states', len(listener.heard['joint_states']) + 50)[-1]
+        assert simulator.stop() == 0
+    assert np.array(before.position) == pytest.approx(_home_positions(), abs=1e-3)
+
+
+def test_leg_controller_moves_the_simulated_machine_over_topics(listener: Listener) -> None:
+    raised = MACHINE.home.position + [0.0, 0.0, 0.01]
+    listener.hear(Odometry, 'ground_truth/odometry')
+    listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
+    reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+    with _start('simulator', controller='effort') as simulator, _start('leg_controller') as controller:
+        listener.wait_messages('leg_effort_controller/commands', 20)
+        reference.publish(message_from_motion(_straight_line(raised, 1.0), 0))
+        controller.wait_for_output('reference of ')
+
+        def there() -> bool:
+            last = listener.heard['ground_truth/odometry'][-1:]
+            return bool(last) and last[0].pose.pose.position.z > raised[2] - 0.004
+
+        listener.wait(there, 'the platform at its new height')
+        assert controller.stop() == 0
+        # without commands the simulator holds the pose
+        listener.wait_messages('joint_states', len(listener.heard['joint_states']) + 100)
+        assert there()
+        assert simulator.stop() == 0
+
+
+def test_leg_controller_answers_with_forces_and_survives_unusable_joint_states(listener: Listener) -> None:
+    listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
+    joints = listener.create_publisher(JointState, 'joint_states', 10)
+    home = _home_positions()
+    good = JointState(name=NAMES[::-1], position=home[::-1].tolist(), velocity=[0.0] * 6)
+    good.header.stamp = stamp(10**9)
+    missing = JointState(name=NAMES[:5], position=home[:5].tolist(), velocity=[0.0] * 5)
+    bad = JointState(name=NAMES, position=[float('nan')] * 6, velocity=[0.0] * 6)
+    with _start('leg_controller') as controller:
+        listener.wait(lambda: joints.get_subscription_count() > 1, 'the subscription to joint_states')
+        for message, text in ((missing, 'position of leg6_prismatic is missing'), (bad, 'leg1_prismatic is not finite')):
+            joints.publish(message)
+            listener.wait(lambda text=text: listener.diagnosed(text), text)
+        assert listener.heard['leg_effort_controller/commands'] == []
+        joints.publish(good)
+        command = listener.wait_messages('leg_effort_controller/commands', 1)[0]
+        assert controller.stop() == 0
+    pose = MACHINE.home
+    weight = gravity_forces(Mechanism(MACHINE), pose.position[None], pose.rotation_base_platform[None])[0]
+    assert np.array(command.data) == pytest.approx(weight, abs=1e-3)
+
+
+def test_motion_player_sends_a_latched_reference(listener: Listener) -> None:
+    with _start('motion_player', profile='fourier', duration=8.0, seed=4, start_time=2.5) as player:
+        player.wait_for_output('reference sent')
+        listener.hear(MultiDOFJointTrajectory, 'platform/reference', qos=REFERENCE_QOS)
+        message = listener.wait_messages('platform/reference', 1)[0]
+        assert player.stop() == 0
+    assert nanoseconds(message.header.stamp) == 2_500_000_000
+    read, expected = motion_from_message(message), named_profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4)
+    assert read.position.tobytes() == expected.position.tobytes()
+    assert read.twist.tobytes() == expected.twist.tobytes()
+
+
+def test_motion_player_refuses_what_the_machine_cannot_do(tmp_path: Path) -> None:
+    path = tmp_path / 'jump.csv'
+    far = _straight_line(MACHINE.home.position + [0.0, 0.0, 3.0], 1.0)
+    table = np.column_stack([far.time, far.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(far), 1))])
+    np.savetxt(path, table, delimiter=',', header=','.join(COLUMNS), comments='')
+    with ros_domain(), _start('motion_player', motion_file=path) as player:
+        assert player.wait() == 1
+        assert 'exceeds the upper limit' in player.output
+        assert 'Traceback' not in player.output
+
+
+@pytest.mark.parametrize('executable', ['simulator', 'leg_controller', 'motion_player'])
+def test_unknown_machine_ends_with_one_clear_line(executable: str) -> None:
+    with ros_domain(), _start(executable, machine='unknown_machine') as node:
+        assert node.wait() == 1
+        assert 'unknown_machine' in node.output
+        assert 'Traceback' not in node.output
+
+
+def _home_positions() -> np.ndarray:
+    mechanism = Mechanism(MACHINE)
+    home = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
+    return leg_motion(mechanism, home).positions[0, :, mechanism.actuated_index]
+
+
+def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:
+    """From home to a position with a quintic time law, 50 Hz."""
+    time = np.arange(round(50 * duration) + 1) / 50
+    s = (time / duration)[:, None]
+    way, zero = target - MACHINE.home.position, np.zeros((len(time), 3))
+    return PlatformMotion(
+        time=time,
+        position=MACHINE.home.position + way * s**3 * (10 - 15 * s + 6 * s**2),
+        rotation_base_platform=np.repeat(MACHINE.home.rotation_base_platform[None], len(time), axis=0),
+        linear_velocity=way * 30 * s**2 * (1 - s) ** 2 / duration,
+        angular_velocity=zero,
+        linear_acceleration=way * 60 * s * (1 - s) * (1 - 2 * s) / duration**2,
+        angular_acceleration=zero,
+    )
