@@ -81,6 +81,13 @@ def test_strut_on_the_first_universal_axis_is_refused(mechanism: Mechanism) -> N
         )
 
 
+def test_poses_that_are_no_numbers_are_named(mechanism: Mechanism) -> None:
+    motion = random_motion(mechanism.machine, 5)
+    motion.position[3, 1] = np.nan
+    with pytest.raises(KinematicsError, match='sample 3: the platform pose contains NaN'):
+        leg_motion(mechanism, motion)
+
+
 def test_legs_that_do_not_fit_together_are_refused() -> None:
     machine = heimann_check_robot()
     leg = machine.legs[1]

@@ -15,8 +15,8 @@ from pkm_description.motion.platform_motion import PlatformMotion
 
 Array = NDArray[np.float64]
 
-#: samples computed at once: intermediate arrays of this many samples stay in the processor's cache
-CHUNK = 128
+#: samples computed at once: enough to hide the cost of a call, few enough for the processor's cache
+CHUNK = 512
 
 
 def wrench_regressor(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.errors import SingularPoseError
+from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics.chain import (
     ChainPose,
     ChainRates,
@@ -88,7 +88,7 @@ def joint_positions(mechanism: Mechanism, position: Array, rotation_base_platfor
     SingularPoseError
         Where a strut lies along its first universal axis, so that the first angle is undefined.
     KinematicsError
-        If the legs are not of the U-P kind.
+        If the legs are not of the U-P kind, or a pose contains NaN.
     """
     return _joint_positions(mechanism, leg_vectors(mechanism, position, rotation_base_platform)[0])[0]
 
@@ -108,13 +108,18 @@ def _joint_positions(mechanism: Mechanism, vectors: Array) -> tuple[Array, Array
 
 def _check_regular(mechanism: Mechanism, sine: Array) -> None:
     """Refuse struts on their first universal axis; ``sine`` (N, L) of the angle between both."""
-    # the negated comparison also catches NaN
-    if not sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:
-        sample, leg = (int(index) for index in np.unravel_index(np.argmin(sine), sine.shape))
-        raise SingularPoseError(
-            f'sample {sample}: {mechanism.machine.legs[leg].name} lies along its first universal axis '
-            f'(sine of the angle {sine[sample, leg]:.3g}, at least {UNIVERSAL_SINGULARITY:g} needed)'
+    if sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:
+        return
+    # argmin finds NaN before any number
+    sample, leg = (int(index) for index in np.unravel_index(np.argmin(sine), sine.shape))
+    if np.isnan(sine[sample, leg]):
+        raise KinematicsError(
+            f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
+    raise SingularPoseError(
+        f'sample {sample}: {mechanism.machine.legs[leg].name} lies along its first universal axis '
+        f'(sine of the angle {sine[sample, leg]:.3g}, at least {UNIVERSAL_SINGULARITY:g} needed)'
+    )
 
 
 def close_legs(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> ClosedLegs:
