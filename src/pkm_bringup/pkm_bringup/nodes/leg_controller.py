@@ -11,12 +11,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import FEEDFORWARD_MODES, CommandError, LegServo, gains_for_delay
-from pkm_bringup.nodes.machine_parameters import declare_machine
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_description.errors import PkmError
 from pkm_description.mechanism import Mechanism
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS

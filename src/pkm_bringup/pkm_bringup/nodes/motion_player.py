@@ -9,13 +9,13 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import ReferenceRefusedError, check_reference
 from pkm_bringup.control.motion_file import read_motion_file
-from pkm_bringup.nodes.machine_parameters import declare_machine
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import REFERENCE_QOS

@@ -14,7 +14,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import FEEDFORWARD_MODES
-from pkm_bringup.nodes.machine_parameters import declare_machine
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
@@ -23,6 +22,7 @@ from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import Pacer
 from pkm_description.errors import PkmError
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
@@ -68,7 +68,7 @@ class SimulatorNode(Node):
         self._closure_error = 0.0
         self._rejections = Rejections(self)
 
-        self._clock = self.create_publisher(ClockMessage, '/clock', 10)
+        self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
         self._joint_states = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
         self._imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self._diagnostics = DiagnosticsPublisher(self)
@@ -131,7 +131,7 @@ class SimulatorNode(Node):
     def _publish(self, sample: Sample) -> None:
         time_stamp = stamp(sample.stamp_ns)
         self._closure_error = max(self._closure_error, sample.truth.closure_error)
-        self._clock.publish(ClockMessage(clock=time_stamp))
+        self._clock_publisher.publish(ClockMessage(clock=time_stamp))
         if sample.imu is not None:
             self._imu.publish(self._messages.imu(time_stamp, sample.imu))
         if sample.joints is not None:

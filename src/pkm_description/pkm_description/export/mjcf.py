@@ -139,8 +139,8 @@ def _add_leg(base: Element, leg: Leg, radius: float) -> None:
         _add_joint(body, joint)
         following = leg.joints[place + 1] if place + 1 < len(leg.joints) else None
         if following is not None and following.kind == 'prismatic':
-            reach = following.translation + 0.85 * leg.length_at_zero * (following.rotation_parent_joint @ following.axis)
-            _add_bar(body, np.zeros(3), reach, 2.0 * radius, 'cylinder')
+            tip_at_zero = following.translation + following.rotation_parent_joint @ leg.tip
+            _add_bar(body, np.zeros(3), 0.85 * tip_at_zero, 2.0 * radius, 'cylinder')
         elif joint.kind == 'prismatic':
             _add_bar(body, leg.tip - 0.85 * leg.length_at_zero * joint.axis, leg.tip, radius, 'rod')
         parent = body

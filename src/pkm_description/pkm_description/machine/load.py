@@ -40,7 +40,7 @@ def config_directory() -> Path:
 
         try:
             return Path(get_package_share_directory('pkm_description')) / 'config'
-        except (PackageNotFoundError, LookupError):
+        except (PackageNotFoundError, LookupError, OSError):  # OSError: no AMENT_PREFIX_PATH
             pass
     except ImportError:
         pass
