@@ -18,6 +18,7 @@ from pkm_estimation.bags.messages import open_bag
 from scipy.spatial.transform import Rotation
 
 MACHINE = SimpleNamespace(
+    name='srs',
     imu=SimpleNamespace(accelerometer_bias=np.array([0.01, -0.02, 0.03]), gyroscope_bias=np.array([1e-3, 2e-3, -1e-3]))
 )
 

@@ -31,6 +31,7 @@ class Playback:
     remap : names in the bag to names to publish on
     rate : speed, 2.0 is twice as fast as recorded
     start_offset : s to skip at the beginning
+    exclude : not these (names in the bag); the bag need not have them
 
     Attributes
     ----------
@@ -51,6 +52,7 @@ class Playback:
         remap: Mapping[str, str] | None = None,
         rate: float = 1.0,
         start_offset: float = 0.0,
+        exclude: Collection[str] = (),
     ) -> None:
         if not rate > 0.0 or not start_offset >= 0.0:
             raise BagError(f'rate = {rate} must be positive and start_offset = {start_offset} s not negative')
@@ -60,7 +62,9 @@ class Playback:
             missing = sorted((set(topics) | set(names)) - set(bag.topics))
             if missing:
                 raise BagError(f"{path}: has no topic {', '.join(missing)}; it holds {', '.join(sorted(bag.topics))}")
-            wanted = {topic for topic, count in bag.topics.items() if count and (not topics or topic in topics)}
+            wanted = {topic for topic, count in bag.topics.items() if count and topic not in exclude}
+            if topics:
+                wanted &= set(topics)
             self.types = {names.get(topic, topic): bag.types[topic] for topic in wanted}
             self.qos: dict[str, list[Qos]] = {names.get(topic, topic): bag.qos.get(topic, []) for topic in wanted}
             self.warnings = list(bag.warnings)

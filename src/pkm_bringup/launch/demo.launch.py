@@ -1,0 +1,103 @@
+"""The guided run: a simulated hexapod is estimated and identified live, and the result is judged."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from pkm_bringup.launching import MACHINE_ARGUMENTS, boolean_argument, machine_arguments, machine_parameters, suite_node
+
+#: tracking, excitation, validation: s
+DURATIONS = (70.0, 25.0, 20.0)
+FAST_DURATIONS = (10.0, 8.0, 6.0)
+
+
+def _start(context: LaunchContext) -> list[object]:
+    """Choose the directory of this run and start everything for it."""
+
+    def value(name: str) -> str:
+        return str(LaunchConfiguration(name).perform(context))
+
+    output = Path(value('output') or f'results/demo-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}').absolute()
+    if output.exists():
+        raise RuntimeError(f'{output} exists already and is not overwritten; give another output:=DIRECTORY')
+    truth = _truth_overlay(value)
+    fast = value('fast') == 'true'
+    given = [value(f'{name}_duration') for name in ('tracking', 'excitation', 'validation')]
+    durations = [float(text or default) for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)]
+    machine = {name: value(name) for name in MACHINE_ARGUMENTS}
+    true_machine = machine['machine_file'] or machine['machine']
+
+    def include(file: str, **arguments: str) -> GroupAction:
+        path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
+        action = IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(path), launch_arguments={**machine, **arguments}.items()
+        )
+        return GroupAction([action])
+
+    demo = {
+        'output': str(output),
+        'tracking_duration': durations[0],
+        'excitation_duration': durations[1],
+        'validation_duration': durations[2],
+        'progress_period': 2.0 if fast else 5.0,
+    }
+    return [
+        include(
+            'simulation.launch.py',
+            overlay=truth,
+            start_paused='true',
+            real_time_factor=value('real_time_factor'),
+            seed=value('seed'),
+            bag=str(output / 'bag'),
+            storage=value('storage'),
+        ),
+        include('estimation.launch.py', reliability='reliable', rviz=value('rviz')),
+        include(
+            'identification.launch.py',
+            output=str(output / 'identification'),
+            truth_machine=true_machine,
+            truth_overlay=truth,
+        ),
+        suite_node(
+            'pkm_bringup', 'demo', [machine_parameters(), demo], on_exit=Shutdown(reason='the demo has ended')
+        ),
+    ]
+
+
+def _truth_overlay(value) -> str:  # noqa: ANN001 (launch argument by name)
+    """Path of the overlay that only the simulator gets; the package has one for each of its machines."""
+    chosen = value('truth_overlay')
+    if chosen == 'none' or (not chosen and value('machine_file')):
+        return ''
+    default = Path(get_package_share_directory('pkm_bringup'), 'config', 'truth', f'{value("machine")}.yaml')
+    return chosen or (str(default) if default.exists() else '')
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Start simulator, estimator, identification, recorder and the demo that leads them."""
+    return LaunchDescription([
+        *machine_arguments(),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory of this run; default results/demo-<UTC date and time>'
+        ),
+        DeclareLaunchArgument(
+            'truth_overlay',
+            default_value='',
+            description='overlay that only the simulator gets, so that there is something to identify; none for no overlay',
+        ),
+        DeclareLaunchArgument('real_time_factor', default_value='1.0', description='speed of the simulation'),
+        DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
+        DeclareLaunchArgument('storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'),
+        boolean_argument('fast', 'false', 'short motions, for a quick look; limits that need time are not judged'),
+        DeclareLaunchArgument('tracking_duration', default_value='', description='s of motion profile 1; default 70'),
+        DeclareLaunchArgument('excitation_duration', default_value='', description='s of excitation; default 25'),
+        DeclareLaunchArgument('validation_duration', default_value='', description='s of validation; default 20'),
+        boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
+        OpaqueFunction(function=_start),
+    ])

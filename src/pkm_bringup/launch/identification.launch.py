@@ -1,0 +1,36 @@
+"""The identification node: records on request, identifies, writes report and overlay."""
+
+from __future__ import annotations
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+from pkm_bringup.launching import machine_arguments, machine_parameters, suite_node, text
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Start the identification node."""
+    settings = PathJoinSubstitution([FindPackageShare('pkm_identification'), 'config', 'identification.yaml'])
+    return LaunchDescription([
+        *machine_arguments(),
+        DeclareLaunchArgument(
+            'identification_settings', default_value=settings, description='YAML file with its parameters'
+        ),
+        DeclareLaunchArgument('output', default_value='', description='directory for report and overlay; default: the node chooses'),
+        DeclareLaunchArgument('truth_machine', default_value='', description='machine known to be true, for comparison'),
+        DeclareLaunchArgument('truth_overlay', default_value='', description='overlay of that machine'),
+        suite_node(
+            'pkm_identification',
+            'identification',
+            [
+                LaunchConfiguration('identification_settings'),
+                machine_parameters(),
+                {
+                    'output': text('output'),
+                    'truth_machine': text('truth_machine'),
+                    'truth_overlay': text('truth_overlay'),
+                },
+            ],
+        ),
+    ])

@@ -1,0 +1,113 @@
+"""What follows the run: recompute the estimator from the bag, read the identification, judge both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.estimation_verdict import judge_estimation
+from pkm_bringup.demo.identification_verdict import (
+    IdentificationFigures,
+    ParameterRow,
+    judge_identification,
+)
+from pkm_bringup.demo.report import DemoOutcome
+from pkm_bringup.demo.system import DemoError
+from pkm_bringup.demo.timeline import Timeline
+from pkm_description.machine.model import Machine
+from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.offline import estimate_recording
+from pkm_estimation.pipeline import EstimatorConfig
+
+#: s of excitation below which the identification's limits are not judged
+SHORTEST_JUDGED_EXCITATION = 20.0
+
+
+def assess(
+    output: Path, machine: Machine, timeline: Timeline, config: EstimatorConfig, namespace: str, say: Callable[[str], None]
+) -> DemoOutcome:
+    """Judge a finished run from the files that it left.
+
+    Parameters
+    ----------
+    output : directory of the run with ``bag`` and ``identification``
+    machine : as the estimator knows it; its IMU is the simulated one
+    timeline : of the run
+    config : settings of the live estimator
+    namespace : of the recorded topics
+    say : takes lines of progress
+
+    Raises
+    ------
+    PkmError
+        If the bag or the identification's result cannot be read.
+    """
+    bag = output / 'bag'
+    say('  reading the bag ...')
+    data = read_bag(bag, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry', 'platform/odometry'))
+    tracking, excitation = timeline.phase('tracking'), timeline.phase('excitation')
+    estimation = judge_estimation(data, machine, tracking.end)
+    figures = identification_figures(output / 'identification' / 'result.json')
+    excuse = 'excitation too short' if excitation.duration < SHORTEST_JUDGED_EXCITATION else ''
+    return DemoOutcome(
+        machine=machine.name,
+        estimation=estimation.criteria,
+        identification=tuple(judge_identification(figures, excuse)),
+        consistency=(_recomputed(machine, data, config, say), _completeness(data, timeline, machine)),
+        window=estimation.window,
+        figures=figures,
+        bag=bag,
+        notes=data.warnings,
+    )
+
+
+def _recomputed(machine: Machine, data: RecordedData, config: EstimatorConfig, say: Callable[[str], None]) -> Criterion:
+    """Run the estimator over the bag and count the live messages that it does not reproduce to the last bit."""
+    say('  recomputing the estimator from the bag ...')
+    live = data.require(data.platform_odometry, 'platform/odometry')
+    offline = estimate_recording(machine, data, config, start_stamp_ns=int(live.stamps[0]))
+    comparison = compare_with_live(offline.motion, live)
+    say(
+        f'  {comparison.reproduced} of {comparison.recorded} live estimates recomputed bit by bit'
+        + (f'; first difference: {comparison.difference}' if comparison.difference else '')
+    )
+    return Criterion('live estimates that differ offline', comparison.recorded - comparison.reproduced, 0)
+
+
+def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> Criterion:
+    """Part of the sensor samples that the bag lacks."""
+    expected = timeline.end * (machine.leg_sensors.rate + machine.imu.rate)
+    legs, imu = data.require(data.joint_states, 'joint_states'), data.require(data.imu_data_raw, 'imu/data_raw')
+    found = sum(int((stream.stamps <= round(timeline.end * 1e9)).sum()) for stream in (legs, imu))
+    return Criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
+
+
+def identification_figures(path: Path) -> IdentificationFigures:
+    """Read what the identification node wrote.
+
+    Raises
+    ------
+    DemoError
+        If the file is missing or not as expected.
+    """
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+        base = [(_row(row), row['status']) for row in content['base_parameters']]
+        return IdentificationFigures(
+            base=tuple(row for row, status in base if status == 'identified'),
+            unidentified=tuple(row.name for row, status in base if status != 'identified'),
+            physical=tuple(_row(row) for row in content['physical_parameters']),
+            held_out_force_error=float(content['force_error']['validation']),
+            report=str(content.get('report', '')),
+            overlay=str(content.get('overlay') or ''),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DemoError(f'{path}: the result of the identification cannot be read: {error!r}') from error
+
+
+def _row(entry: dict[str, object]) -> ParameterRow:
+    names = ('value', 'standard_deviation', 'true_value')
+    return ParameterRow(str(entry['name']), *(float(entry[name]) for name in names))  # type: ignore[arg-type]

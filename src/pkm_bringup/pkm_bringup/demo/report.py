@@ -1,0 +1,115 @@
+"""The demo's last page: one table, where things lie, what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.identification_verdict import IdentificationFigures, ParameterRow
+from pkm_bringup.demo.text_table import text_table
+
+
+@dataclass(frozen=True)
+class DemoOutcome:
+    """Everything that the last page says.
+
+    Attributes
+    ----------
+    machine : name
+    estimation, identification, consistency : criteria by subject
+    window : s, of the estimation errors
+    figures : of the identification, None if it failed
+    bag : directory
+    notes : anything that the user should know
+    """
+
+    machine: str
+    estimation: tuple[Criterion, ...]
+    identification: tuple[Criterion, ...]
+    consistency: tuple[Criterion, ...]
+    window: tuple[float, float]
+    figures: IdentificationFigures | None
+    bag: Path
+    notes: tuple[str, ...] = ()
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """All limits."""
+        return (*self.estimation, *self.identification, *self.consistency)
+
+    @property
+    def failed(self) -> list[Criterion]:
+        """Limits that are broken."""
+        return [criterion for criterion in self.criteria if criterion.failed]
+
+
+def last_page(outcome: DemoOutcome) -> str:
+    """Format the outcome for terminal and log file."""
+    lines = ['', f'=== {outcome.machine}: result ===', '', _criteria_table(outcome), '']
+    if outcome.figures is not None:
+        lines += [_parameter_table(outcome.figures), '']
+    lines += [f'  note: {note}' for note in outcome.notes]
+    lines += _places(outcome)
+    lines += ['', '  try next:', *(f'    {command}' for command in _next_commands(outcome)), '']
+    lines.append(_verdict(outcome))
+    return '\n'.join(lines)
+
+
+def _criteria_table(outcome: DemoOutcome) -> str:
+    start, end = outcome.window
+    title = f'estimation, {start:.0f} s to {end:.0f} s, worst axis'
+    rows: list[list[str]] = []
+    for heading, criteria in (
+        (title, outcome.estimation), ('identification', outcome.identification), ('consistency', outcome.consistency),
+    ):  # fmt: skip
+        if criteria:
+            rows.append([heading, '', '', '', ''])
+        rows += [
+            [f'  {item.name}', item.shown(item.value), item.shown(item.baseline), item.shown_limit, item.verdict]
+            for item in criteria
+        ]
+    return text_table(['', 'value', 'baseline', 'limit', ''], rows)
+
+
+def _parameter_table(figures: IdentificationFigures) -> str:
+    def rows(parameters: Sequence[ParameterRow]) -> list[list[str]]:
+        return [
+            [row.name, f'{row.value:.6g}', f'{row.standard_deviation:.2g}', f'{row.true_value:.6g}', f'{row.deviation:.2f}']
+            for row in parameters
+        ]
+
+    physical = [row for row in figures.physical if row.name.endswith(('platform_link.m', '.viscous', '.coulomb'))]
+    header = ['parameter', 'identified', 'std. dev.', 'true', 'deviation [sigma]']
+    return text_table(header, [*rows(figures.base), *rows(physical)])
+
+
+def _places(outcome: DemoOutcome) -> list[str]:
+    places = [('bag', str(outcome.bag))]
+    if outcome.figures is not None:
+        places += [('report', outcome.figures.report), ('identified parameters', outcome.figures.overlay)]
+    return [f'  {name + ":":<24}{place}' for name, place in places if place]
+
+
+def _next_commands(outcome: DemoOutcome) -> list[str]:
+    overlay = outcome.figures.overlay if outcome.figures is not None else ''
+    commands = [
+        f'./pkm launch pkm_bringup replay.launch.py bag:={outcome.bag} machine:={outcome.machine}',
+        f'./pkm run pkm_estimation estimate {outcome.bag} --compare-live',
+    ]
+    if overlay:
+        commands.append(f'./pkm launch pkm_bringup simulation.launch.py machine:={outcome.machine} overlay:={overlay}')
+    else:
+        commands.append(f'./pkm run pkm_description inspect_machine {outcome.machine}')
+    return commands
+
+
+def _verdict(outcome: DemoOutcome) -> str:
+    judged = [criterion for criterion in outcome.criteria if not criterion.excuse]
+    left_out = len(outcome.criteria) - len(judged)
+    rest = f' ({left_out} not judged: the run was shortened)' if left_out else ''
+    if outcome.failed:
+        failures = '; '.join(f'{item.name} = {item.shown(item.value)}, limit {item.shown_limit}' for item in outcome.failed)
+        return f'FAILED: {failures}{rest}'
+    return f'PASSED: all {len(judged)} limits hold{rest}'

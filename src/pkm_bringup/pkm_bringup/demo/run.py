@@ -1,0 +1,116 @@
+"""The run itself: from waiting for the nodes to the end of the recording."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pkm_bringup.demo.journal import Journal
+from pkm_bringup.demo.live_errors import HEADER
+from pkm_bringup.demo.system import DemoError, DemoSystem
+from pkm_bringup.demo.timeline import REST, Phase, Timeline
+from pkm_description.motion import PlatformMotion
+
+#: the identification's recordings begin and end this long before and after the motion, s of simulated time
+RECORDING_MARGIN = REST / 2
+
+#: s of wall-clock time: between two looks at the system, between two complaints, without progress of the simulation
+_LOOK, _COMPLAINT, _STALLED = 0.05, 5.0, 20.0
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Something to do at a simulated time."""
+
+    time: float
+    action: Callable[[], None]
+
+
+class DemoRun:
+    """Leads the system through the time line.
+
+    Parameters
+    ----------
+    system : the nodes
+    timeline : what to do when
+    motion : makes the platform motion of a phase
+    journal : where to say what happens
+    period : s of simulated time between two lines
+    patience : s of wall-clock time to wait for nodes and services
+    """
+
+    def __init__(
+        self,
+        system: DemoSystem,
+        timeline: Timeline,
+        motion: Callable[[Phase], PlatformMotion],
+        journal: Journal,
+        period: float = 5.0,
+        patience: float = 60.0,
+    ) -> None:
+        self._system, self._timeline, self._motion = system, timeline, motion
+        self._say, self._period, self._patience = journal.say, period, patience
+
+    def wait_for_nodes(self) -> None:
+        """Wait until everybody is there and listens.
+
+        Raises
+        ------
+        DemoError
+            Naming who did not come in time.
+        """
+        began = complained = time.monotonic()
+        while missing := self._system.missing():
+            now = time.monotonic()
+            if now - began > self._patience:
+                raise DemoError(f'after {self._patience:.0f} s still missing: {", ".join(missing)}; see their messages above')
+            if now - complained > _COMPLAINT:
+                self._say(f'  waiting for {", ".join(missing)}')
+                complained = now
+            self._system.wait(_LOOK)
+        self._say(f'  all nodes are there after {time.monotonic() - began:.1f} s')
+
+    def play(self) -> None:
+        """Send the references, start the simulation and follow it to the end of the time line."""
+        for phase in self._timeline.phases:
+            self._system.send_reference(self._motion(phase), phase.start)
+        self._system.wait(0.5)  # references have reached the simulator before its clock starts
+        self._system.call('simulator/start', self._patience)
+        self._say(f'  the simulation runs; {self._timeline.end:.0f} s of simulated time to go')
+        self._say(HEADER)
+        events = self._events()
+        next_line, last_time, moved_at = self._period, -1.0, time.monotonic()
+        while True:
+            self._system.wait(_LOOK)
+            now = self._system.simulated_time()
+            while events and now >= events[0].time:
+                events.pop(0).action()
+            if now >= next_line:
+                phase = self._timeline.at(now)
+                self._say(self._system.live_line(now, phase.name if phase else 'at rest'))
+                next_line += self._period * max(1, int((now - next_line) // self._period) + 1)
+            if now >= self._timeline.end:
+                return
+            if now > last_time:
+                last_time, moved_at = now, time.monotonic()
+            elif time.monotonic() - moved_at > _STALLED:
+                raise DemoError(f'the simulation stands still at t = {now:.2f} s for {_STALLED:.0f} s; see its messages above')
+
+    def _events(self) -> list[_Event]:
+        """List what has to be done when: announcements and the identification's recordings."""
+
+        def start_recording() -> None:
+            self._say(f'          identification: {self._system.call("identification/start_recording", self._patience)}')
+
+        def stop_recording() -> None:
+            self._say(f'          identification: {self._system.call("identification/stop_recording", self._patience)}')
+
+        events = []
+        for phase in self._timeline.phases:
+            text = f'  -- {phase.start:.1f} s to {phase.end:.1f} s: {phase.title}'
+            events.append(_Event(phase.start - RECORDING_MARGIN, lambda text=text: self._say(text)))  # type: ignore[misc]
+            if phase.recorded:
+                events.append(_Event(phase.start - RECORDING_MARGIN, start_recording))
+                events.append(_Event(phase.end + RECORDING_MARGIN, stop_recording))
+        return sorted(events, key=lambda event: event.time)

@@ -1,0 +1,34 @@
+"""What the demo asks of the running system; the node ``demo`` fulfils it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pkm_description.errors import PkmError
+from pkm_description.motion import PlatformMotion
+
+
+class DemoError(PkmError):
+    """The demo cannot go on; the message says who failed and what to look at."""
+
+
+class DemoSystem(Protocol):
+    """The nodes around the demo, as seen from it."""
+
+    def missing(self) -> list[str]:
+        """Say who is not there yet or does not listen yet, one phrase each."""
+
+    def wait(self, seconds: float) -> None:
+        """Let messages come in for some wall-clock time."""
+
+    def simulated_time(self) -> float:
+        """Time on ``/clock``, s."""
+
+    def send_reference(self, motion: PlatformMotion, start: float) -> None:
+        """Hand a motion to the simulator, to begin at ``start`` s of simulated time."""
+
+    def call(self, service: str, patience: float) -> str:
+        """Call a Trigger service; returns its message, raises :class:`DemoError` if it fails or does not answer."""
+
+    def live_line(self, time: float, motion: str) -> str:
+        """One line of errors since the last one."""

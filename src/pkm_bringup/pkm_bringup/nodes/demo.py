@@ -1,0 +1,167 @@
+"""Node that leads the whole system through the demo, says what happens, and judges it at the end."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.demo.aftermath import assess
+from pkm_bringup.demo.journal import Journal
+from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
+from pkm_bringup.demo.report import last_page
+from pkm_bringup.demo.run import DemoRun
+from pkm_bringup.demo.system import DemoError
+from pkm_bringup.demo.timeline import Phase, plan
+from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
+from pkm_bringup.recording.message_classes import message_class
+from pkm_description.errors import PkmError
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
+from pkm_estimation.pipeline import EstimatorConfig
+
+#: services that must be there, and topics with the nodes that must listen to them before the simulation starts
+SERVICES = (
+    'simulator/start',
+    'estimator/reset',
+    'identification/start_recording',
+    'identification/identify',
+    'recorder/stop',
+)
+LISTENERS = {
+    'platform/reference': ('simulator',),
+    'joint_states': ('estimator', 'identification', 'recorder'),
+    'imu/data_raw': ('estimator', 'recorder'),
+    'ground_truth/odometry': ('recorder',),
+    'platform/odometry': ('recorder',),
+    'baseline/odometry': ('recorder',),
+    'imu/data': ('recorder',),
+}
+
+
+class DemoNode(Node):
+    """The demo's view of the other nodes; see :class:`pkm_bringup.demo.system.DemoSystem`."""
+
+    def __init__(self) -> None:
+        super().__init__('demo')
+        self._machine = declare_machine(self)
+        output = declare(self, 'output', '', 'directory of this run: log, bag, identification', read_only=True)
+        durations = [
+            declare(self, f'{name}_duration', default, f'{name} motion, s', (4.0, 3600.0), read_only=True)
+            for name, default in (('tracking', 70.0), ('excitation', 25.0), ('validation', 20.0))
+        ]
+        self._seed = declare(self, 'seed', 0, 'of the Fourier motions', (0, 2**31 - 1), read_only=True)
+        self._period = declare(self, 'progress_period', 5.0, 's of simulated time between lines', (0.1, 3600.0), read_only=True)
+        self._patience = declare(self, 'patience', 60.0, 's to wait for nodes and services', (1.0, 3600.0), read_only=True)
+        if not output:
+            raise DemoError("parameter 'output' is empty: name the directory of this run")
+        self._output = Path(output)
+        self._timeline = plan(*durations)
+        self._journal = Journal(self._output / 'demo.log')
+        self._live = LiveErrors(self._machine)
+        self._references = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+        for topic, kind in LIVE_TOPICS.items():
+            take = partial(self._live.add, topic)
+            self.create_subscription(message_class(kind), topic, take, RELIABLE_STREAM_QOS, raw=True)
+        self._service_clients = {
+            name: self.create_client(Trigger, name) for name in (*SERVICES, 'identification/stop_recording')
+        }
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self)
+        self._finished = False
+
+    def run(self) -> None:
+        """Lead through the demo; ends with SystemExit, code 0 only if every limit holds."""
+        say = self._journal.say
+        say(f'=== demo: {self._machine.name}, {self._machine.description}')
+        run = DemoRun(self, self._timeline, self._motion, self._journal, self._period, self._patience)
+        try:
+            run.wait_for_nodes()
+            run.play()
+            say('  closing the bag ...')
+            say(f'  recorder: {self.call("recorder/stop", self._patience)}')
+            say('  identification from the two recordings ...')
+            say(f'  identification: {self.call("identification/identify", 2 * self._patience)}')
+            # the live estimator runs with its default settings in the demo
+            outcome = assess(
+                self._output, self._machine, self._timeline, EstimatorConfig(), self.get_namespace(), say
+            )
+        except PkmError as error:
+            self._finished = True
+            say(f'FAILED: {error}')
+            raise SystemExit(1) from None
+        self._finished = True
+        say(last_page(outcome))
+        raise SystemExit(1 if outcome.failed else 0)
+
+    def missing(self) -> list[str]:
+        """Say who is not there yet."""
+        missing = {
+            name.split('/')[0]: f'the node {name.split("/")[0]}'
+            for name in SERVICES
+            if not self._service_clients[name].service_is_ready()
+        }
+        for topic, listeners in LISTENERS.items():
+            names = {item.node_name for item in self.get_subscriptions_info_by_topic(self.resolve_topic_name(topic))}
+            for listener in listeners:
+                if listener not in names:
+                    missing.setdefault(listener, f'{listener} to listen to {topic}')
+        return list(missing.values())
+
+    def wait(self, seconds: float) -> None:
+        """Serve what comes in."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def simulated_time(self) -> float:
+        """Time on ``/clock``, s."""
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def send_reference(self, motion: PlatformMotion, start: float) -> None:
+        """Publish a reference with an absolute stamp."""
+        self._references.publish(message_from_motion(motion, round(start * 1e9)))
+
+    def call(self, service: str, patience: float) -> str:
+        """Call a Trigger service and serve everything else meanwhile."""
+        client = self._service_clients[service]
+        if not client.wait_for_service(timeout_sec=5.0):
+            raise DemoError(f'{service} is not there any more; see the messages of the node above')
+        answer = client.call_async(Trigger.Request())
+        deadline = time.monotonic() + patience
+        while not answer.done():
+            if time.monotonic() > deadline:
+                raise DemoError(f'{service} did not answer within {patience:.0f} s')
+            self.wait(0.05)
+        result = answer.result()
+        if not result.success:
+            raise DemoError(f'{service} failed: {result.message}')
+        return result.message
+
+    def live_line(self, time: float, motion: str) -> str:
+        """Errors since the last line."""
+        return self._live.line(time, motion)
+
+    def _motion(self, phase: Phase) -> PlatformMotion:
+        return named_profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._seed)
+
+    def destroy_node(self) -> None:
+        """Say that the run was interrupted, if it was."""
+        if hasattr(self, '_journal') and not self._finished:
+            bag = self._output / 'bag'
+            self._journal.say(f'interrupted: nothing was judged; what was recorded so far is in {bag}')
+        super().destroy_node()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the demo once."""
+    return run_node(DemoNode, args)

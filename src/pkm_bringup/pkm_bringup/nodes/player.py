@@ -1,0 +1,149 @@
+"""Node that replays a bag, without rosbag2: the recorded bytes at the recorded intervals, and ``/clock``."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rosbags.interfaces import Qos, QosDurability, QosReliability
+from rosgraph_msgs.msg import Clock as ClockMessage
+
+from pkm_bringup.recording import Playback
+from pkm_bringup.recording.message_classes import message_class
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_estimation.bags import BagError
+
+#: messages published in one go before the executor gets its turn
+_BATCH = 200
+
+
+class PlayerNode(Node):
+    """Publishes each message when it is due by the machine's clock, and the recorded time on ``/clock``."""
+
+    def __init__(self) -> None:
+        super().__init__('player')
+        bag = declare(self, 'bag', '', 'bag directory or file', read_only=True)
+        rate = declare(self, 'rate', 1.0, 'speed, 1 is as recorded', (1e-3, 1e3), read_only=True)
+        self._loop = declare(self, 'loop', False, 'start again at the end (the clock jumps back)', read_only=True)
+        offset = declare(self, 'start_offset', 0.0, 's to skip at the beginning', (0.0, 1e9), read_only=True)
+        topics = declare(self, 'topics', [''], 'topics to play, as they are called in the bag; none means all', read_only=True)
+        exclude = declare(self, 'exclude', [''], 'topics not to play', read_only=True)
+        awaited = declare(self, 'wait_for_topics', [''], 'topics that need a subscriber; none means all', read_only=True)
+        remap = declare(self, 'remap', [''], "topics to rename, entries of the form 'from:=to'", read_only=True)
+        clock_rate = declare(
+            self, 'clock_rate', 200.0, 'most messages on /clock per recorded second, 0 for none', (0.0, 1e4), read_only=True
+        )
+        self._patience = declare(
+            self, 'wait_for_subscribers', 0.0, 's to wait at most until every topic has a subscriber', (0.0, 3600.0), read_only=True
+        )
+        if not bag:
+            raise BagError("parameter 'bag' is empty: name the bag to play")
+        self._playback = Playback(bag, self._resolved(topics), _remapping(remap), rate, offset, self._resolved(exclude))
+        for warning in self._playback.warnings:
+            self.get_logger().warning(f'{bag}: {warning}')
+        self._publishers_by_topic = {
+            topic: self.create_publisher(message_class(kind), topic, _publisher_qos(self._playback.qos[topic]))
+            for topic, kind in self._playback.types.items()
+        }
+        self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
+        self._clock_interval = round(1e9 / clock_rate) if clock_rate else None
+        self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        self._messages = iter(self._playback)
+        self._next = next(self._messages)
+        self._last_clock: int | None = None
+        self._began: float | None = None
+        self._waiting_since = time.monotonic()
+        self.done = False
+        length = (self._playback.end_time - self._playback.start_time) * 1e-9
+        self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
+        self._timer = self.create_timer(1e-3, self._step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _resolved(self, topics: list[str]) -> list[str]:
+        return [self.resolve_topic_name(topic) for topic in topics if topic]
+
+    def _step(self) -> None:
+        """Publish what is due."""
+        if self._began is None:
+            if not self._may_begin():
+                return
+            self._began = time.monotonic()
+        elapsed = time.monotonic() - self._began
+        for _ in range(_BATCH):
+            if self._playback.due_after(self._next.time) > elapsed:
+                return
+            self._publish_clock(self._next.time)
+            self._publishers_by_topic[self._next.topic].publish(self._next.data)
+            following = next(self._messages, None)
+            if following is None:
+                self._end()
+                return
+            self._next = following
+
+    def _may_begin(self) -> bool:
+        deaf = [
+            topic
+            for topic, publisher in self._publishers_by_topic.items()
+            if topic in self._awaited and not publisher.get_subscription_count()
+        ]
+        waited = time.monotonic() - self._waiting_since
+        if deaf and waited < self._patience:
+            return False
+        if deaf and self._patience:
+            self.get_logger().warning(f"nobody listens to {', '.join(sorted(deaf))} after {waited:.1f} s; starting all the same")
+        return True
+
+    def _publish_clock(self, recorded: int) -> None:
+        if self._clock_interval is None or (
+            self._last_clock is not None and 0 <= recorded - self._last_clock < self._clock_interval
+        ):
+            return
+        self._last_clock = recorded
+        message = ClockMessage()
+        message.clock.sec, message.clock.nanosec = divmod(recorded, 10**9)
+        self._clock_publisher.publish(message)
+
+    def _end(self) -> None:
+        """Start again, or leave once every reliable subscriber has everything."""
+        self._messages = iter(self._playback)
+        self._next = next(self._messages)
+        self._began = time.monotonic()
+        if not self._loop:
+            self._timer.cancel()
+            for publisher in self._publishers_by_topic.values():
+                publisher.wait_for_all_acked(Duration(seconds=2))
+            self.get_logger().info('end of the bag')
+            self.done = True
+            raise SystemExit(0)
+
+
+def _remapping(entries: list[str]) -> dict[str, str]:
+    """Turn ``['from:=to']`` into a mapping."""
+    mapping = {}
+    for entry in entries:
+        if entry:
+            before, separator, after = entry.partition(':=')
+            if not (before and separator and after):
+                raise BagError(f"remap entry {entry!r} is not of the form 'from:=to'")
+            mapping[before] = after
+    return mapping
+
+
+def _publisher_qos(offered: list[Qos]) -> QoSProfile:
+    """Offer again what was offered when the bag was made; reliable when the bag does not tell."""
+    best_effort = any(item.reliability == QosReliability.BEST_EFFORT for item in offered)
+    latched = bool(offered) and all(item.durability == QosDurability.TRANSIENT_LOCAL for item in offered)
+    return QoSProfile(
+        history=QoSHistoryPolicy.KEEP_LAST,
+        depth=1000,
+        reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
+    )
+
+
+def main(args: list[str] | None = None) -> int:
+    """Replay a bag to its end or until interrupted."""
+    return run_node(PlayerNode, args)

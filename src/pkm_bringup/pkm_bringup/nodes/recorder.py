@@ -1,0 +1,133 @@
+"""Node that records topics to an MCAP or sqlite3 bag, without rosbag2."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import (
+    QoSDurabilityPolicy,
+    QoSHistoryPolicy,
+    QoSProfile,
+    QoSReliabilityPolicy,
+)
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+from std_srvs.srv import Trigger
+
+from pkm_bringup.recording import Recording, offered_qos
+from pkm_bringup.recording.message_classes import message_class
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_estimation.bags import BagError
+
+DEFAULT_TOPICS = [
+    'joint_states',
+    'imu/data_raw',
+    'ground_truth/odometry',
+    'platform/odometry',
+    'platform/accel',
+    'baseline/odometry',
+    'imu/data',
+    'platform/reference',
+    'robot_description',
+    '/diagnostics',
+    '/tf_static',
+]
+
+
+class RecorderNode(Node):
+    """Subscribes to the topics as they turn up in the graph and writes their bytes as they come."""
+
+    def __init__(self) -> None:
+        super().__init__('recorder')
+        output = declare(self, 'output', '', 'directory of the bag to make; it must not exist', read_only=True)
+        storage = declare(self, 'storage', 'mcap', 'format of the bag', choices=('mcap', 'sqlite3'), read_only=True)
+        topics = declare(self, 'topics', DEFAULT_TOPICS, 'topics to record', read_only=True)
+        period = declare(
+            self, 'discovery_period', 0.2, 's between two looks for new topics', (0.01, 10.0), read_only=True
+        )
+        if not output:
+            raise BagError("parameter 'output' is empty: name the directory of the bag to make")
+        self._wanted = {self.resolve_topic_name(topic) for topic in topics}
+        self._refused: dict[str, str] = {}
+        self._recording = Recording(output, storage)
+        self._diagnostics = DiagnosticsPublisher(self)
+        # a simulated clock may stand still while topics turn up, so discovery goes by the machine's clock
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(period, self._discover, clock=steady)
+        self.create_timer(1.0, self._report, clock=steady)
+        self.create_service(Trigger, '~/stop', self._stop)
+        self._discover()
+        self.get_logger().info(f"recording to {self._recording.path} ({storage}): {', '.join(sorted(self._wanted))}")
+
+    def _discover(self) -> None:
+        for topic in sorted(self._wanted - set(self._recording.counts) - set(self._refused)):
+            publishers = self.get_publishers_info_by_topic(topic)
+            if publishers and not self._recording.closed:
+                try:
+                    self._subscribe(topic, publishers)
+                except BagError as error:
+                    self._refused[topic] = str(error)
+                    self.get_logger().error(f'{topic} is not recorded: {error}')
+
+    def _subscribe(self, topic: str, publishers: list[TopicEndpointInfo]) -> None:
+        message_type = publishers[0].topic_type
+        if any(publisher.topic_type != message_type for publisher in publishers):
+            raise BagError(f'publishers disagree on its type: {sorted({item.topic_type for item in publishers})}')
+        kind = message_class(message_type)
+        self._recording.add_topic(topic, message_type, [offered_qos(item.qos_profile) for item in publishers])
+        self.create_subscription(kind, topic, partial(self._record, topic), _matching_qos(publishers), raw=True)
+        self.get_logger().info(f'{topic} [{message_type}] found')
+
+    def _record(self, topic: str, data: bytes) -> None:
+        self._recording.add_message(topic, self.get_clock().now().nanoseconds, data)
+
+    def _report(self) -> None:
+        counts = self._recording.counts
+        missing = sorted(self._wanted - set(counts))
+        values = {'bag': str(self._recording.path), 'messages': sum(counts.values()), 'topics not there': ' '.join(missing)}
+        values |= {f'refused {topic}': reason for topic, reason in self._refused.items()}
+        level = Level.WARN if self._refused else Level.OK
+        text = 'closed' if self._recording.closed else 'recording'
+        self._diagnostics.publish({'recording': (level, text, values)})
+
+    def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.message = self.close()
+        response.success = True
+        return response
+
+    def close(self) -> str:
+        """Close the bag and say what it holds."""
+        already = self._recording.closed
+        summary = self._recording.close()
+        if not already and self.context.ok():
+            self.get_logger().info(f'closed: {summary}')
+        elif not already:  # after SIGINT the node's logger has nowhere to publish to
+            print(f'[recorder] closed: {summary}', flush=True)
+        return summary
+
+    def destroy_node(self) -> None:
+        """Close the bag before the node goes, whatever made it go."""
+        if hasattr(self, '_recording'):
+            self.close()
+        super().destroy_node()
+
+
+def _matching_qos(publishers: list[TopicEndpointInfo]) -> QoSProfile:
+    """Ask for as much as every publisher offers, so that nobody is left out."""
+    profiles = [publisher.qos_profile for publisher in publishers]
+    reliable = all(item.reliability != QoSReliabilityPolicy.BEST_EFFORT for item in profiles)
+    latched = all(item.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for item in profiles)
+    return QoSProfile(
+        history=QoSHistoryPolicy.KEEP_LAST,
+        depth=1000,
+        reliability=QoSReliabilityPolicy.RELIABLE if reliable else QoSReliabilityPolicy.BEST_EFFORT,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
+    )
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is interrupted; the bag is closed in any case."""
+    return run_node(RecorderNode, args)
