@@ -17,6 +17,7 @@ from pkm_description.kinematics import (
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1_profile
 from random_motions import random_motion
 
 
@@ -131,6 +132,20 @@ def test_mp1_like_path_needs_few_iterations(mechanism: Mechanism) -> None:
     result = forward_kinematics_sequence(mechanism, lengths, tolerance=1e-9)
     assert result.converged.all()
     assert result.iterations[1:].max() <= 4
+
+
+def test_simona_on_mp1() -> None:
+    """Warm start needs at most four iterations at 1e-9 and never leaves the branch (S3-07, S3-08)."""
+    from pkm_description.machine import load_machine
+
+    simona = Mechanism(load_machine('srs'))
+    motion = mp1_profile(simona, duration=40.0).evaluate(np.arange(5.0, 18.0, 0.01))
+    lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
+    start = Pose(motion.position[0], motion.rotation_base_platform[0])
+    for tolerance, error in ((1e-9, 1e-8), (1e-12, 1e-11)):
+        result = forward_kinematics_sequence(simona, lengths, start, tolerance).require()
+        assert result.iterations.max() <= 4
+        np.testing.assert_allclose(result.position, motion.position, atol=error)
 
 
 def test_twist_from_leg_rates(mechanism: Mechanism) -> None:
