@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -23,6 +25,7 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
         0 after SIGINT or shutdown, the code of a ``SystemExit`` raised in a callback, 1 if the factory refuses its
         parameters with a :class:`PkmError` (one line on stderr, no traceback).
     """
+    _interrupt_once()
     rclpy.init(args=list(args) if args is not None else None)
     node = None
     try:
@@ -40,6 +43,23 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
                 node.destroy_node()  # type: ignore[attr-defined]
         finally:
             rclpy.try_shutdown()
+
+
+def _interrupt_once() -> None:
+    """Let the first SIGINT end the node and ignore the others.
+
+    Ctrl-C reaches a node twice, from the terminal and from its launch; the second one must not interrupt what the node
+    still has to do (close a bag). To be called before rclpy.init, whose own handler calls this one after itself.
+    """
+    interrupted = False
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, handler)
 
 
 def _spin(node: object) -> int:
