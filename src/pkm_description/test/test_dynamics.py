@@ -29,7 +29,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Machine, RigidBody
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from random_motions import random_motion
+from pkm_description.motion.random_states import random_states
 
 Array = np.ndarray
 
@@ -65,7 +65,7 @@ def with_parameters(machine: Machine, seed: int) -> Machine:
 def test_regressor_times_parameters_is_inverse_dynamics(seed: int) -> None:
     machine = with_parameters(heimann_check_robot(), seed)
     mechanism = Mechanism(machine)
-    motion = random_motion(machine, 20, seed=seed)
+    motion = random_states(machine, 20, seed=seed)
     forces = inverse_dynamics(mechanism, motion, friction=False)
     separate = rigid_body_regressor(mechanism, motion, identical_legs=False) @ rigid_body_parameters(
         machine, False
@@ -79,7 +79,7 @@ def test_regressor_times_parameters_is_inverse_dynamics(seed: int) -> None:
 
 
 def test_shared_columns_are_sums_of_separate_ones_across_chunks(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 300)
+    motion = random_states(mechanism.machine, 300)
     separate = rigid_body_regressor(mechanism, motion, identical_legs=False)
     shared = rigid_body_regressor(mechanism, motion, identical_legs=True)
     summed = separate[:, :, 10:].reshape(300, 6, 6, 30).sum(axis=2)
@@ -126,7 +126,7 @@ def relative_rank(regressor: Array) -> tuple[int, float]:
 def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> None:
     """Ranks of Heimann & Abdellatif's three-body legs, specification section 2.4."""
     mechanism = Mechanism(heimann_check_robot())
-    regressor = rigid_body_regressor(mechanism, random_motion(mechanism.machine, 80, seed=8), identical)
+    regressor = rigid_body_regressor(mechanism, random_states(mechanism.machine, 80, seed=8), identical)
     if not rings:
         ring_columns = [
             name.split('.')[0].endswith('_cross')
@@ -157,7 +157,7 @@ def state_after(motion: PlatformMotion, time: float) -> PlatformMotion:
 
 def test_power_balance(mechanism: Mechanism) -> None:
     """d(T + V)/dt = drive power - friction losses."""
-    motion = random_motion(mechanism.machine, 30, seed=21)
+    motion = random_states(mechanism.machine, 30, seed=21)
     step = 1e-5
 
     def energy(time: float) -> Array:
@@ -178,7 +178,7 @@ def test_power_balance(mechanism: Mechanism) -> None:
 
 def test_friction_power(mechanism: Mechanism) -> None:
     """Friction's drive forces do exactly the work that is lost in all joints, active and passive (R4-18)."""
-    motion = random_motion(mechanism.machine, 50, seed=2)
+    motion = random_states(mechanism.machine, 50, seed=2)
     legs = leg_motion(mechanism, motion)
     share = friction_regressor(mechanism, legs, 'all') @ friction_parameters(mechanism.machine, 'all')
     losses = np.sum(
@@ -192,7 +192,7 @@ def test_friction_power(mechanism: Mechanism) -> None:
 
 
 def test_actuated_friction_acts_on_its_own_leg(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 20, seed=2)
+    motion = random_states(mechanism.machine, 20, seed=2)
     legs = leg_motion(mechanism, motion)
     regressor = friction_regressor(mechanism, legs)
     everything = friction_regressor(mechanism, legs, 'all').reshape(20, 6, 6, 3, 2)
@@ -209,7 +209,7 @@ def test_actuated_friction_acts_on_its_own_leg(mechanism: Mechanism) -> None:
 @given(seed=st.integers(0, 2**32 - 1), friction=st.booleans())
 def test_forward_dynamics_inverts_inverse_dynamics(seed: int, friction: bool) -> None:
     mechanism = Mechanism(heimann_check_robot())
-    motion = random_motion(mechanism.machine, 20, seed=seed)
+    motion = random_states(mechanism.machine, 20, seed=seed)
     forces = inverse_dynamics(mechanism, motion, friction=friction)
     pose = motion.position, motion.rotation_base_platform
     found = forward_dynamics(mechanism, *pose, motion.twist, forces, friction=friction)
@@ -217,7 +217,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(seed: int, friction: bool) ->
 
 
 def test_mass_matrix_is_the_energy_metric(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 30)
+    motion = random_states(mechanism.machine, 30)
     pose = motion.position, motion.rotation_base_platform
     mass = mass_matrix(mechanism, *pose)
     np.testing.assert_allclose(mass, np.swapaxes(mass, 1, 2), atol=1e-10)
@@ -227,7 +227,7 @@ def test_mass_matrix_is_the_energy_metric(mechanism: Mechanism) -> None:
 
 
 def test_gravity_forces_are_the_slope_of_potential_energy(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 30, seed=6)
+    motion = random_states(mechanism.machine, 30, seed=6)
     step = 1e-6
     ahead, behind = (
         potential_energy(
@@ -289,7 +289,7 @@ def test_energy_is_conserved_without_drives() -> None:
 
 def test_singular_drives_are_named() -> None:
     mechanism = Mechanism(heimann_check_robot())
-    motion = random_motion(mechanism.machine, 200)
+    motion = random_states(mechanism.machine, 200)
     # platform in the plane of the base joints: no leg can lift
     motion.position[150], motion.rotation_base_platform[150] = np.zeros(3), np.eye(3)
     for attempt in (gravity_forces, lambda m, p, r: rigid_body_regressor(m, motion)):

@@ -10,7 +10,7 @@ from pkm_description.kinematics import leg_motion
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from random_motions import random_motion
+from pkm_description.motion.random_states import random_states
 
 pytest.importorskip('pinocchio')
 from pinocchio_oracle import PinocchioOracle
@@ -34,7 +34,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 
 def test_closures_joint_rates_and_accelerations(machine: Machine) -> None:
     mechanism, oracle = Mechanism(machine), PinocchioOracle(machine)
-    motion = random_motion(machine, SAMPLES, seed=11)
+    motion = random_states(machine, SAMPLES, seed=11)
     legs = leg_motion(mechanism, motion)
     for sample in range(SAMPLES):
         configuration, velocity, acceleration = oracle.state(legs.positions[sample], motion, sample)
@@ -50,7 +50,7 @@ def test_closures_joint_rates_and_accelerations(machine: Machine) -> None:
 
 def test_inverse_dynamics(machine: Machine) -> None:
     mechanism, oracle = Mechanism(machine), PinocchioOracle(machine)
-    motion = random_motion(machine, SAMPLES, seed=12)
+    motion = random_states(machine, SAMPLES, seed=12)
     positions = leg_motion(mechanism, motion).positions
     forces = inverse_dynamics(mechanism, motion, friction=False)
     expected = np.array([oracle.drive_forces(positions[sample], motion, sample) for sample in range(SAMPLES)])

@@ -18,7 +18,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1_profile
-from random_motions import random_motion
+from pkm_description.motion.random_states import random_states
 
 
 @pytest.fixture(scope='module', params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
@@ -27,7 +27,7 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
 
 
 def test_round_trip_of_ten_thousand_poses(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 10_000, turn=0.3, move=0.15)
+    motion = random_states(mechanism.machine, 10_000, turn=0.3, move=0.15)
     lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
     result = forward_kinematics(mechanism, lengths).require()
     np.testing.assert_allclose(result.position, motion.position, atol=1e-10)
@@ -37,7 +37,7 @@ def test_round_trip_of_ten_thousand_poses(mechanism: Mechanism) -> None:
 
 def test_never_a_silent_wrong_answer(mechanism: Mechanism) -> None:
     """Far out, some poses lie beyond a singularity: the rest come back exactly, or are marked."""
-    motion = random_motion(mechanism.machine, 20_000, seed=9, turn=0.8, move=0.4)
+    motion = random_states(mechanism.machine, 20_000, seed=9, turn=0.8, move=0.4)
     home = mechanism.machine.home
     lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
     jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
@@ -55,7 +55,7 @@ def test_never_a_silent_wrong_answer(mechanism: Mechanism) -> None:
 
 
 def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 100)
+    motion = random_states(mechanism.machine, 100)
     lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
     rotation = forward_kinematics(mechanism, lengths).rotation_base_platform
     np.testing.assert_allclose(
@@ -64,7 +64,7 @@ def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:
 
 
 def test_single_sample_and_sequence_agree_with_the_batch(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 30)
+    motion = random_states(mechanism.machine, 30)
     lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
     batch = forward_kinematics(mechanism, lengths)
     single = forward_kinematics(mechanism, lengths[7:8])
@@ -149,7 +149,7 @@ def test_simona_on_mp1() -> None:
 
 
 def test_twist_from_leg_rates(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 40)
+    motion = random_states(mechanism.machine, 40)
     rates = leg_motion(mechanism, motion).velocities[..., mechanism.actuated_index]
     twist = platform_twist(mechanism, motion.position, motion.rotation_base_platform, rates)
     np.testing.assert_allclose(twist, motion.twist, atol=1e-9)

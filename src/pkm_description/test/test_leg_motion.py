@@ -14,7 +14,7 @@ from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from random_motions import random_motion
+from pkm_description.motion.random_states import random_states
 
 
 @pytest.fixture(
@@ -25,7 +25,7 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
 
 
 def test_tips_meet_the_platform(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 200)
+    motion = random_states(mechanism.machine, 200)
     positions = joint_positions(mechanism, motion.position, motion.rotation_base_platform)
     tips = chain_pose(mechanism, positions).tip
     anchors = motion.position[:, None] + mechanism.platform_points @ np.swapaxes(
@@ -55,7 +55,7 @@ def path(motion: PlatformMotion, time: float) -> PlatformMotion:
 
 
 def test_rates_and_accelerations_are_derivatives(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 50, seed=4)
+    motion = random_states(mechanism.machine, 50, seed=4)
     legs = leg_motion(mechanism, motion)
     step = 1e-4
     before, now, after = (leg_motion(mechanism, path(motion, time)).positions for time in (-step, 0.0, step))
@@ -64,7 +64,7 @@ def test_rates_and_accelerations_are_derivatives(mechanism: Mechanism) -> None:
 
 
 def test_joint_map_agrees_with_length_jacobian(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 20, seed=5)
+    motion = random_states(mechanism.machine, 20, seed=5)
     legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
     jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
     np.testing.assert_allclose(legs.joint_map[:, :, mechanism.actuated_index], jacobian, atol=1e-12)
@@ -82,7 +82,7 @@ def test_strut_on_the_first_universal_axis_is_refused(mechanism: Mechanism) -> N
 
 
 def test_poses_that_are_no_numbers_are_named(mechanism: Mechanism) -> None:
-    motion = random_motion(mechanism.machine, 5)
+    motion = random_states(mechanism.machine, 5)
     motion.position[3, 1] = np.nan
     with pytest.raises(KinematicsError, match='sample 3: the platform pose contains NaN'):
         leg_motion(mechanism, motion)

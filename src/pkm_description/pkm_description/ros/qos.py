@@ -14,10 +14,10 @@ RELIABLE_STREAM_QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.RELIABLE
 )
 
-#: one message that late subscribers must get, too
+#: messages that late subscribers must get, too (several motions may be sent in advance)
 LATCHED_QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
-    depth=1,
+    depth=10,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )

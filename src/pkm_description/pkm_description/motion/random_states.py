@@ -1,14 +1,14 @@
-"""Random platform motions inside the workspace of a machine, for tests."""
+"""Random states of a machine, for ranks, checks and tests."""
 
 from __future__ import annotations
 
 import numpy as np
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Machine
-from pkm_description.motion import PlatformMotion
+from pkm_description.motion.platform_motion import PlatformMotion
 
 
-def random_motion(
+def random_states(
     machine: Machine, count: int, seed: int = 0, turn: float = 0.25, move: float = 0.12
 ) -> PlatformMotion:
     """Unrelated random states: ``move`` is a fraction of the mean leg length at home, ``turn`` in rad."""

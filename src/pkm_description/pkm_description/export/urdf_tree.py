@@ -1,0 +1,94 @@
+"""Link transforms of a URDF text: what robot_state_publisher computes, for machines without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from pkm_description.errors import PkmError
+
+Array = NDArray[np.float64]
+
+
+class UrdfError(PkmError):
+    """A URDF text that cannot be used."""
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """One joint of a URDF: its frame in the parent link's frame, and its axis in its own."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    translation: Array
+    rotation_parent_joint: Array
+    axis: Array
+
+    def transform(self, position: float) -> tuple[Array, Array]:
+        """Pose of the child link in the parent link: translation (3,) m and rotation (3, 3)."""
+        if self.kind == 'prismatic':
+            return self.translation + self.rotation_parent_joint @ self.axis * position, self.rotation_parent_joint
+        turn = Rotation.from_rotvec(self.axis * position).as_matrix()
+        return self.translation, self.rotation_parent_joint @ turn
+
+
+def urdf_joints(text: str) -> list[UrdfJoint]:
+    """Joints of a URDF text, in its order.
+
+    Raises
+    ------
+    UrdfError
+        Not XML, or a joint without parent or child.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise UrdfError(f'robot_description is not XML: {error}') from None
+    joints = []
+    for element in root.findall('joint'):
+        parent, child = element.find('parent'), element.find('child')
+        if parent is None or child is None:
+            raise UrdfError(f'joint {element.get("name")!r} has no parent or no child')
+        origin, axis = element.find('origin'), element.find('axis')
+        joints.append(
+            UrdfJoint(
+                name=element.get('name', ''),
+                kind=element.get('type', ''),
+                parent=parent.get('link', ''),
+                child=child.get('link', ''),
+                translation=_numbers(origin, 'xyz', '0 0 0'),
+                rotation_parent_joint=Rotation.from_euler('xyz', _numbers(origin, 'rpy', '0 0 0')).as_matrix(),
+                axis=_numbers(axis, 'xyz', '1 0 0'),
+            )
+        )
+    return joints
+
+
+def moving_joints(joints: list[UrdfJoint]) -> list[UrdfJoint]:
+    """Joints whose transform follows from one joint position (a floating joint's does not)."""
+    return [joint for joint in joints if joint.kind in ('revolute', 'continuous', 'prismatic')]
+
+
+def link_poses(joints: list[UrdfJoint], positions: Mapping[str, float], root: str) -> dict[str, tuple[Array, Array]]:
+    """Poses in ``root`` of all links below it, for joint positions (0 where not given); floating joints at their origin."""
+    poses = {root: (np.zeros(3), np.eye(3))}
+    waiting = list(joints)
+    while ready := [joint for joint in waiting if joint.parent in poses]:
+        for joint in ready:
+            translation, rotation = joint.transform(positions.get(joint.name, 0.0))
+            origin, turn = poses[joint.parent]
+            poses[joint.child] = (origin + turn @ translation, turn @ rotation)
+            waiting.remove(joint)
+    return poses
+
+
+def _numbers(element: ElementTree.Element | None, attribute: str, default: str) -> Array:
+    text = default if element is None else element.get(attribute, default)
+    return np.array([float(word) for word in text.split()])

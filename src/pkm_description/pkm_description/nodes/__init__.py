@@ -1,0 +1,1 @@
+"""Thin rclpy shells and command-line tools."""
