@@ -123,7 +123,7 @@ def test_live_line_shows_the_errors_since_the_last_line(tmp_path: Path) -> None:
     with open_bag(run_bag(tmp_path / 'run', 2.0)) as bag:
         for topic, _, data in bag.read({'/' + topic for topic in LIVE_TOPICS}):
             live.add(topic[1:], data)
-    live.latest_nis = 5.4
+    live.take_estimator_values({'estimates': '100', 'mean NIS': '5.4'})
     line = live.line(2.0, 'tracking')
     assert line.split() == ['2.0', 'tracking', '4', '(12)', '0.04', '(0.12)', '2', '(6)', '5.4', '0.3', '0.2']
     assert live.line(3.0, '').split()[1:] == ['-', '(-)', '-', '(-)', '-', '(-)', '5.4', '-', '-']

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms
 from pkm_description.machine.model import Machine
-from pkm_estimation.bags import Imu, Odometry
-from pkm_estimation.bags import decoding
+from pkm_estimation.bags import Imu, Odometry, decoding
 
 #: streams that the live line is made of; their bytes are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
@@ -49,6 +48,11 @@ class LiveErrors:
     def add(self, topic: str, data: bytes) -> None:
         """Keep one message for the next line."""
         self._pending[topic].append(data)
+
+    def take_estimator_values(self, values: Mapping[str, str]) -> None:
+        """Note the key-value pairs of the estimator's diagnostic status."""
+        if 'mean NIS' in values:
+            self.latest_nis = float(values['mean NIS'])
 
     def line(self, time: float, motion: str) -> str:
         """Root mean squares (worst axis) over what came in since the last line, as one line under :data:`HEADER`."""

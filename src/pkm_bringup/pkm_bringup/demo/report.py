@@ -80,7 +80,8 @@ def _parameter_table(figures: IdentificationFigures) -> str:
             for row in parameters
         ]
 
-    physical = [row for row in figures.physical if row.name.endswith(('platform_link.m', '.viscous', '.coulomb'))]
+    shown = {row.name for row in figures.base}
+    physical = [row for row in figures.physical_rows('platform_link.m') if row.name not in shown]
     header = ['parameter', 'identified', 'std. dev.', 'true', 'deviation [sigma]']
     return text_table(header, [*rows(figures.base), *rows(physical)])
 

@@ -6,6 +6,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -72,6 +73,7 @@ class DemoNode(Node):
         for topic, kind in LIVE_TOPICS.items():
             take = partial(self._live.add, topic)
             self.create_subscription(message_class(kind), topic, take, RELIABLE_STREAM_QOS, raw=True)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
         self._service_clients = {
             name: self.create_client(Trigger, name) for name in (*SERVICES, 'identification/stop_recording')
         }
@@ -150,6 +152,11 @@ class DemoNode(Node):
     def live_line(self, time: float, motion: str) -> str:
         """Errors since the last line."""
         return self._live.line(time, motion)
+
+    def _take_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name.endswith('estimator: filter'):
+                self._live.take_estimator_values({item.key: item.value for item in status.values})
 
     def _motion(self, phase: Phase) -> PlatformMotion:
         return named_profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._seed)
