@@ -1,0 +1,36 @@
+"""The simulator's pace, with made-up clocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkm_bringup.simulation.pacing import Pacer
+
+MS = 10**6
+
+
+def test_target_follows_the_wall_clock_from_the_first_call_on() -> None:
+    pacer = Pacer(2.0)
+    assert pacer.target(1000 * MS, 500 * MS) == 500 * MS
+    assert pacer.target(1010 * MS, 500 * MS) == 520 * MS
+
+
+def test_small_lag_is_caught_up_and_large_lag_given_up() -> None:
+    pacer = Pacer(1.0)
+    pacer.target(0, 0)
+    assert pacer.target(400 * MS, 10 * MS) == 400 * MS
+    assert pacer.target(2000 * MS, 400 * MS) == 400 * MS
+    assert pacer.target(2010 * MS, 400 * MS) == 410 * MS
+
+
+def test_zero_is_no_limit_and_less_is_refused() -> None:
+    assert Pacer(0.0).target(1, 2) is None
+    with pytest.raises(ValueError, match='real_time_factor = -1'):
+        Pacer(-1.0)
+
+
+def test_achieved_factor_is_that_of_the_last_interval() -> None:
+    pacer = Pacer(1.0)
+    pacer.achieved(1000 * MS, 0)
+    assert pacer.achieved(2000 * MS, 500 * MS) == pytest.approx(0.5)
+    assert pacer.achieved(3000 * MS, 1500 * MS) == pytest.approx(1.0)
