@@ -7,8 +7,9 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy import add, multiply
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
@@ -24,14 +25,31 @@ class Innovation(NamedTuple):
 
     Attributes
     ----------
-    residual : (m,) measured minus predicted
-    standard_deviation : (m,) of the residual
+    residual : (m,) measured minus predicted; NaN where an entry was not used
+    variance : (m,) of the residual
     nis : normalised innovation squared
     """
 
     residual: Array
-    standard_deviation: Array
+    variance: Array
     nis: float
+
+    @property
+    def standard_deviation(self) -> Array:
+        """Standard deviation (m,) of the residual."""
+        deviation: Array = np.sqrt(self.variance)
+        return deviation
+
+
+class _Root:
+    """Deviations of points (rows, count) from the first one, and views of them.
+
+    The first column, where the deviation is zero, is used for the part of the mean's shift.
+    """
+
+    def __init__(self, rows: int, count: int) -> None:
+        self.all = np.empty((rows, count))
+        self.transposed, self.first = self.all.T, self.all[:, 0]
 
 
 class UnscentedKalmanFilter:
@@ -56,33 +74,39 @@ class UnscentedKalmanFilter:
         self.covariance = np.array(covariance, dtype=float)
         if self.state.shape != (size,) or self.covariance.shape != (size, size):
             raise ValueError(f'state {self.state.shape}, covariance {self.covariance.shape}: expected size {size}')
-        self._weight, self._shift_weight = transform.weight, transform.shift_weight
+        # scalars are arrays of zero dimensions, which ufuncs take faster than floats
+        self._weight = np.array(transform.weight)
+        self._shift_weight = transform.shift_weight
         # relative to the other points' weight, which multiplies whole covariances at the end
-        self._relative_shift = sqrt(max(0.0, self._shift_weight) / self._weight)
-        self._noise_scale = 1.0 / sqrt(self._weight)
-        # the state's deviations are +/- sqrt(spread) times the factor's columns
-        self._cross_weight = self._weight * sqrt(transform.spread)
-        self._mean_weights = np.full(2 * size + 1, self._weight)
+        self._relative_shift = np.array(sqrt(max(0.0, self._shift_weight) / transform.weight))
+        # points @ this: each less the first one; exact like a subtraction, and faster than one that broadcasts
+        self._less_first = np.eye(2 * size + 1)
+        self._less_first[0] -= 1.0
+        self._mean_weights = np.full(2 * size + 1, transform.weight)
         self._mean_weights[0] = 0.0  # applied to deviations from the centre point
         self._offsets = transform.offsets()
+        # the state's deviations are the factor times the offsets: this times the factor^T is the cross covariance
+        self._cross_weights = transform.weight * self._offsets[1:].T
         # column-major: LAPACK factorises the covariance in place, beside the mean
         self._mean_and_factor = np.zeros((size, size + 1), order='F')
+        self._mean = self._mean_and_factor[:, 0]
         self._factor = self._mean_and_factor[:, 1:]
-        self._factor_transposed = self._factor.T
+        self._factor_by_rows = self._factor.T
         self._points = np.empty((size, 2 * size + 1))
         self._correction = np.empty((size, size))
+        self._roots: dict[int, _Root] = {}
+        self._shift = np.empty(0)
 
     def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
         """Move the state: ``propagate`` maps points (n, 2n+1) to points; ``noise_factor`` (n, k) is a root of the noise."""
         points = propagate(self.draw_points())
-        size, count = points.shape
-        root = np.empty((size, count + noise_factor.shape[1]))
-        deviations = root[:, :count]
-        shift = self._deviations(points, deviations)
-        np.multiply(noise_factor, self._noise_scale, out=root[:, count:])
-        np.add(points[:, 0], shift, out=self.state)
-        np.dot(root, root.T, out=self.covariance)
-        self._weigh(self.covariance, shift)
+        root = self._deviations(points)
+        add(points[:, 0], self._shift, self.state)
+        covariance = root.all.dot(root.transposed, self.covariance)
+        covariance *= self._weight
+        covariance += noise_factor.dot(noise_factor.T, self._correction)
+        if self._shift_weight < 0.0:  # beta < alpha^2: no root of this part exists
+            covariance += self._shift_weight * np.outer(self._shift, self._shift)
 
     def update(
         self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array, used: Array | None = None
@@ -100,56 +124,50 @@ class UnscentedKalmanFilter:
         if used is not None:
             predicted, measurement = predicted[used], measurement[used]
             full_size, noise_covariance = len(noise_covariance), noise_covariance[np.ix_(used, used)]
-        count, size = len(measurement), self.transform.size
-        deviations = np.empty(predicted.shape)
-        shift = self._deviations(predicted, deviations)
-        innovation_covariance = np.dot(deviations, deviations.T)
-        self._weigh(innovation_covariance, shift)
+        root = self._deviations(predicted)
+        innovation_covariance = root.all.dot(root.transposed)
+        innovation_covariance *= self._weight
         innovation_covariance += noise_covariance
+        if self._shift_weight < 0.0:
+            innovation_covariance += self._shift_weight * np.outer(self._shift, self._shift)
         residual = measurement - predicted[:, 0]
-        residual -= shift
-        standard_deviation = np.sqrt(innovation_covariance.diagonal())
+        residual -= self._shift
 
-        # whitened by the innovation's Cholesky root: [cross covariance^T (m, n) | residual]
-        whitened = np.empty((count, size + 1), order='F')
-        difference = deviations[:, 1 : size + 1] - deviations[:, size + 1 :]
-        difference *= self._cross_weight
-        whitened[:, :size] = np.dot(difference, self._factor_transposed)
-        whitened[:, size] = residual
-        root, info = dpotrf(innovation_covariance.T, lower=1, overwrite_a=1)
+        factor, info = dpotrf(innovation_covariance.T, 1)
         if info != 0:
             raise CovarianceError('innovation covariance is not positive definite')
-        whitened, _ = dtrtrs(root, whitened, lower=1, overwrite_b=1)
-        gain, error = whitened[:, :size], whitened[:, size]
-        self.state += np.dot(error, gain)
-        self.covariance -= np.dot(gain.T, gain, out=self._correction)
-        nis = float(np.dot(error, error))
+        # with the small root inverted all else is products; LAPACK's solver (dtrtrs) is no alternative: OpenBLAS runs it in
+        # several threads even for six rows, and waits for milliseconds where the processor is busy
+        whitener, _ = dtrtri(factor, 1)
+        error = whitener.dot(residual)
+        gain = self._factor.dot(whitener.dot(root.all.dot(self._cross_weights)).T)  # cross covariance, whitened
+        self.state += gain.dot(error)
+        self.covariance -= gain.dot(gain.T, self._correction)
+        nis = error.dot(error)
+        variance = innovation_covariance.diagonal()
         if used is not None:
-            residual, standard_deviation = (_spread(v, used, full_size) for v in (residual, standard_deviation))
-        return Innovation(residual, standard_deviation, nis)
+            residual, variance = _spread(residual, used, full_size), _spread(variance, used, full_size)
+        return Innovation(residual, variance, float(nis))
 
     def draw_points(self) -> Array:
         """Sigma points (n, 2n+1) of the present state; the array is reused by the next call."""
-        self._mean_and_factor[:, 0] = self.state
-        self._factor[:] = self.covariance
-        _, info = dpotrf(self._factor, lower=1, clean=1, overwrite_a=1)
+        self._mean[:] = self.state
+        self._factor_by_rows[:] = self.covariance  # symmetric
+        _, info = dpotrf(self._factor, 1, 1, 1)  # lower, clean, overwrite
         # a NaN in the covariance passes LAPACK's test of the pivots on some builds: look at the last pivot, too
-        if info != 0 or not self._factor[-1, -1] > 0.0:
+        if info != 0 or not self._factor.item(-1) > 0.0:
             raise CovarianceError('state covariance is not positive definite')
-        return np.dot(self._mean_and_factor, self._offsets, out=self._points)
+        return self._mean_and_factor.dot(self._offsets, self._points)
 
-    def _deviations(self, points: Array, out: Array) -> Array:
-        """Write deviations such that ``weight * out @ out.T`` is the covariance; return the mean's shift."""
-        np.subtract(points, points[:, :1], out=out)
-        shift: Array = np.dot(out, self._mean_weights)
-        np.multiply(shift, self._relative_shift, out=out[:, 0])
-        return shift
-
-    def _weigh(self, covariance: Array, shift: Array) -> None:
-        """Apply the common weight; beta < alpha^2 makes the shift's weight negative, then no root of it exists."""
-        covariance *= self._weight
-        if self._shift_weight < 0.0:
-            covariance += self._shift_weight * np.outer(shift, shift)
+    def _deviations(self, points: Array) -> _Root:
+        """Return a root such that ``weight * root @ root.T`` is the covariance; sets the mean's shift."""
+        root = self._roots.get(len(points))
+        if root is None:
+            root = self._roots[len(points)] = _Root(*points.shape)
+        points.dot(self._less_first, root.all)
+        self._shift = root.all.dot(self._mean_weights)
+        multiply(self._shift, self._relative_shift, root.first)
+        return root
 
 
 def _spread(values: Array, used: Array, size: int) -> Array:

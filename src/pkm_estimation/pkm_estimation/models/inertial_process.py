@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
+from numpy import add, multiply, subtract
 from numpy.typing import NDArray
 
 from pkm_estimation.filters.integrators import Integrator
@@ -41,31 +42,52 @@ STATE_GROUPS = {
     'gyroscope_bias': GYROSCOPE_BIAS,
 }
 
-# rows of the factors of which all rates are made: V, (q, e0), omega
-_V, _P, _OMEGA = 0, 3, 7
+# rows of a stage: c, V, (q, e0), f, omega (both bias-corrected), 1
+_V, _P, _F, _OMEGA, _ONE = 3, 6, 10, 13, 16
+_STAGE_SIZE = 17
 _OTHERS = [(j, k) for j in range(3) for k in range(3) if j != k]
 _PRODUCTS = (
     [(_P + a, _P + b) for a, b in QUATERNION_PAIRS]
     + [(_OMEGA + j, _V + k) for j, k in _OTHERS]
     + [(_OMEGA + j, _P + k) for j, k in _OTHERS]
     + [(_OMEGA + j, _P + SCALAR) for j in range(3)]
+    + [(_F + j, _ONE) for j in range(3)]
 )
-_LEFT = np.array([left for left, _ in _PRODUCTS])
-_RIGHT = np.array([right for _, right in _PRODUCTS])
+# left factors, right factors, and V once for each column of the rotation matrix
+_FACTORS = np.array(
+    [left for left, _ in _PRODUCTS] + [right for _, right in _PRODUCTS] + [_V + j for j in range(3) for _ in range(3)]
+)
+
+
+class _Stage:
+    """One evaluation of the rates: arrays and views of them, so that a step allocates next to nothing."""
+
+    def __init__(self, count: int) -> None:
+        self.rows = np.ones((_STAGE_SIZE, count))
+        self.states = self.rows[0:9]
+        self.input = self.rows[_F : _F + INPUT_SIZE]
+        self.scalar_part = ScalarPart(self.rows[6:9], self.rows[9:10])
+        self.factors = np.empty((len(_FACTORS), count))
+        self.left, self.right = self.factors[: len(_PRODUCTS)], self.factors[len(_PRODUCTS) : 2 * len(_PRODUCTS)]
+        self.velocity = self.factors[2 * len(_PRODUCTS) :]
+        # rows 0-8: the rates; 9-17: rotation matrix T_ba, column by column
+        table = np.empty((18, count))
+        self.rates, self.position_rate, self.linear = table[0:9], table[0:3], table[3:18]
+        self.columns = table[9:18]
+        self.first_column, self.second_column, self.third_column = self.columns.reshape(3, 3, count)
 
 
 class _Workspace:
-    """Arrays (and views of them) for one number of points, so that a step allocates next to nothing."""
+    """Stages for one number of points."""
 
     def __init__(self, count: int) -> None:
-        # two stages of the integration; rows: c, V, q, e0, omega, f (the last two bias-corrected)
-        self.start, self.trial = np.empty((16, count)), np.empty((16, count))
-        self.left, self.right = np.empty((2, len(_PRODUCTS), count))
-        # rows 0-8: the rates; 9-17: rotation matrix T_ba, column by column
-        self.rates = np.empty((18, count))
-        self.linear = self.rates[3:18]
-        self.columns = self.rates[9:18].reshape(3, 3, count)
-        self.scratch = np.empty((6, 9, count))
+        self.start, self.middle, self.end = _Stage(count), _Stage(count), _Stage(count)
+        self.total = np.empty((9, count))
+
+    def correct(self, stage: _Stage, imu: Array, biases: Array) -> None:
+        """Write an IMU sample (6,) less biases (6, N) into a stage; two steps are faster than one that broadcasts."""
+        stage.input[:] = imu[:, None]
+        subtract(stage.input, biases, stage.input)
 
 
 class InertialProcess:
@@ -78,59 +100,61 @@ class InertialProcess:
 
     Notes
     -----
-    Every term of the rates is linear in 25 products of two of the quantities V, q, e0, omega (only ``T_ba V`` needs a
-    second product). So one elementwise product and one constant 15 x 25 matrix give all of them.
+    Every term of the rates is linear in 28 products of two of the quantities V, q, e0, f, omega, 1 (only ``T_ba V`` needs
+    a second product). So one elementwise product and one constant 15 x 28 matrix give all of them.
     """
 
     def __init__(self, gravity: Array, integrator: Integrator) -> None:
         self.gravity = np.array(gravity, dtype=float)
         self.integrator = integrator
-        self._scalar_part = ScalarPart()
         self._table = _rate_table(self.gravity)
         self._input_matrix_table = _input_matrix_table()
         self._workspaces: dict[int, _Workspace] = {}
+        self._noise_factor = np.zeros((STATE_SIZE, INPUT_SIZE))
+        self._noise_rows = self._noise_factor[3:9].reshape(36)
+        self._noise_factor_of: Array | None = None
 
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return self._scalar_part.outside_unit_sphere
+        stages = [stage for w in self._workspaces.values() for stage in (w.start, w.middle, w.end)]
+        return sum(stage.scalar_part.outside_unit_sphere for stage in stages)
 
     def rate(self, states: Array, imu: Array) -> Array:
         """Return ``f(x, u)`` (15, N) of ``states`` (15, N) for one IMU sample (6,) (Eq. 16)."""
         work = self._workspace(states.shape[1])
-        work.start[0:9] = states[0:9]
-        _correct(imu, states, work.start)
+        stage = work.start
+        stage.states[:] = states[0:9]
+        work.correct(stage, imu, states[BIASES])
         rates = np.zeros(states.shape)
-        rates[0:9] = self._kinematic_rate(work.start)
+        rates[0:9] = self._kinematic_rate(stage)
         return rates
 
     def propagate(self, states: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
         """Advance ``states`` (15, N) in place by ``duration`` seconds with the input linear between two samples (6,)."""
         work = self._workspace(states.shape[1])
-        kinematic = states[0:9]
-        work.start[0:9] = kinematic
-        _correct(imu_start, states, work.start)
-        _correct(imu_end, states, work.trial)
-        self.integrator(self._kinematic_rate, kinematic, work.start, work.trial, duration, work.scratch)
+        kinematic, biases = states[0:9], states[BIASES]
+        work.start.states[:] = kinematic
+        work.correct(work.start, imu_start, biases)
+        work.correct(work.end, imu_end, biases)
+        self.integrator(self._kinematic_rate, kinematic, work, np.array(duration))
         return states
 
     def input_matrix(self, state: Array) -> Array:
         """Return the non-zero rows 3-8 of ``G(x)`` (6, 6) for one state (15,) (Eq. 19)."""
-        factors = np.empty(8)
-        factors[0:6] = state[3:9]
-        vector_part = state[6:9]
-        factors[6] = sqrt(max(0.0, 1.0 - float(vector_part.dot(vector_part))))
-        factors[7] = 1.0
-        return self._input_matrix_table.dot(factors).reshape(6, 6)
+        return self._input_matrix_table.dot(_input_matrix_factors(state)).reshape(6, 6)
 
     def noise_factor(self, state: Array, imu_noise_factor: Array, duration: float) -> Array:
-        """Square root (15, 6) of the process noise ``duration^2 G Q G^T``.
+        """Square root (15, 6) of the process noise ``duration^2 G Q G^T``; overwritten by the next call.
 
         ``imu_noise_factor`` (6, 6) is a square root of ``Q``, the covariance of one IMU sample (Miletovic 3.6).
         """
-        factor = np.zeros((STATE_SIZE, INPUT_SIZE))
-        np.dot(self.input_matrix(state), duration * imu_noise_factor, out=factor[3:9])
-        return factor
+        if imu_noise_factor is not self._noise_factor_of:
+            self._noise_factor_of = imu_noise_factor
+            tables = self._input_matrix_table.reshape(6, 6, 8)
+            self._noise_table = np.ascontiguousarray(np.einsum('ijn,jk->ikn', tables, imu_noise_factor)).reshape(36, 8)
+        self._noise_table.dot(_input_matrix_factors(state, duration), self._noise_rows)
+        return self._noise_factor
 
     def _workspace(self, count: int) -> _Workspace:
         work = self._workspaces.get(count)
@@ -138,32 +162,27 @@ class InertialProcess:
             work = self._workspaces[count] = _Workspace(count)
         return work
 
-    def _kinematic_rate(self, stage: Array) -> Array:
-        """Rates of position, velocity and attitude (9, N) of a stage (16, N); valid until the next call."""
-        work = self._workspace(stage.shape[1])
-        self._scalar_part(stage[6:9], stage[9:10])
-        factors = stage[3:13]
+    def _kinematic_rate(self, stage: _Stage) -> Array:
+        """Rates of position, velocity and attitude (9, N); valid until the next call with this stage."""
+        stage.scalar_part.update()
         # mode='clip' only because 'raise' makes take() buffer its output
-        factors.take(_LEFT, 0, work.left, 'clip')
-        factors.take(_RIGHT, 0, work.right, 'clip')
-        np.multiply(work.left, work.right, out=work.left)
-        np.dot(self._table, work.left, out=work.linear)
-        rates = work.rates
-        np.multiply(work.columns, stage[3:6, None], out=work.columns)
-        np.add.reduce(work.columns, axis=0, out=rates[0:3])
-        velocity_rate = rates[3:6]
-        velocity_rate += stage[13:16]
-        return rates[0:9]
+        stage.rows.take(_FACTORS, 0, stage.factors, 'clip')
+        multiply(stage.left, stage.right, stage.left)
+        self._table.dot(stage.left, stage.linear)
+        multiply(stage.columns, stage.velocity, stage.columns)
+        add(stage.first_column, stage.second_column, stage.position_rate)
+        add(stage.position_rate, stage.third_column, stage.position_rate)
+        return stage.rates
 
 
-def _correct(imu: Array, states: Array, stage: Array) -> None:
-    """Write angular rate and specific force less their biases into a stage."""
-    # a stage holds omega before f, input and biases have f first: hence the two swapped halves
-    np.subtract(imu.reshape(2, 3, 1), states[9:15].reshape(2, 3, -1), out=stage[10:16].reshape(2, 3, -1)[::-1])
+def _input_matrix_factors(state: Array, scale: float = 1.0) -> Array:
+    """``(V, q, e0, 1)`` of a state (15,), all times ``scale``."""
+    _, _, _, u, v, w, x, y, z, *_ = state.tolist()
+    return np.array([u, v, w, x, y, z, sqrt(max(0.0, 1.0 - x * x - y * y - z * z)), 1.0]) * np.array(scale)
 
 
 def _rate_table(gravity: Array) -> Array:
-    """Constant matrix (15, 25): T_ab g - omega x V (3), Q(q) omega (3), columns of T_ba (9)."""
+    """Constant matrix (15, 28): f + T_ab g - omega x V (3), Q(q) omega (3), columns of T_ba (9)."""
     table = np.zeros((15, len(_PRODUCTS)))
     rotation, count = rotation_table(), len(QUATERNION_PAIRS)
     table[0:3, :count] = np.tensordot(gravity, rotation, axes=(0, 0))
@@ -171,7 +190,8 @@ def _rate_table(gravity: Array) -> Array:
     for n, (j, k) in enumerate(_OTHERS):
         table[0:3, count + n] = -LEVI_CIVITA[:, j, k]  # -omega x V
         table[3:6, count + 6 + n] = -0.5 * LEVI_CIVITA[:, j, k]  # q x omega / 2 = -omega x q / 2
-    table[3:6, count + 12 :] = 0.5 * np.eye(3)  # e0 omega / 2
+    table[3:6, count + 12 : count + 15] = 0.5 * np.eye(3)  # e0 omega / 2
+    table[0:3, count + 15 :] = np.eye(3)
     return table
 
 

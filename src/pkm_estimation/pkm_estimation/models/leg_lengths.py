@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy import multiply, sqrt
 from numpy.typing import NDArray
 
 from pkm_estimation.models.quaternion_products import QUATERNION_PAIRS, ScalarPart, rotation_table
 
 Array = NDArray[np.float64]
 
-_LEFT = np.array([a for a, _ in QUATERNION_PAIRS])
-_RIGHT = np.array([b for _, b in QUATERNION_PAIRS])
+# rows of the factors: c, V (unused, but copied along with its neighbours), (q, e0), 1
+_P, _ONE = 6, 10
+_TERMS = [(row, _ONE) for row in (0, 1, 2, _ONE)] + [(_P + a, _P + b) for a, b in QUATERNION_PAIRS]
+_FACTORS = np.array([left for left, _ in _TERMS] + [right for _, right in _TERMS])
 
 
 class _Workspace:
+    """Arrays (and views of them) for one number of points."""
+
     def __init__(self, count: int, leg_count: int) -> None:
-        self.terms = np.ones((4 + len(QUATERNION_PAIRS), count))  # c, 1, products of quaternion components
-        self.products = self.terms[4:]
-        self.left = np.empty_like(self.products)
-        self.quaternion = np.empty((4, count))
+        self.rows = np.ones((11, count))
+        self.states = self.rows[0:9]
+        self.scalar_part = ScalarPart(self.rows[6:9], self.rows[9:10])
+        self.factors = np.empty((2 * len(_TERMS), count))
+        self.terms, self.right = self.factors[: len(_TERMS)], self.factors[len(_TERMS) :]
         self.vectors = np.empty((3 * leg_count, count))
-        self.by_axis = self.vectors.reshape(3, leg_count * count)
+        self.x, self.y, self.z = self.vectors.reshape(3, leg_count, count)
 
 
 class LegLengthModel:
@@ -34,9 +40,8 @@ class LegLengthModel:
 
     def __init__(self, base_points: Array, platform_points: Array) -> None:
         self.leg_count = len(base_points)
-        self._scalar_part = ScalarPart()
         # leg vector i of leg l = c_i - b_li + sum_j T_ij a_lj: linear in (c, 1, products of quaternion components)
-        table = np.zeros((3, self.leg_count, 4 + len(QUATERNION_PAIRS)))
+        table = np.zeros((3, self.leg_count, len(_TERMS)))
         for i in range(3):
             table[i, :, i] = 1.0
             table[i, :, 3] = -base_points[:, i]
@@ -48,7 +53,7 @@ class LegLengthModel:
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return self._scalar_part.outside_unit_sphere
+        return sum(work.scalar_part.outside_unit_sphere for work in self._workspaces.values())
 
     def observe(self, states: Array) -> Array:
         """Leg lengths (L, N) of ``states`` (>= 9, N); only position and attitude are used."""
@@ -56,15 +61,13 @@ class LegLengthModel:
         work = self._workspaces.get(count)
         if work is None:
             work = self._workspaces[count] = _Workspace(count, self.leg_count)
-        work.terms[0:3] = states[0:3]
-        work.quaternion[0:3] = vector_part = states[6:9]
-        self._scalar_part(vector_part, work.quaternion[3:4])
+        work.states[:] = states[0:9]
+        work.scalar_part.update()
         # mode='clip' only because 'raise' makes take() buffer its output
-        work.quaternion.take(_LEFT, 0, work.left, 'clip')
-        work.quaternion.take(_RIGHT, 0, work.products, 'clip')
-        np.multiply(work.products, work.left, out=work.products)
-        np.dot(self._table, work.terms, out=work.vectors)
-        np.multiply(work.vectors, work.vectors, out=work.vectors)
-        squares: Array = np.add.reduce(work.by_axis, axis=0)
-        np.sqrt(squares, out=squares)
-        return squares.reshape(self.leg_count, count)
+        work.rows.take(_FACTORS, 0, work.factors, 'clip')
+        multiply(work.terms, work.right, work.terms)
+        self._table.dot(work.terms, work.vectors)
+        multiply(work.vectors, work.vectors, work.vectors)
+        lengths: Array = work.x + work.y
+        lengths += work.z
+        return sqrt(lengths, lengths)

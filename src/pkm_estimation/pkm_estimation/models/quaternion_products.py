@@ -8,6 +8,7 @@ product for all sigma points together.
 from __future__ import annotations
 
 import numpy as np
+from numpy import multiply, sqrt
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -44,24 +45,28 @@ def rotation_table() -> Array:
 class ScalarPart:
     """``e0 = sqrt(1 - q.q) >= 0`` for many quaternions, with the guard of Miletovic 3.1.
 
+    Parameters
+    ----------
+    vector_part : (3, N), read by :meth:`update`
+    scalar_part : (1, N), written by it
+
     Attributes
     ----------
     outside_unit_sphere : how many had ``q.q > 1`` so far; these get ``e0 = 0``
     """
 
-    def __init__(self) -> None:
+    def __init__(self, vector_part: Array, scalar_part: Array) -> None:
         self.outside_unit_sphere = 0
-        self._squares: dict[int, Array] = {}
+        self._vector_part, self._scalar_part = vector_part, scalar_part
+        self._terms = np.ones((4, vector_part.shape[1]))
+        self._squares = self._terms[0:3]
 
-    def __call__(self, vector_part: Array, out: Array) -> None:
-        """Write the scalar parts of the columns of ``vector_part`` (3, N) into ``out`` (1, N)."""
-        count = out.shape[1]
-        squares = self._squares.get(count)
-        if squares is None:
-            squares = self._squares[count] = np.ones((4, count))
-        np.multiply(vector_part, vector_part, out=squares[0:3])
-        np.dot(_MINUS_SQUARES_PLUS_ONE, squares, out=out)
-        if not out[0, out.argmin()] >= 0.0:  # argmin is several times faster than min here, and finds NaN too
+    def update(self) -> None:
+        """Compute the scalar parts of the present vector parts."""
+        out = self._scalar_part
+        multiply(self._vector_part, self._vector_part, self._squares)
+        _MINUS_SQUARES_PLUS_ONE.dot(self._terms, out)
+        if not out.item(out.argmin()) >= 0.0:  # argmin is several times faster than min here, and finds NaN too
             self.outside_unit_sphere += int(np.count_nonzero(out < 0.0))
             np.maximum(out, 0.0, out=out)
-        np.sqrt(out, out=out)
+        sqrt(out, out)
