@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,15 @@ def last_page(outcome: DemoOutcome) -> str:
     lines += ['', '  try next:', *(f'    {command}' for command in _next_commands(outcome)), '']
     lines.append(_verdict(outcome))
     return '\n'.join(lines)
+
+
+def verdict_json(outcome: DemoOutcome) -> str:
+    """Format the outcome for programs: ``passed`` and every limit with its figure in SI units."""
+    limits = [
+        {'name': item.name, 'value': item.value, 'limit': item.limit, 'verdict': item.verdict, 'baseline': item.baseline}
+        for item in outcome.criteria
+    ]
+    return json.dumps({'passed': not outcome.failed, 'machine': outcome.machine, 'limits': limits}, indent=2) + '\n'
 
 
 def _criteria_table(outcome: DemoOutcome) -> str:

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from pkm_bringup.demo.aftermath import assess
 from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
-from pkm_bringup.demo.report import last_page
+from pkm_bringup.demo.report import last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
@@ -103,6 +103,7 @@ class DemoNode(Node):
             raise SystemExit(1) from None
         self._finished = True
         say(last_page(outcome))
+        (self._output / 'verdict.json').write_text(verdict_json(outcome), encoding='utf-8')
         raise SystemExit(1 if outcome.failed else 0)
 
     def missing(self) -> list[str]:

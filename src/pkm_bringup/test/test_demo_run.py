@@ -1,0 +1,166 @@
+"""The demo's lead through the time line, on a system of paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_bringup.demo import run as run_module
+from pkm_bringup.demo.aftermath import identification_figures
+from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.identification_verdict import (
+    IdentificationFigures,
+    ParameterRow,
+    judge_identification,
+)
+from pkm_bringup.demo.journal import Journal
+from pkm_bringup.demo.report import DemoOutcome, last_page, verdict_json
+from pkm_bringup.demo.run import DemoRun
+from pkm_bringup.demo.system import DemoError
+from pkm_bringup.demo.timeline import Phase, plan
+from pkm_description.motion import PlatformMotion
+
+
+class PaperSystem:
+    """Simulated time advances by a step per look; everything that is asked of it is written down."""
+
+    def __init__(self, arrives_after: int = 0, step: float = 0.05, stands_still_at: float = np.inf) -> None:
+        self.looks, self.time, self.started = 0, 0.0, False
+        self.arrives_after, self.step, self.stands_still_at = arrives_after, step, stands_still_at
+        self.references: list[tuple[float, float]] = []
+        self.calls: list[tuple[float, str]] = []
+
+    def missing(self) -> list[str]:
+        self.looks += 1
+        return ['the node estimator'] if self.looks <= self.arrives_after else []
+
+    def wait(self, seconds: float) -> None:
+        if self.started and self.time < self.stands_still_at:
+            self.time += self.step
+
+    def simulated_time(self) -> float:
+        return self.time
+
+    def send_reference(self, motion: PlatformMotion, start: float) -> None:
+        assert not self.started
+        self.references.append((start, motion.time[-1]))
+
+    def call(self, service: str, patience: float) -> str:
+        self.started |= service == 'simulator/start'
+        self.calls.append((self.time, service))
+        return 'done'
+
+    def live_line(self, time: float, motion: str) -> str:
+        return f'LINE {motion}'
+
+
+def at_home(phase: Phase) -> PlatformMotion:
+    times = np.array([0.0, phase.duration])
+    zero = np.zeros((2, 3))
+    return PlatformMotion(times, zero, np.stack([np.eye(3)] * 2), zero, zero, zero, zero)
+
+
+def test_the_time_line_is_followed(tmp_path: Path) -> None:
+    system, timeline = PaperSystem(), plan(10.0, 8.0, 6.0)
+    DemoRun(system, timeline, at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
+    assert system.references == [(phase.start, phase.duration) for phase in timeline.phases]
+    assert [name for _, name in system.calls] == [
+        'simulator/start',
+        *['identification/start_recording', 'identification/stop_recording'] * 2,
+    ]
+    for (begun, _), (ended, _), phase in zip(system.calls[1::2], system.calls[2::2], timeline.phases[1:], strict=True):
+        assert begun < phase.start < phase.end < ended
+    assert timeline.end <= system.time < timeline.end + 0.1
+    log = (tmp_path / 'demo.log').read_text()
+    assert log.count('LINE') == int(timeline.end / 2.0)
+    assert all(f'LINE {phase.name}' in log and phase.title in log for phase in timeline.phases)
+
+
+def test_progress_lines_keep_up_with_a_fast_simulation(tmp_path: Path) -> None:
+    system = PaperSystem(step=7.0)
+    DemoRun(system, plan(10.0, 8.0, 6.0), at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
+    assert (tmp_path / 'demo.log').read_text().count('LINE') == 5
+
+
+def test_missing_nodes_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(run_module, '_COMPLAINT', -1.0)
+    run = DemoRun(PaperSystem(arrives_after=3), plan(), at_home, Journal(), patience=60.0)
+    run.wait_for_nodes()
+    assert 'waiting for the node estimator' in capsys.readouterr().out
+    with pytest.raises(DemoError, match='still missing: the node estimator'):
+        DemoRun(PaperSystem(arrives_after=10**9), plan(), at_home, Journal(), patience=0.01).wait_for_nodes()
+
+
+def test_a_simulation_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, '_STALLED', 0.0)
+    system = PaperSystem(stands_still_at=4.0)
+    with pytest.raises(DemoError, match='stands still at t = 4.'):
+        DemoRun(system, plan(), at_home, Journal()).play()
+
+
+def rows(*deviations: float) -> tuple[ParameterRow, ...]:
+    return tuple(ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(deviations))
+
+
+def figures(**changes: object) -> IdentificationFigures:
+    physical = (
+        ParameterRow('platform_link.m', 3000.0, 5.0, 3010.0),
+        ParameterRow('leg1_prismatic.viscous', 600.0, 5.0, 610.0),
+        ParameterRow('leg1_prismatic.coulomb', 100.0, 5.0, 98.0),
+        ParameterRow('leg1_universal_1.viscous', 0.0, 1.0, 0.0),
+    )
+    values: dict[str, object] = {
+        'base': rows(0.5, -2.0, 1.0), 'unidentified': (), 'physical': physical, 'held_out_force_error': 0.02,
+    }  # fmt: skip
+    return IdentificationFigures(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_identification_is_judged() -> None:
+    deviation, mass, friction, force = judge_identification(figures())
+    assert deviation.value == pytest.approx(2.0) and deviation.verdict == 'ok'
+    assert mass.value == pytest.approx(10.0 / 3010.0) and mass.verdict == 'ok'
+    assert friction.value == pytest.approx(2.0 / 98.0) and '(2)' in friction.name and friction.verdict == 'ok'
+    assert force.verdict == 'ok'
+    assert judge_identification(figures(base=rows(0.1, -3.2)))[0].verdict == 'FAILED'
+    assert judge_identification(figures(held_out_force_error=0.04))[3].verdict == 'FAILED'
+    assert judge_identification(figures(physical=()))[1].verdict == 'FAILED'
+    assert judge_identification(figures(base=()))[0].verdict == 'FAILED'
+    assert judge_identification(figures(base=()), 'too short')[0].verdict == 'not judged'
+
+
+def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> None:
+    good, bad = Criterion('good', 1.0, 2.0), Criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
+    outcome = DemoOutcome('srs', (good, bad), (), (), (20.0, 71.5), figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag')
+    page = last_page(outcome)
+    assert 'FAILED: position error = 30 um, limit <= 10 um' in page
+    assert 'R.html' in page and 'O.yaml' in page and str(tmp_path / 'bag') in page
+    commands = page.split('try next:')[1].split('FAILED')[0]
+    assert commands.count('./pkm ') == 3
+    verdict = json.loads(verdict_json(outcome))
+    assert verdict['passed'] is False
+    assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
+    passed = DemoOutcome('srs', (good, Criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path)
+    assert json.loads(verdict_json(passed))['passed'] is True
+    assert 'PASSED: all 1 limits hold (1 not judged' in last_page(passed)
+
+
+def test_result_of_the_identification_is_read(tmp_path: Path) -> None:
+    path = tmp_path / 'result.json'
+    row = {'name': 'a', 'value': 1.0, 'standard_deviation': 0.1, 'true_value': 1.2, 'status': 'identified'}
+    content = {
+        'base_parameters': [row, {**row, 'name': 'b', 'status': 'weakly excited'}],
+        'physical_parameters': [row],
+        'force_error': {'validation': 0.01},
+        'report': 'R.html',
+        'overlay': None,
+    }
+    path.write_text(json.dumps(content))
+    found = identification_figures(path)
+    assert [item.name for item in found.base] == ['a'] and found.unidentified == ('b',)
+    assert found.base[0].deviation == pytest.approx(2.0) and found.overlay == ''
+    for broken in ('', '{}', json.dumps({**content, 'force_error': {}})):
+        path.write_text(broken)
+        with pytest.raises(DemoError, match='result.json'):
+            identification_figures(path)
