@@ -75,7 +75,11 @@ def test_command_writes_a_bag_of_the_run(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize(
     ('arguments', 'text'),
-    [(['nobody'], 'nobody'), (['palida', '--duration', '-1'], '-1'), (['palida', '--overlay', 'absent.yaml'], 'absent.yaml')],
+    [
+        (['nobody'], 'nobody'),
+        (['palida', '--duration', '-1'], '-1'),
+        (['palida', '--overlay', 'absent.yaml'], 'absent.yaml'),
+    ],
 )
 def test_command_names_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], text: str

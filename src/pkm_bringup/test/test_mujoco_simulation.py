@@ -47,7 +47,9 @@ def test_forces_of_the_reference_are_the_applied_ones(
 ) -> None:
     """The spec's own figure: feed-forward + PD while tracking, minus the analytic force; 2 to 4 mN there."""
     machine, motion, record = frictionless
-    during = (record.joint_stamps >= record.motion_starts[0]) & (record.joint_stamps <= record.motion_starts[0] + 14 * 10**9)
+    during = (record.joint_stamps >= record.motion_starts[0]) & (
+        record.joint_stamps <= record.motion_starts[0] + 14 * 10**9
+    )
     error = inverse_dynamics(Mechanism(machine), motion) - record.joint_efforts[during]
     assert np.sqrt(np.mean(error**2)) < 1e-3
 
@@ -137,7 +139,9 @@ class _WatchedSimulation(MujocoSimulation):
     """Keeps what MuJoCo's own sensors say at the instant of a sample."""
 
     def _truth(self) -> TruthSample:
-        self.accelerometer, self.gyro = (self.data.sensor(name).data.copy() for name in ('imu_accelerometer', 'imu_gyro'))
+        self.accelerometer, self.gyro = (
+            self.data.sensor(name).data.copy() for name in ('imu_accelerometer', 'imu_gyro')
+        )
         return super()._truth()
 
 
@@ -161,7 +165,12 @@ def test_noise_has_the_files_deviation_and_bias() -> None:
     quiet = simulate(machine, hold, noise=False, pause=10.0)
     count = len(noisy.imu_stamps)
     for measured, true, deviation, bias in (
-        (noisy.specific_force, quiet.specific_force, machine.imu.accelerometer_noise, machine.imu.accelerometer_bias),
+        (
+            noisy.specific_force,
+            quiet.specific_force,
+            machine.imu.accelerometer_noise,
+            machine.imu.accelerometer_bias,
+        ),
         (noisy.angular_rate, quiet.angular_rate, machine.imu.gyroscope_noise, machine.imu.gyroscope_bias),
         (noisy.joint_positions, quiet.joint_positions, machine.leg_sensors.position_noise, 0.0),
         (noisy.joint_velocities, quiet.joint_velocities, machine.leg_sensors.velocity_noise, 0.0),

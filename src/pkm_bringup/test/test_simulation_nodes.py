@@ -110,7 +110,9 @@ def test_simulator_publishes_a_machines_topics_at_their_rates(listener: Listener
     assert truth.pose.pose.position.z == pytest.approx(MACHINE.home.position[2], abs=1e-4)
 
 
-def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(listener: Listener) -> None:
+def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(
+    listener: Listener,
+) -> None:
     message = message_from_motion(named_profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9)
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
     listener.hear(Imu, 'imu/data_raw')
@@ -129,7 +131,9 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
         ('position', expected.joint_positions), ('velocity', expected.joint_velocities), ('effort', expected.joint_efforts)
     ):  # fmt: skip
         assert np.array([getattr(joint, field) for joint in heard]).tobytes() == values[:400].tobytes()
-    force = np.array([[m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z] for m in imu])
+    force = np.array(
+        [[m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z] for m in imu]
+    )
     assert force.tobytes() == expected.specific_force[:400].tobytes()
     assert np.ptp(expected.joint_positions[:400], axis=0).min() > 0.005  # it did move
 
@@ -158,7 +162,10 @@ def test_simulator_survives_unusable_commands(listener: Listener) -> None:
     commands = listener.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
     with _start('simulator', controller='effort') as simulator:
         listener.wait(lambda: commands.get_subscription_count() > 0, 'the subscription to commands')
-        for data, text in (([1.0], 'has 1 forces, expected 6'), ([float('nan')] * 6, 'command for leg1_prismatic is nan')):
+        for data, text in (
+            ([1.0], 'has 1 forces, expected 6'),
+            ([float('nan')] * 6, 'command for leg1_prismatic is nan'),
+        ):
             commands.publish(Float64MultiArray(data=data))
             listener.wait(lambda text=text: listener.diagnosed(text), text)
         before = listener.wait_messages('joint_states', len(listener.heard['joint_states']) + 50)[-1]
@@ -198,7 +205,10 @@ def test_leg_controller_answers_with_forces_and_survives_unusable_joint_states(l
     bad = JointState(name=NAMES, position=[float('nan')] * 6, velocity=[0.0] * 6)
     with _start('leg_controller') as controller:
         listener.wait(lambda: joints.get_subscription_count() > 1, 'the subscription to joint_states')
-        for message, text in ((missing, 'position of leg6_prismatic is missing'), (bad, 'leg1_prismatic is not finite')):
+        for message, text in (
+            (missing, 'position of leg6_prismatic is missing'),
+            (bad, 'leg1_prismatic is not finite'),
+        ):
             joints.publish(message)
             listener.wait(lambda text=text: listener.diagnosed(text), text)
         assert listener.heard['leg_effort_controller/commands'] == []

@@ -44,7 +44,9 @@ def test_one_root_body_and_the_suites_names(machine: Machine, model: mujoco.MjMo
     for leg in machine.legs:
         for joint in leg.joints:
             assert model.joint(joint.name).bodyid[0] == model.body(joint.body.name).id
-    assert [model.actuator(i).name for i in range(model.nu)] == [joint.name for joint in machine.actuated_joints]
+    assert [model.actuator(i).name for i in range(model.nu)] == [
+        joint.name for joint in machine.actuated_joints
+    ]
     assert (model.nq, model.nv, model.neq) == (25, 24, 6)
 
 
@@ -67,10 +69,16 @@ def test_gravity_limits_and_friction_are_the_machine_files(machine: Machine, mod
     assert model.opt.gravity == pytest.approx(machine.gravity, abs=0.0)
     for joint in (joint for leg in machine.legs for joint in leg.joints):
         exported = model.joint(joint.name)
-        assert (exported.damping[0], exported.frictionloss[0]) == (joint.friction.viscous, joint.friction.coulomb)
+        assert (exported.damping[0], exported.frictionloss[0]) == (
+            joint.friction.viscous,
+            joint.friction.coulomb,
+        )
         if joint.actuated:
             assert exported.range.tolist() == [joint.limits.lower, joint.limits.upper]
-            assert model.actuator(joint.name).ctrlrange.tolist() == [-joint.limits.effort, joint.limits.effort]
+            assert model.actuator(joint.name).ctrlrange.tolist() == [
+                -joint.limits.effort,
+                joint.limits.effort,
+            ]
 
 
 def test_home_is_closed_and_in_equilibrium(machine: Machine, model: mujoco.MjModel) -> None:
@@ -97,7 +105,9 @@ def test_forces_equal_mujocos_inverse_dynamics(machine: Machine, model: mujoco.M
     model.dof_damping[:] = 0.0
     model.dof_frictionloss[:] = 0.0
     drives = np.zeros((model.nv, model.nu))
-    drives[[model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints], np.arange(model.nu)] = 1.0
+    drives[[model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints], np.arange(model.nu)] = (
+        1.0
+    )
     quaternions = quaternion_from_matrix(motion.rotation_base_platform)[:, [3, 0, 1, 2]]
     for i in range(len(motion)):
         to_platform = motion.rotation_base_platform[i].T

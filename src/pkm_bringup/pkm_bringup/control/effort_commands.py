@@ -23,6 +23,7 @@ class EffortCommands:
     ----------
     joint_names : of the actuated joints, in the order of a command
     timeout_ns : a command older than this no longer counts
+
     """
 
     def __init__(self, joint_names: Sequence[str], timeout_ns: int) -> None:
@@ -38,6 +39,7 @@ class EffortCommands:
         ------
         CommandError
             Wrong number of forces, or one that is not finite.
+
         """
         values = np.array(forces, dtype=float)
         if values.shape != (len(self._names),):
@@ -47,7 +49,9 @@ class EffortCommands:
         bad = ~np.isfinite(values)
         if bad.any():
             place = int(np.argmax(bad))
-            raise CommandError(f'command for {self._names[place]} is {values[place]}, expected a finite force in N')
+            raise CommandError(
+                f'command for {self._names[place]} is {values[place]}, expected a finite force in N'
+            )
         self._forces, self._received_ns = values, now_ns
 
     def forces(self, now_ns: int) -> Array | None:

@@ -54,9 +54,12 @@ class LegReference:
     ------
     ReferenceRefusedError
         Unusable knots (not finite, not increasing, not at rest at the ends).
+
     """
 
-    def __init__(self, mechanism: Mechanism, motion: PlatformMotion, start_ns: int, feedforward: str = 'gravity') -> None:
+    def __init__(
+        self, mechanism: Mechanism, motion: PlatformMotion, start_ns: int, feedforward: str = 'gravity'
+    ) -> None:
         if feedforward not in FEEDFORWARD_MODES:
             raise ValueError(f'feedforward = {feedforward!r}, expected one of {FEEDFORWARD_MODES}')
         _check_knots(motion)
@@ -66,14 +69,20 @@ class LegReference:
         if len(motion) == 1:  # a polynomial needs an interval: one knot stands for a rest
             motion = PlatformMotion(
                 np.array([self._first, self._first + 1.0]),
-                *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
+                *(
+                    np.repeat(getattr(motion, name), 2, axis=0)
+                    for name in list(motion.__dataclass_fields__)[1:]
+                ),
             )
         legs = leg_motion(mechanism, motion)
         drive = mechanism.actuated_index
         self._viscous, self._coulomb = mechanism.viscous[:, drive], mechanism.coulomb[:, drive]
         self._friction = feedforward == 'inverse_dynamics'
         self._positions = _quintic(
-            motion.time, legs.positions[:, :, drive], legs.velocities[:, :, drive], legs.accelerations[:, :, drive]
+            motion.time,
+            legs.positions[:, :, drive],
+            legs.velocities[:, :, drive],
+            legs.accelerations[:, :, drive],
         )
         self._rates = self._positions.derivative()
         self._forces = CubicSpline(motion.time, _forces(mechanism, motion, feedforward), axis=0)
@@ -114,6 +123,7 @@ def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
     ------
     ReferenceRefusedError
         Names the joint, the limit and the time of the worst excess.
+
     """
     _check_knots(motion)
     legs = leg_motion(mechanism, motion)
@@ -125,9 +135,24 @@ def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
     force = np.abs(inverse_dynamics(mechanism, motion, friction=True))
     for excess, value, limit, what in (
         (positions - upper, positions, upper, 'position {value:.4f} m exceeds the upper limit {limit:.4f} m'),
-        (lower - positions, positions, lower, 'position {value:.4f} m is below the lower limit {limit:.4f} m'),
-        (speed - _limit(joints, 'velocity'), speed, _limit(joints, 'velocity'), 'speed {value:.3f} m/s exceeds {limit:.3f} m/s'),
-        (force - _limit(joints, 'effort'), force, _limit(joints, 'effort'), 'force {value:.1f} N exceeds {limit:.1f} N'),
+        (
+            lower - positions,
+            positions,
+            lower,
+            'position {value:.4f} m is below the lower limit {limit:.4f} m',
+        ),
+        (
+            speed - _limit(joints, 'velocity'),
+            speed,
+            _limit(joints, 'velocity'),
+            'speed {value:.3f} m/s exceeds {limit:.3f} m/s',
+        ),
+        (
+            force - _limit(joints, 'effort'),
+            force,
+            _limit(joints, 'effort'),
+            'force {value:.1f} N exceeds {limit:.1f} N',
+        ),
     ):
         row, column = np.unravel_index(np.argmax(excess), excess.shape)
         if excess[row, column] > 0.0:
@@ -178,12 +203,14 @@ def _quintic(time: Array, value: Array, rate: Array, acceleration: Array) -> PPo
     v0, v1 = rate[:-1] * h, rate[1:] * h
     a0, a1 = acceleration[:-1] * h**2, acceleration[1:] * h**2
     step = value[1:] - value[:-1]
-    coefficients = np.stack([
-        6.0 * step - 3.0 * (v0 + v1) + 0.5 * (a1 - a0),
-        -15.0 * step + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-        10.0 * step - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-        0.5 * a0,
-        v0,
-        value[:-1],
-    ])
+    coefficients = np.stack(
+        [
+            6.0 * step - 3.0 * (v0 + v1) + 0.5 * (a1 - a0),
+            -15.0 * step + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
+            10.0 * step - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
+            0.5 * a0,
+            v0,
+            value[:-1],
+        ]
+    )
     return PPoly(coefficients / h ** np.arange(5, -1, -1)[:, None, None], time)

@@ -35,10 +35,15 @@ class LegServo:
     ----------
     saturation_count : (L,) control periods in which a leg's force was cut to its limit
     last_saturation_ns : time of the latest one, None if there was none
+
     """
 
     def __init__(
-        self, mechanism: Mechanism, period_ns: int, feedforward: str = 'gravity', gains: ServoGains | None = None
+        self,
+        mechanism: Mechanism,
+        period_ns: int,
+        feedforward: str = 'gravity',
+        gains: ServoGains | None = None,
     ) -> None:
         self._mechanism = mechanism
         self._period_ns = period_ns
@@ -58,6 +63,7 @@ class LegServo:
         ------
         ReferenceRefusedError
             See :class:`LegReference` and :meth:`ReferencePlan.add`. What was followed so far goes on.
+
         """
         reference = LegReference(self._mechanism, motion, start_ns or now_ns, self._feedforward)
         self._plan.add(reference, now_ns)
@@ -71,6 +77,7 @@ class LegServo:
         ------
         KinematicsError
             The positions belong to no pose of the platform.
+
         """
         lengths = positions + self._mechanism.lengths_at_zero
         result = forward_kinematics(self._mechanism, lengths[None])
@@ -88,7 +95,11 @@ class LegServo:
     def forces(self, time_ns: int, positions: Array, velocities: Array) -> Array:
         """Leg forces (L,) N for one period from ``time_ns``, from joint positions m and velocities m/s of that instant."""
         position, rate, feedforward = self._setpoint(time_ns)
-        wanted = feedforward + self._gains.stiffness * (position - positions) + self._gains.damping * (rate - velocities)
+        wanted = (
+            feedforward
+            + self._gains.stiffness * (position - positions)
+            + self._gains.damping * (rate - velocities)
+        )
         limited = np.minimum(np.maximum(wanted, -self._effort_limits), self._effort_limits)
         cut = limited != wanted
         if cut.any():

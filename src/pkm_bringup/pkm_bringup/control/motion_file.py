@@ -38,6 +38,7 @@ def read_motion_file(path: str | Path, rate: float) -> PlatformMotion:
     ------
     MotionFileError
         Names file, line and column.
+
     """
     table = _read_table(Path(path))
     time = table[:, 0] - table[0, 0]
@@ -49,7 +50,9 @@ def read_motion_file(path: str | Path, rate: float) -> PlatformMotion:
     norms = np.linalg.norm(table[:, 4:], axis=1)
     if (np.abs(norms - 1.0) > 1e-3).any():
         row = int(np.argmax(np.abs(norms - 1.0)))
-        raise MotionFileError(f'{path}: line {row + 2}: quaternion (qx, qy, qz, qw) has norm {norms[row]:.4f}, expected 1')
+        raise MotionFileError(
+            f'{path}: line {row + 2}: quaternion (qx, qy, qz, qw) has norm {norms[row]:.4f}, expected 1'
+        )
     samples = np.arange(int(np.floor(time[-1] * rate + 1e-9)) + 1) / rate
     positions = CubicSpline(time, table[:, 1:4], axis=0, bc_type='clamped')
     attitudes = RotationSpline(time, Rotation.from_quat(table[:, 4:]))
@@ -68,8 +71,13 @@ def _read_table(path: Path) -> Array:
             reader = csv.DictReader(file)
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or [])]
             if missing:
-                raise MotionFileError(f'{path}: columns {missing} are missing; expected a header with {", ".join(COLUMNS)}')
-            rows = [[_number(path, line, name, row[name]) for name in COLUMNS] for line, row in enumerate(reader, start=2)]
+                raise MotionFileError(
+                    f'{path}: columns {missing} are missing; expected a header with {", ".join(COLUMNS)}'
+                )
+            rows = [
+                [_number(path, line, name, row[name]) for name in COLUMNS]
+                for line, row in enumerate(reader, start=2)
+            ]
     except OSError as error:
         raise MotionFileError(f'{path}: cannot be read ({error.strerror})') from error
     if not rows:

@@ -21,6 +21,7 @@ class ReferencePlan:
     ----------
     mechanism : for the names in messages
     hold : what is held before the first reference starts
+
     """
 
     def __init__(self, mechanism: Mechanism, hold: LegReference) -> None:
@@ -35,6 +36,7 @@ class ReferencePlan:
         ------
         ReferenceRefusedError
             It starts in the past, or a set-point would jump at a take-over. The plan stays as it was.
+
         """
         if reference.start_ns < now_ns:
             raise ReferenceRefusedError(
@@ -43,7 +45,11 @@ class ReferencePlan:
             )
         # what has been overtaken is forgotten, so a plan does not grow for ever
         started = [known for known in self._references if known.start_ns <= now_ns][-1:]
-        coming = [known for known in self._references if known.start_ns > now_ns and known.start_ns != reference.start_ns]
+        coming = [
+            known
+            for known in self._references
+            if known.start_ns > now_ns and known.start_ns != reference.start_ns
+        ]
         planned = sorted([*started, *coming, reference], key=lambda item: item.start_ns)
         for before, after in zip([self._hold, *planned], planned, strict=False):
             if reference in (before, after):
@@ -63,7 +69,12 @@ class ReferencePlan:
         parts = [candidates[i + 1].evaluate(times_ns[active == i], lead_ns) for i in np.unique(active)]
         if len(parts) == 1:
             return parts[0]
-        return LegSetpoint(*(np.concatenate([getattr(part, name) for part in parts]) for name in ('positions', 'rates', 'forces')))
+        return LegSetpoint(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ('positions', 'rates', 'forces')
+            )
+        )
 
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:
         at = np.array([after.start_ns], dtype=np.int64)

@@ -24,6 +24,7 @@ def gains_for_delay(mechanism: Mechanism, gains: ServoGains, delay: float) -> Se
     ----------
     gains : as in the machine file, for a loop without delay
     delay : s, from measurement to force, half a hold period included
+
     """
     if not delay >= 0.0:
         raise ValueError(f'delay = {delay} s, expected zero or more')

@@ -49,7 +49,9 @@ class LegControllerNode(Node):
         self._commands = self.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, 'joint_states', self._take_joint_state, SENSOR_QOS)
-        self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
+        self.create_subscription(
+            MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS
+        )
         self.create_timer(1.0, self._diagnose, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(
             f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {feedforward} feed-forward'
@@ -79,7 +81,9 @@ class LegControllerNode(Node):
         by_name = dict(zip(message.name, values, strict=False))
         missing = [name for name in self._names if name not in by_name]
         if missing:
-            raise CommandError(f'{field} of {", ".join(missing)} is missing (names {list(message.name)}, {len(values)} values)')
+            raise CommandError(
+                f'{field} of {", ".join(missing)} is missing (names {list(message.name)}, {len(values)} values)'
+            )
         picked = np.array([by_name[name] for name in self._names])
         if not np.isfinite(picked).all():
             raise CommandError(f'{field} of {self._names[int(np.argmin(np.isfinite(picked)))]} is not finite')
@@ -98,7 +102,9 @@ class LegControllerNode(Node):
         except PkmError as error:
             self._rejections.add('platform/reference', error)
             return
-        self.get_logger().info(f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s')
+        self.get_logger().info(
+            f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s'
+        )
 
     def _diagnose(self) -> None:
         level, text = Level.OK, 'controlling'

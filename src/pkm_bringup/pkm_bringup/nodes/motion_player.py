@@ -32,15 +32,31 @@ class MotionPlayerNode(Node):
         machine = declare_machine(self)
         self._profile = declare(self, 'profile', 'mp1', 'named motion', choices=PROFILE_NAMES, read_only=True)
         self._file = declare(
-            self, 'motion_file', '', 'CSV file time,x,y,z,qx,qy,qz,qw; takes the place of the profile', read_only=True
+            self,
+            'motion_file',
+            '',
+            'CSV file time,x,y,z,qx,qy,qz,qw; takes the place of the profile',
+            read_only=True,
         )
-        self._duration = declare(self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True)
+        self._duration = declare(
+            self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True
+        )
         self._seed = declare(self, 'seed', 0, 'of the Fourier motions', range=(0, 2**31 - 1), read_only=True)
         start_time = declare(
-            self, 'start_time', -1.0, 's, absolute start; negative: start_delay from now', range=(-1.0, 1e9), read_only=True
+            self,
+            'start_time',
+            -1.0,
+            's, absolute start; negative: start_delay from now',
+            range=(-1.0, 1e9),
+            read_only=True,
         )
         self._delay = declare(
-            self, 'start_delay', 1.0, 's from now to the start if start_time is negative', range=(0.0, 1e9), read_only=True
+            self,
+            'start_delay',
+            1.0,
+            's from now to the start if start_time is negative',
+            range=(0.0, 1e9),
+            read_only=True,
         )
 
         motion = self._motion(machine)
@@ -57,7 +73,9 @@ class MotionPlayerNode(Node):
             self._send(round(start_time * 1e9))
         else:
             # with simulation time "now" is unknown until the first /clock arrives
-            self._timer = self.create_timer(0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._timer = self.create_timer(
+                0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            )
 
     def _motion(self, machine: Machine) -> PlatformMotion:
         if self._file:

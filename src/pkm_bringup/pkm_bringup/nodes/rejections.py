@@ -17,6 +17,7 @@ class Rejections:
     ----------
     count : so far
     last : text of the latest
+
     """
 
     def __init__(self, node: Node) -> None:

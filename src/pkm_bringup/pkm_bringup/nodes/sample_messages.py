@@ -22,6 +22,7 @@ class SampleMessages:
     ----------
     machine : names and IMU data
     noise : whether the sensors are noisy; covariances say so (REP 145: zero would mean unknown)
+
     """
 
     def __init__(self, machine: Machine, noise: bool) -> None:

@@ -42,7 +42,9 @@ class SimulatorNode(Node):
         super().__init__('simulator')
         machine = declare_machine(self)
         seed = declare(self, 'seed', 0, 'seed of the sensor noise', range=(0, 2**31 - 1), read_only=True)
-        noise = declare(self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True)
+        noise = declare(
+            self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True
+        )
         self._factor = declare(
             self, 'real_time_factor', 1.0, 'simulated s per s, 0: as fast as possible', range=(0.0, 1e3), read_only=True,
         )  # fmt: skip
@@ -55,11 +57,18 @@ class SimulatorNode(Node):
         timeout = declare(
             self, 'command_timeout', 0.2, 's without a command until the pose is held', range=(1e-3, 1e3), read_only=True,
         )  # fmt: skip
-        paused = declare(self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True)
+        paused = declare(
+            self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True
+        )
         truth = declare(self, 'publish_ground_truth', True, 'publish ground_truth/odometry', read_only=True)
 
         self._controlled = ControlledSimulation(
-            machine, seed, noise=noise, controller=controller, feedforward=feedforward, command_timeout=timeout
+            machine,
+            seed,
+            noise=noise,
+            controller=controller,
+            feedforward=feedforward,
+            command_timeout=timeout,
         )
         self._messages = SampleMessages(machine, noise)
         self._pacer = Pacer(self._factor)
@@ -76,12 +85,18 @@ class SimulatorNode(Node):
         if truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
         if controller == 'effort':
-            self.create_subscription(Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10)
+            self.create_subscription(
+                Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10
+            )
         else:
-            self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
+            self.create_subscription(
+                MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS
+            )
         self.create_service(Trigger, '~/start', self._start)
 
-        wall = Clock(clock_type=ClockType.STEADY_TIME)  # the pace must not depend on /clock, which this node publishes
+        wall = Clock(
+            clock_type=ClockType.STEADY_TIME
+        )  # the pace must not depend on /clock, which this node publishes
         period = _BURST_PERIOD if self._factor > 0.0 else 1e-4
         self.create_timer(period, self._advance, clock=wall)
         self.create_timer(1.0, self._diagnose, clock=wall)
@@ -146,14 +161,19 @@ class SimulatorNode(Node):
         if self._rejections.recent():
             level, text = Level.WARN, self._rejections.last
         elif self._running and factor < 0.9 * self._factor:
-            level, text = Level.WARN, f'slower than asked: real-time factor {factor:.2f} instead of {self._factor:g}'
+            level, text = (
+                Level.WARN,
+                f'slower than asked: real-time factor {factor:.2f} instead of {self._factor:g}',
+            )
         if self._failure:
             level, text = Level.ERROR, self._failure
         values = {
             'simulation time [s]': simulation.time,
             'real-time factor': factor,
             'largest closure error [m]': self._closure_error,
-            'saturated control periods': (controlled.servo.saturation_count + simulation.saturation_count).tolist(),
+            'saturated control periods': (
+                controlled.servo.saturation_count + simulation.saturation_count
+            ).tolist(),
             'command time-outs': controlled.timeout_count,
             'rejected messages': self._rejections.count,
         }

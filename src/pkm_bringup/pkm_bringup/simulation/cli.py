@@ -23,7 +23,9 @@ def write_record(record: SimulationRecord, machine: Machine, path: Path, storage
     """Write a run as the topics that the simulator node publishes."""
     truth = record.truth
     to_platform = np.swapaxes(truth.rotation_base_platform, 1, 2)
-    linear, angular = ((to_platform @ v[..., None])[..., 0] for v in (truth.linear_velocity, truth.angular_velocity))
+    linear, angular = (
+        (to_platform @ v[..., None])[..., 0] for v in (truth.linear_velocity, truth.angular_velocity)
+    )
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path, storage) as bag:
         bag.write_joint_states(
@@ -31,7 +33,11 @@ def write_record(record: SimulationRecord, machine: Machine, path: Path, storage
         )
         bag.write_imu(record.imu_stamps, record.specific_force, record.angular_rate, frame=machine.imu.frame)
         bag.write_odometry(
-            record.truth_stamps, truth.position, quaternion_from_matrix(truth.rotation_base_platform), linear, angular
+            record.truth_stamps,
+            truth.position,
+            quaternion_from_matrix(truth.rotation_base_platform),
+            linear,
+            angular,
         )
 
 
@@ -41,7 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('-o', '--output', required=True, type=Path, help='bag to write; must not exist')
     parser.add_argument('--overlay', type=Path, help='parameter overlay')
     parser.add_argument(
-        '--profile', action='append', choices=PROFILE_NAMES, help='motion; repeat for several in turn (default: mp1)'
+        '--profile',
+        action='append',
+        choices=PROFILE_NAMES,
+        help='motion; repeat for several in turn (default: mp1)',
     )
     parser.add_argument('--duration', type=float, default=60.0, help='s, of each motion (default: 60)')
     parser.add_argument('--seed', type=int, default=0, help='of noise and Fourier motions (default: 0)')

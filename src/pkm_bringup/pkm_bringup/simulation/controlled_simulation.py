@@ -40,6 +40,7 @@ class ControlledSimulation:
     simulation, servo : the parts
     commanded : True while commanded forces drive the legs
     timeout_count : how often commands have stopped coming
+
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class ControlledSimulation:
 
     def step(self) -> Sample | None:
         """One physics step; what the sensors said at its beginning, see :meth:`MujocoSimulation.step`."""
-        return self.simulation.step(self._commanded_forces() if self._takes_commands else self._servo_forces())
+        return self.simulation.step(
+            self._commanded_forces() if self._takes_commands else self._servo_forces()
+        )
 
     def _servo_forces(self) -> Array:
         simulation = self.simulation

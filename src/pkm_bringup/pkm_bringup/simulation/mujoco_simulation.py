@@ -42,9 +42,12 @@ class MujocoSimulation:
     step_index : steps done so far
     model, data : MuJoCo's objects, to look at (rendering)
     saturation_count : (L,) steps in which a drive was asked for more than its limit
+
     """
 
-    def __init__(self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP) -> None:
+    def __init__(
+        self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP
+    ) -> None:
         self.machine = machine
         self.time_step = time_step
         self.step_ns = round(time_step * 1e9)
@@ -63,7 +66,9 @@ class MujocoSimulation:
         self._pose_slice = slice(place.qposadr[0], place.qposadr[0] + 7)
         self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + 6)
         self._tips = np.array([self.model.site(f'{leg.name}_tip').id for leg in machine.legs])
-        self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
+        self._anchors = np.array(
+            [self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))]
+        )
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
 
         self.step_index = 0
@@ -121,6 +126,7 @@ class MujocoSimulation:
             Forces of a wrong number, or not finite.
         SimulationError
             The state is no longer finite.
+
         """
         forces = np.asarray(forces, dtype=float)
         if forces.shape != self._effort_limits.shape or not np.isfinite(forces).all():
@@ -144,7 +150,9 @@ class MujocoSimulation:
         mujoco.mj_forward(self.model, self.data)
         truth = self._truth()
         if not np.isfinite(truth.linear_acceleration).all():
-            raise SimulationError(f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N')
+            raise SimulationError(
+                f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N'
+            )
         imu = self._imu.measure(*self._inertial_truth(truth)) if imu_due else None
         joints = None
         if joints_due:

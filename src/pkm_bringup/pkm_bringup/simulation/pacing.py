@@ -12,11 +12,14 @@ class Pacer:
     Parameters
     ----------
     real_time_factor : simulation seconds per wall-clock second, 0: no limit
+
     """
 
     def __init__(self, real_time_factor: float) -> None:
         if not real_time_factor >= 0.0:
-            raise ValueError(f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more')
+            raise ValueError(
+                f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more'
+            )
         self._factor = real_time_factor
         self._wall_ns: int | None = None
         self._simulation_ns = 0

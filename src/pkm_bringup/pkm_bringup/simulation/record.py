@@ -33,6 +33,7 @@ class SimulationRecord:
     closure_error : (K,) m, largest gap of a closed loop
     motion_starts : ns, start of each motion
     saturation_count : (L,) control periods with a force at its limit
+
     """
 
     joint_stamps: Stamps
@@ -80,8 +81,11 @@ def simulate(
     ------
     ReferenceRefusedError
         A motion cannot be followed, or does not start where the platform is.
+
     """
-    controlled = ControlledSimulation(machine, seed, noise=noise, feedforward=feedforward, time_step=time_step)
+    controlled = ControlledSimulation(
+        machine, seed, noise=noise, feedforward=feedforward, time_step=time_step
+    )
     starts, end_ns = [], 0
     for motion in [motions] if isinstance(motions, PlatformMotion) else motions:
         start_ns = end_ns + round((pause - motion.time[0]) * 1e9)
@@ -97,7 +101,9 @@ def simulate(
     return _record(samples, tuple(starts), controlled.servo.saturation_count)
 
 
-def _record(samples: list[Sample], starts: tuple[int, ...], saturations: NDArray[np.int_]) -> SimulationRecord:
+def _record(
+    samples: list[Sample], starts: tuple[int, ...], saturations: NDArray[np.int_]
+) -> SimulationRecord:
     stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
     truth = {
         name: np.array([getattr(sample.truth, name) for sample in samples])
@@ -115,7 +121,7 @@ def _record(samples: list[Sample], starts: tuple[int, ...], saturations: NDArray
         specific_force=np.array([one.specific_force for _, one in imu]),
         angular_rate=np.array([one.angular_rate for _, one in imu]),
         truth_stamps=stamps,
-        truth=PlatformMotion(time=stamps * 1e-9, **truth),
+        truth=PlatformMotion(time=stamps.astype(float) * 1e-9, **truth),
         closure_error=np.array([sample.truth.closure_error for sample in samples]),
         motion_starts=starts,
         saturation_count=saturations,

@@ -22,6 +22,7 @@ class NoiseStream:
     seed : of the run
     stream : a key of the table above
     standard_deviation : (M,)
+
     """
 
     def __init__(self, seed: int, stream: str, standard_deviation: Array) -> None:
@@ -63,5 +64,7 @@ class JointSensorModel:
     def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
         """Measure true values (L,) m, m/s, N."""
         return JointSample(
-            positions + self._position.next(), velocities + self._velocity.next(), efforts + self._effort.next()
+            positions + self._position.next(),
+            velocities + self._velocity.next(),
+            efforts + self._effort.next(),
         )

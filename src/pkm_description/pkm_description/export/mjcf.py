@@ -35,7 +35,12 @@ _IMPEDANCE = '0.9999 0.9999 0.001 0.5 2'
 #: MuJoCo's names of our joint kinds
 _JOINT_TYPES = {'revolute': 'hinge', 'prismatic': 'slide'}
 
-_COLORS = {'base': '0.25 0.27 0.30 1', 'cylinder': '0.35 0.40 0.47 1', 'rod': '0.80 0.82 0.85 1', 'platform': '0.10 0.45 0.70 1'}
+_COLORS = {
+    'base': '0.25 0.27 0.30 1',
+    'cylinder': '0.35 0.40 0.47 1',
+    'rod': '0.80 0.82 0.85 1',
+    'platform': '0.10 0.45 0.70 1',
+}
 
 
 def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
@@ -56,13 +61,19 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     -------
     str
         XML; keyframe ``home`` has closed loops and drive forces that carry the weight.
+
     """
     if not time_step > 0.0:
         raise ValueError(f'time_step = {time_step}, expected a positive number of seconds')
     stiff = {'solref': _text([4.0 * time_step, 1.0]), 'solimp': _IMPEDANCE}
 
     root = Element('mujoco', model=machine.name)
-    SubElement(root, 'compiler', angle='radian', autolimits='true',)
+    SubElement(
+        root,
+        'compiler',
+        angle='radian',
+        autolimits='true',
+    )
     option = SubElement(
         root, 'option', timestep=_text([time_step]), gravity=_text(machine.gravity), integrator='RK4',
         solver='Newton', tolerance='1e-14', iterations='100',
@@ -81,9 +92,12 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
 
     closures = SubElement(root, 'equality')
     for number, leg in enumerate(machine.legs, start=1):
-        SubElement(
-            closures, 'connect', name=f'{leg.name}_closure', site1=f'{leg.name}_tip', site2=f'platform_anchor{number}', **stiff,
-        )  # fmt: skip
+        sites = {
+            'name': f'{leg.name}_closure',
+            'site1': f'{leg.name}_tip',
+            'site2': f'platform_anchor{number}',
+        }
+        SubElement(closures, 'connect', sites | stiff)
     drives = SubElement(root, 'actuator')
     for joint in machine.actuated_joints:
         attributes = {'name': joint.name, 'joint': joint.name}
@@ -115,7 +129,9 @@ def _size(machine: Machine) -> float:
 def _add_inertial(element: Element, body: RigidBody) -> None:
     inertia = body.inertia
     full = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-    SubElement(element, 'inertial', pos=_text(body.center_of_mass), mass=_text([body.mass]), fullinertia=_text(full))
+    SubElement(
+        element, 'inertial', pos=_text(body.center_of_mass), mass=_text([body.mass]), fullinertia=_text(full)
+    )
 
 
 def _add_joint(element: Element, joint: Joint) -> None:
@@ -155,7 +171,13 @@ def _add_platform(base: Element, machine: Machine) -> None:
     _add_inertial(body, machine.platform)
     _add_ring(body, machine.platform_points, 'platform', _size(machine) * 0.02)
     for number, point in enumerate(machine.platform_points, start=1):
-        SubElement(body, 'site', name=f'platform_anchor{number}', pos=_text(point), size=_text([0.012 * _size(machine)]))
+        SubElement(
+            body,
+            'site',
+            name=f'platform_anchor{number}',
+            pos=_text(point),
+            size=_text([0.012 * _size(machine)]),
+        )
     imu = machine.imu
     SubElement(
         body, 'site', name=imu.frame, type='box', pos=_text(imu.position), quat=_quaternion(imu.rotation_platform_imu),
