@@ -201,8 +201,11 @@ class EstimatorNode(LifecycleNode):
         self._diagnostics.publish({'filter': (_LEVELS[level], sentence, details)}, self._last_stamp)
         for name, count in Counter(event.name for event in report.events).items():
             detail = next(event.detail for event in reversed(report.events) if event.name == name)
-            log = self.get_logger().info if name in ('started', 'reset') else self.get_logger().warning
-            log(f'{name}: {detail}' if count == 1 else f'{name} ({count} times): {detail}')
+            text = f'{name}: {detail}' if count == 1 else f'{name} ({count} times): {detail}'
+            if name in ('started', 'reset'):
+                self.get_logger().info(text)
+            else:  # a call of its own: rclpy ties the severity to the line of the call
+                self.get_logger().warning(text)
 
 
 def main(args: list[str] | None = None) -> int:
