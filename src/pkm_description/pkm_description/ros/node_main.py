@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -25,7 +26,7 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
         0 after SIGINT or shutdown, the code of a ``SystemExit`` raised in a callback, 1 if the factory refuses its
         parameters with a :class:`PkmError` (one line on stderr, no traceback).
     """
-    _interrupt_once()
+    interrupted = _interrupt_once()
     rclpy.init(args=list(args) if args is not None else None)
     node = None
     try:
@@ -37,6 +38,12 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
         return _spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
+    except Exception:
+        # a KeyboardInterrupt that comes while rclpy's C++ code calls Python leaves it as another exception, and
+        # what a callback publishes after the shutdown fails: both are how a node ends
+        if interrupted.is_set():
+            return 0
+        raise
     finally:
         try:
             if node is not None:
@@ -45,21 +52,26 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
             rclpy.try_shutdown()
 
 
-def _interrupt_once() -> None:
+def _interrupt_once() -> threading.Event:
     """Let the first SIGINT end the node and ignore the others.
 
     Ctrl-C reaches a node twice, from the terminal and from its launch; the second one must not interrupt what the node
     still has to do (close a bag). To be called before rclpy.init, whose own handler calls this one after itself.
+
+    Returns
+    -------
+    threading.Event
+        Set by the first SIGINT.
     """
-    interrupted = False
+    interrupted = threading.Event()
 
     def handler(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted
-        if not interrupted:
-            interrupted = True
+        if not interrupted.is_set():
+            interrupted.set()
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, handler)
+    return interrupted
 
 
 def _spin(node: object) -> int:

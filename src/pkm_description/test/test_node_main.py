@@ -1,0 +1,57 @@
+"""How nodes end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+from pkm_description.ros.testing import ros_environment
+
+_PROGRAM = """
+import os, signal, sys
+from pkm_description.ros.node_main import run_node
+
+class Loop:
+    def run(self):
+        {body}
+    def destroy_node(self):
+        print('cleaned up', flush=True)
+
+sys.exit(run_node(Loop))
+"""
+
+
+@pytest.mark.parametrize(
+    ('body', 'code'),
+    [
+        ('os.kill(os.getpid(), signal.SIGINT); signal.pause()', 0),
+        # what pybind11 makes of an interrupt inside one of its callbacks
+        (
+            """
+        try:
+            os.kill(os.getpid(), signal.SIGINT); signal.pause()
+        except KeyboardInterrupt:
+            raise RuntimeError('Unable to convert call argument') from None
+        """,
+            0,
+        ),
+        ("raise RuntimeError('a real one')", 1),
+        ('raise SystemExit(3)', 3),
+    ],
+)
+def test_exit_code_and_clean_up(body: str, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', _PROGRAM.format(body=body)],
+        env=ros_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert 'cleaned up' in done.stdout
+    assert ('Traceback' in done.stderr) == (code == 1)
