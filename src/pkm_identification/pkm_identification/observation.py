@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -22,11 +23,31 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
 from pkm_identification.base_parameters import BaseParameters, reduce_parameters
+from pkm_identification.errors import ConfigurationError
 
 Array = NDArray[np.float64]
 
 #: samples per block: bounds the memory of the per-body intermediate results
 BLOCK = 4000
+
+
+@dataclass(frozen=True)
+class Reversals:
+    """What decides the sign of Coulomb friction.
+
+    When a joint reverses, friction jumps, so does the acceleration, and the velocity has a kink. A low-pass rounds the kink and
+    shifts the zero crossing by milliseconds, always to the same side. So signs come from a livelier motion: velocities
+    bear a higher cut-off frequency than accelerations. Each sample's sign is averaged over its interval, for a reversal
+    falls between samples. No smoothing beyond that: with the kink it would shift the reversal again.
+
+    Attributes
+    ----------
+    motion : smoothed with a higher cut-off frequency, same samples
+    sample_period : s
+    """
+
+    motion: PlatformMotion
+    sample_period: float
 
 
 class ObservationModel:
@@ -57,7 +78,7 @@ class ObservationModel:
         held = np.array([any(fnmatchcase(name, pattern) for pattern in fixed) for name in self.all_names])
         unused = [pattern for pattern in fixed if not any(fnmatchcase(name, pattern) for name in self.all_names)]
         if unused:
-            raise ValueError(
+            raise ConfigurationError(
                 f'fixed: no parameter matches {", ".join(unused)}; names look like {bodies[0]}, {bodies[10]}'
             )
         self.free = np.flatnonzero(~held)
@@ -77,34 +98,33 @@ class ObservationModel:
         """Free parameters (P,) of a machine, in the order of :attr:`names`."""
         return self.all_parameters(machine)[self.free]
 
-    def regressor(self, motion: PlatformMotion, sample_period: float = 0.0) -> tuple[Array, Array]:
+    def regressor(self, motion: PlatformMotion, reversals: Reversals | None = None) -> tuple[Array, Array]:
         """Observation matrix (N, L, P) of the free parameters and known forces (N, L) of the held ones.
 
-        With a ``sample_period`` [s] the Coulomb columns hold the sign of the joint velocity averaged over the sample's
-        interval, so that a reversal between two samples counts with the right share; a plain sign could be half a
-        sample off. With 0 every sample stands for its instant.
+        Without ``reversals`` Coulomb columns hold the sign of the motion's own joint velocities, sample by sample.
         """
-        blocks = [self._block(motion[start : start + BLOCK], sample_period) for start in range(0, len(motion), BLOCK)]
-        everything = np.concatenate(blocks)
+        parts = [slice(start, start + BLOCK) for start in range(0, len(motion), BLOCK)]
+        everything = np.concatenate([self._block(motion[part], reversals, part) for part in parts])
         known = everything[..., self.held] @ self.all_parameters(self.machine)[self.held]
         return everything[..., self.free], known
 
-    def _block(self, motion: PlatformMotion, sample_period: float) -> Array:
+    def _block(self, motion: PlatformMotion, reversals: Reversals | None, part: slice) -> Array:
         bodies = rigid_body_regressor(self.mechanism, motion, identical_legs=self.identical_legs)
         if self.friction == 'none':
             return bodies
-        joints = leg_motion(self.mechanism, motion)
-        friction = friction_regressor(self.mechanism, joints, joints=self.friction)
-        if sample_period > 0.0:
+        friction = friction_regressor(self.mechanism, leg_motion(self.mechanism, motion), joints=self.friction)
+        if reversals is not None:
+            lively = leg_motion(self.mechanism, reversals.motion[part])
+            signs = friction_regressor(self.mechanism, lively, joints=self.friction)
             # the velocity is linear over half a period either way, so its sign is constant except where it is small
-            change = 0.5 * sample_period * np.abs(joints.accelerations)
-            share = np.abs(joints.velocities) / np.maximum(change, 1e-300)
+            change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)
+            share = np.abs(lively.velocities) / np.maximum(change, 1e-300)
             share = np.minimum(share, 1.0).reshape(len(motion), -1)
             place = {name: index for index, name in enumerate(self.mechanism.joint_names)}
             for column, name in enumerate(friction_parameter_names(self.machine, joints=self.friction)):
                 joint, _, law = name.rpartition('.')
                 if law == 'coulomb':
-                    friction[..., column] *= share[:, place[joint], None]
+                    friction[..., column] = signs[..., column] * share[:, place[joint], None]
         return np.concatenate([bodies, friction], axis=-1)
 
     def leg_velocities(self, motion: PlatformMotion) -> Array:

@@ -8,7 +8,7 @@ the mean of the physical parameters given the base parameters with their covaria
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,84 +27,110 @@ class PhysicalParameters:
     Attributes
     ----------
     names : P free parameters
-    nominal, values, standard_deviations : (P,); a standard deviation contains the remaining trust in the nominal value
+    nominal, values : (P,)
+    covariance : (P, P), contains what the trust in the nominal values leaves open
     infeasible : what is physically impossible, body by body; empty when all is well
     """
 
     names: tuple[str, ...]
     nominal: Array
     values: Array
-    standard_deviations: Array
+    covariance: Array
     infeasible: tuple[str, ...]
 
+    @property
+    def standard_deviations(self) -> Array:
+        """Square roots of the covariance's diagonal (P,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
-def nominal_uncertainty(
+
+def nominal_covariance(
     names: tuple[str, ...], nominal: Array, platform_uncertainty: float, leg_uncertainty: float
 ) -> Array:
-    """Standard deviations (P,) of nominal parameters; infinite for friction.
+    """Prior covariance (P, P) of the bodies' parameters around their nominal values; zero for friction.
 
-    First moments and inertias scale with the body's mass and its radius of gyration about the frame's origin, so a
-    parameter that happens to be zero is not taken for exactly known.
+    A body is its pseudo-inertia J = [[second moments, first moments], [.., mass]]. Its entries vary together as
+    ``cov(J_ij, J_kl) = s^2 / 2 (J_ik J_jl + J_il J_jk)``, the metric of the cone of possible bodies (Lee, Wensing, Park 2020):
+    independent of units and axes, the mass has the relative standard deviation s, and a slender or flat body stays one.
     """
-    sigma = np.full(len(names), np.inf)
-    value = dict(zip(names, nominal, strict=True))
-    for index, name in enumerate(names):
-        body, _, kind = name.rpartition('.')
-        if kind not in INERTIAL_PARAMETERS:
-            continue
+    place = {name: index for index, name in enumerate(names)}
+    covariance = np.zeros((len(names), len(names)))
+    for body, parameters in bodies_by_name(names, nominal).items():
         relative = platform_uncertainty if body == 'platform_link' else leg_uncertainty
-        mass = abs(value.get(f'{body}.m', 0.0))
-        spread = 0.5 * abs(sum(value.get(f'{body}.{axis}', 0.0) for axis in ('Ixx', 'Iyy', 'Izz')))
-        power = 0.0 if kind == 'm' else 0.5 if kind.startswith('m') else 1.0
-        # mass^(1-p) * (mass radius^2)^p is kg, kg m, kg m^2 for p = 0, 1/2, 1
-        scale = mass ** (1.0 - power) * spread**power
-        sigma[index] = relative * max(scale, 1e-9)
-    return sigma
+        inertia = _symmetric(parameters[4:])
+        pseudo = np.empty((4, 4))
+        pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        pseudo[:3, 3] = pseudo[3, :3] = parameters[1:4]
+        pseudo[3, 3] = parameters[0]
+        fourth = np.einsum('ik,jl->ijkl', pseudo, pseudo) + np.einsum('il,jk->ijkl', pseudo, pseudo)
+        block = 0.5 * relative**2 * _FROM_PSEUDO @ fourth.reshape(16, 16) @ _FROM_PSEUDO.T
+        index = [place[f'{body}.{kind}'] for kind in INERTIAL_PARAMETERS]
+        covariance[np.ix_(index, index)] = block
+    return covariance
+
+
+def _symmetric(upper: Array) -> Array:
+    """Matrix (3, 3) of xx, xy, xz, yy, yz, zz."""
+    matrix = np.zeros((3, 3))
+    matrix[np.triu_indices(3)] = upper
+    return matrix + np.triu(matrix, 1).T
+
+
+def _from_pseudo() -> Array:
+    """Linear map (10, 16) from the pseudo-inertia's entries to the ten parameters."""
+    result = np.zeros((10, 4, 4))
+    result[0, 3, 3] = 1.0
+    for axis in range(3):
+        result[1 + axis, axis, 3] = 1.0
+    for row, (i, j) in zip(range(4, 10), zip(*np.triu_indices(3), strict=True), strict=True):
+        # I = tr(second moments) 1 - second moments
+        result[row, i, j] = -1.0
+        if i == j:
+            result[row, (0, 1, 2), (0, 1, 2)] += 1.0
+    return result.reshape(10, 16)
+
+
+_FROM_PSEUDO = _from_pseudo()
 
 
 def share_out(
-    base: BaseParameters, values: Array, covariance: Array, nominal: Array, uncertainty: Array
+    base: BaseParameters, values: Array, covariance: Array, nominal: Array, prior: Array
 ) -> tuple[Array, Array]:
-    """Physical parameters (P,) and their standard deviations (P,) of base parameters with a prior.
+    """Physical parameters (P,) and their covariance (P, P) of base parameters with a prior.
 
     Parameters
     ----------
     base : the combinations K
     values, covariance : (B,), (B, B) identified base parameters
-    nominal, uncertainty : (P,) prior mean and standard deviation; an infinite one says: ask the data alone, and is
-        allowed for parameters that are base parameters by themselves (friction)
+    nominal, prior : (P,), (P, P) prior mean and covariance S. Parameters that are base parameters by themselves and have no
+        prior variance (friction) are taken from the data alone.
 
     Notes
     -----
-    With ``S = diag(uncertainty^2)``: ``p = nominal + S K' (K S K' + C)^-1 (values - K nominal)``.
-    As uncertainty grows against C, ``K p`` reproduces ``values`` exactly.
+    ``p = nominal + S K' (K S K' + C)^-1 (values - K nominal)``, solved by Cholesky after scaling.
+    As S grows against C, ``K p`` reproduces ``values`` exactly.
     """
-    free = ~np.isfinite(uncertainty)
-    alone = np.array([int(np.flatnonzero(base.independent == index)[0]) for index in np.flatnonzero(free)], dtype=int)
-    prior = np.where(free, 0.0, uncertainty)
-    start = np.where(free, 0.0, nominal)
-    if len(alone):
-        # large enough to be no information, small enough not to lose digits
-        prior[free] = 1e4 * np.sqrt(np.diag(covariance)[alone])
-        start[free] = values[alone]
-    gain_left = (base.combination * prior**2).T
-    innovation = base.combination @ gain_left + covariance
+    start, spread = nominal.copy(), prior.copy()
+    lonely = (base.combination != 0.0).sum(axis=1) == 1
+    for row in np.flatnonzero(lonely):
+        index = base.independent[row]
+        if spread[index, index] == 0.0:
+            # wide enough to be no information, narrow enough not to lose digits
+            start[index], spread[index, index] = values[row], 1e8 * covariance[row, row]
+    gain = spread @ base.combination.T
+    innovation = base.combination @ gain + covariance
     scale = np.sqrt(np.diag(innovation))
     factor = cho_factor(innovation / np.outer(scale, scale))
     surprise = (values - base.combination @ start) / scale
-    result = start + gain_left @ (cho_solve(factor, surprise) / scale)
-    explained = np.einsum('pb,bp->p', gain_left / scale, cho_solve(factor, (gain_left / scale).T))
-    return result, np.sqrt(np.maximum(prior**2 - explained, 0.0))
+    result = start + gain @ (cho_solve(factor, surprise) / scale)
+    return result, spread - (gain / scale) @ cho_solve(factor, (gain / scale).T)
 
 
 def body_from_parameters(name: str, parameters: Array) -> RigidBody:
     """Body with mass, centre of mass and inertia about it from ten parameters (10,)."""
     mass = float(parameters[0])
     center = parameters[1:4] / mass
-    inertia = np.zeros((3, 3))
-    inertia[np.triu_indices(3)] = parameters[4:]
-    inertia = inertia + np.triu(inertia, 1).T
-    return RigidBody(name, mass, center, inertia - mass * (center @ center * np.eye(3) - np.outer(center, center)))
+    return RigidBody(name, mass, center, _symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center)))
 
 
 def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:
@@ -141,8 +167,6 @@ def bodies_by_name(names: tuple[str, ...], values: Array) -> dict[str, Array]:
 
 def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Machine:
     """Copy of a machine with other parameters; a shared leg name (``leg_rod``) stands for that body of every leg."""
-    from dataclasses import replace
-
     bodies = bodies_by_name(names, values)
     friction = {name: float(value) for name, value in zip(names, values, strict=True) if not _is_inertial(name)}
 

@@ -22,7 +22,7 @@ from pkm_identification.physical import (
     bodies_by_name,
     infeasibilities,
     machine_with,
-    nominal_uncertainty,
+    nominal_covariance,
     share_out,
 )
 from pkm_identification.prepared_data import PreparedData, prepare
@@ -126,14 +126,16 @@ def _physical(
     nominal: Array,
     config: IdentificationConfig,
 ) -> PhysicalParameters:
-    uncertainty = nominal_uncertainty(model.names, nominal, config.platform_uncertainty, config.leg_uncertainty)
-    values, deviations = share_out(base, estimate.parameters, estimate.covariance, nominal, uncertainty)
+    believed = model.all_parameters(model.machine)
+    prior = nominal_covariance(model.all_names, believed, config.platform_uncertainty, config.leg_uncertainty)
+    prior = prior[np.ix_(model.free, model.free)]
+    values, spread = share_out(base, estimate.parameters, estimate.covariance, nominal, prior)
     names, everything = _complete(model, values)
     infeasible = list(infeasibilities(bodies_by_name(names, everything)))
     for name, value in zip(model.names[model.body_count :], values[model.body_count :], strict=True):
         if value < 0.0:
             infeasible.append(f'{name}: friction {value:.4g} is negative')
-    return PhysicalParameters(model.names, nominal, values, deviations, tuple(infeasible))
+    return PhysicalParameters(model.names, nominal, values, spread, tuple(infeasible))
 
 
 def _compare(

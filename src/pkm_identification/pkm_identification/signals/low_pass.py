@@ -33,7 +33,7 @@ def low_pass(values: Array, sample_rate: float, cutoff_frequency: float) -> Arra
 
 def settling_samples(sample_rate: float, cutoff_frequency: float) -> int:
     """Samples at either end that the filter's start still disturbs."""
-    return int(np.ceil(3.0 * sample_rate / cutoff_frequency))
+    return int(np.ceil(2.0 * sample_rate / cutoff_frequency))
 
 
 def derivatives(time: Array, values: Array) -> tuple[Array, Array]:
@@ -46,7 +46,7 @@ def derivatives(time: Array, values: Array) -> tuple[Array, Array]:
     return spline(time, nu=1), spline(time, nu=2)
 
 
-def excitation_band(values: Array, sample_rate: float, power: float = 0.999) -> float:
+def excitation_band(values: Array, sample_rate: float, power: float = 0.95) -> float:
     """Frequency [Hz] below which lies the share ``power`` of the acceleration's energy, over the columns of (N, M).
 
     The second derivative decides, for forces follow accelerations. It lifts the samples' white noise with f^4, so only

@@ -25,7 +25,7 @@ def parallel_filter(values: Array, sample_rate: float, cutoff_frequency: float) 
     return low_pass(values, sample_rate, cutoff_frequency)[:: decimation_factor(sample_rate, cutoff_frequency)]
 
 
-def kept_rows(excluded: NDArray[np.bool_], sample_rate: float, cutoff_frequency: float, reach: float = 0.5) -> Array:
+def kept_rows(excluded: NDArray[np.bool_], sample_rate: float, cutoff_frequency: float, reach: float) -> Array:
     """Row weights (n, L) in {0, 1} after decimation from excluded samples (N, L).
 
     A decimated row is dropped when an excluded sample lies within ``reach`` periods of the cut-off frequency, which is where
@@ -41,5 +41,5 @@ def kept_rows(excluded: NDArray[np.bool_], sample_rate: float, cutoff_frequency:
 
 
 def edge_samples(sample_rate: float, *cutoff_frequencies: float) -> int:
-    """Samples to leave out at either end, so that no filter's start is in the data."""
-    return max(settling_samples(sample_rate, cutoff) for cutoff in cutoff_frequencies)
+    """Samples to leave out at either end after filters in a row, so that none of their starts is in the data."""
+    return sum(settling_samples(sample_rate, cutoff) for cutoff in cutoff_frequencies)

@@ -1,0 +1,146 @@
+"""Node ``identification``: records joint states on demand and identifies the machine's parameters."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from nav_msgs.msg import Odometry
+from pkm_description.errors import PkmError
+from pkm_description.machine import Machine, load_machine
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import SENSOR_QOS
+from pkm_description.ros.stamps import nanoseconds
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from pkm_identification.configuration import FRICTION_SETS, MOTION_SOURCES, IdentificationConfig, config_from_mapping
+from pkm_identification.session import IdentificationSession
+
+#: descriptions and ranges of the parameters that are fields of IdentificationConfig
+_SETTINGS: dict[str, tuple[str, tuple[float, float] | None, Sequence[str] | None]] = {
+    'identical_legs': ('one set of body parameters for all legs', None, None),
+    'friction': ('joints with friction', None, FRICTION_SETS),
+    'fixed': ('patterns of parameters held at nominal, with commas, e.g. leg_*.*', None, None),
+    'motion_source': ('leg_lengths: forward kinematics; estimator: platform/odometry', None, MOTION_SOURCES),
+    'motion_cutoff_frequency': ('Hz, low-pass on the motion, 0: automatic', (0.0, 1e4), None),
+    'force_cutoff_frequency': ('Hz, low-pass on forces and regressor, 0: automatic', (0.0, 1e4), None),
+    'fourier_base_frequency': ('Hz, fit a Fourier series of this base frequency, 0: low-pass', (0.0, 1e4), None),
+    'fourier_harmonics': ('harmonics of the Fourier fit', (0, 1000), None),
+    'dead_band': ('m/s, slower legs are at rest, negative: automatic', (-1.0, 1e3), None),
+    'rank_tolerance': ('relative, of the base-parameter reduction', (1e-15, 1.0), None),
+    'max_relative_deviation': ('standard deviation over value up to which a parameter is identified', (1e-9, 1e9), None),
+    'platform_uncertainty': ('relative trust in the nominal platform, 1 sigma', (1e-9, 1e9), None),
+    'leg_uncertainty': ('relative trust in the nominal leg bodies, 1 sigma', (1e-9, 1e9), None),
+}
+
+
+class IdentificationNode(Node):
+    """Converts messages and services for one :class:`IdentificationSession`."""
+
+    def __init__(self) -> None:
+        super().__init__('identification')
+        machine = self._machine()
+        config = self._config()
+        directory = declare(
+            self, 'output_directory', '', 'folder for report, overlay and numbers; empty: ROS home', read_only=True
+        )
+        longest = declare(self, 'longest_recording', 600.0, 's, longer recordings are cut', (1.0, 1e5), read_only=True)
+        self._session = IdentificationSession(machine, config, _output_directory(directory), longest)
+
+        # a long identification must not hold up the recording of messages, nor the diagnostics
+        streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        self.create_subscription(JointState, 'joint_states', self._take_joint_states, SENSOR_QOS, callback_group=streams)
+        self.create_subscription(Odometry, 'platform/odometry', self._take_odometry, SENSOR_QOS, callback_group=streams)
+        for name in ('start_recording', 'stop_recording', 'identify', 'save'):
+            self.create_service(Trigger, f'~/{name}', self._answer(name), callback_group=commands)
+        self._diagnostics = DiagnosticsPublisher(self)
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._diagnose, callback_group=streams, clock=wall)
+        self.get_logger().info(f'{machine.name}: ready; call {self.get_name()}/start_recording')
+
+    def _machine(self) -> Machine:
+        name = declare(self, 'machine', 'srs', 'name of a machine of pkm_description', read_only=True)
+        file = declare(self, 'machine_file', '', 'path of a machine file; takes the place of the name', read_only=True)
+        overlay = declare(self, 'overlay', '', 'path of a parameter overlay: what is believed before', read_only=True)
+        return load_machine(file or name, overlay or None)
+
+    def _config(self) -> IdentificationConfig:
+        values: dict[str, object] = {}
+        for field in fields(IdentificationConfig):
+            description, span, choices = _SETTINGS[field.name]
+            default = '' if field.name == 'fixed' else field.default
+            values[field.name] = declare(
+                self, field.name, default, description, range=span, choices=choices, read_only=True
+            )
+        return config_from_mapping(values)
+
+    def run(self) -> None:
+        """Spin with a second thread for the long work."""
+        executor = MultiThreadedExecutor(num_threads=3)
+        executor.add_node(self)
+        executor.spin()
+
+    def _take_joint_states(self, message: JointState) -> None:
+        self._session.add_joint_states(
+            nanoseconds(message.header.stamp), message.name, message.position, message.effort
+        )
+
+    def _take_odometry(self, message: Odometry) -> None:
+        position, orientation = message.pose.pose.position, message.pose.pose.orientation
+        self._session.add_pose(
+            nanoseconds(message.header.stamp),
+            (position.x, position.y, position.z),
+            (orientation.x, orientation.y, orientation.z, orientation.w),
+        )
+
+    def _answer(self, name: str):  # type: ignore[no-untyped-def] # noqa: ANN202
+        """Service callback that runs the session's method of that name."""
+
+        def callback(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                if name == 'identify':
+                    response.message = self._session.identify(progress=self.get_logger().info)
+                else:
+                    response.message = getattr(self._session, name)()
+                response.success = True
+                self.get_logger().info(response.message)
+            except (PkmError, OSError) as error:
+                response.success, response.message = False, str(error)
+                self.get_logger().warning(f'{name}: {error}')
+            return response
+
+        return callback
+
+    def _diagnose(self) -> None:
+        session = self._session
+        level = Level.WARN if session.trouble else Level.OK
+        text = session.trouble or session.state
+        values: dict[str, object] = {'state': session.state, 'threads': threading.active_count()}
+        self._diagnostics.publish({'identification': (level, text, values | session.figures())})
+
+
+def _output_directory(text: str) -> Path:
+    """Folder from the parameter; ROS home when empty."""
+    if text:
+        return Path(text).expanduser()
+    return Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser() / 'pkm_identification'
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run_node(IdentificationNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""HTML report of an identification: one file, no links, readable in ten years."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined, select_autoescape
+
+from pkm_identification import plots
+from pkm_identification.result import ForceComparison, IdentificationResult
+
+
+def _number(value: float, digits: int = 5) -> str:
+    return f'{value:.{digits}g}'
+
+
+def _percent(value: float) -> str:
+    return f'{100.0 * value:.3g} %' if abs(value) < 1e4 else '-'
+
+
+def report_text(result: IdentificationResult) -> str:
+    """HTML text of the report."""
+    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
+    environment.filters.update(number=_number, percent=_percent)
+    template = environment.from_string(
+        resources.files('pkm_identification').joinpath('templates/report.html.j2').read_text(encoding='utf-8')
+    )
+    legs = tuple(leg.name for leg in result.machine.legs)
+    comparisons = [('Identification data', result.training)]
+    if result.validation is not None:
+        comparisons.insert(0, ('Held-out data', result.validation))
+    return template.render(
+        result=result,
+        parameters=_parameter_rows(result),
+        physical=_physical_rows(result),
+        comparisons=[
+            {'title': title, 'data': data, 'plot': plots.force_plot(data, legs), 'legs': _leg_rows(data, legs)}
+            for title, data in comparisons
+        ],
+        parameter_plot=plots.parameter_plot(result),
+        correlation_plot=plots.correlation_plot(result),
+        whiteness_plot=plots.whiteness_plot(result),
+    )
+
+
+def write_report(result: IdentificationResult, path: str | Path) -> Path:
+    """Write the report and return its path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(report_text(result), encoding='utf-8')
+    return path
+
+
+def _parameter_rows(result: IdentificationResult) -> list[dict[str, object]]:
+    rows = zip(
+        result.base.names,
+        result.nominal_base,
+        result.estimate.parameters,
+        result.estimate.standard_deviations,
+        result.classification,
+        strict=True,
+    )
+    return [
+        {
+            'name': name,
+            'nominal': float(nominal),
+            'value': float(value),
+            'sigma': float(sigma),
+            'relative': abs(float(sigma / value)) if value else float('inf'),
+            'status': status,
+        }
+        for name, nominal, value, sigma, status in rows
+    ]
+
+
+def _physical_rows(result: IdentificationResult) -> list[dict[str, object]]:
+    physical = result.physical
+    rows = zip(physical.names, physical.nominal, physical.values, physical.standard_deviations, strict=True)
+    return [
+        {'name': name, 'nominal': float(nominal), 'value': float(value), 'sigma': float(sigma)}
+        for name, nominal, value, sigma in rows
+    ]
+
+
+def _leg_rows(comparison: ForceComparison, legs: tuple[str, ...]) -> list[dict[str, object]]:
+    return [
+        {
+            'name': name,
+            'rms': float(comparison.error.rms[index]),
+            'filtered': float(comparison.filtered_error.rms[index]),
+            'relative': float(comparison.error.rms[index] / comparison.error.force_rms[index]),
+            'variation': float(comparison.error.rms[index] / comparison.error.variation_rms[index]),
+            'nominal': float(comparison.nominal_error.rms[index]),
+        }
+        for index, name in enumerate(legs)
+    ]

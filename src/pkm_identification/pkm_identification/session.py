@@ -1,0 +1,158 @@
+"""What a user does step by step: record, record for validation, identify, save. The node's one object; no ROS."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from pkm_description.machine.model import Machine
+
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import InfeasibleParametersError, RecordingError
+from pkm_identification.files import write_result
+from pkm_identification.pipeline import identify
+from pkm_identification.recording import Recording
+from pkm_identification.result import INFEASIBLE, IdentificationResult
+from pkm_identification.stream_recorder import StreamRecorder
+
+class IdentificationSession:
+    """Recordings alternate: the first is for identification, the second for validation, the third starts anew.
+
+    Methods return one sentence on success and raise :class:`PkmError` with a reason otherwise. Messages may come
+    from another thread than commands.
+
+    Parameters
+    ----------
+    machine : nominal machine
+    config : settings
+    directory : where results are written
+    longest_recording : s
+
+    Attributes
+    ----------
+    state : ``idle``, ``recording ...`` or the stage of an identification
+    trouble : what went wrong last, empty when nothing did
+    result : of the last identification
+    """
+
+    def __init__(
+        self, machine: Machine, config: IdentificationConfig, directory: Path, longest_recording: float = 600.0
+    ) -> None:
+        self._machine, self._config, self._directory = machine, config, directory
+        self._longest = longest_recording
+        self._lock = threading.Lock()
+        self._recorder: StreamRecorder | None = None
+        self._role = ''
+        self._recordings: dict[str, Recording] = {}
+        self.state = 'idle'
+        self.trouble = ''
+        self.result: IdentificationResult | None = None
+
+    def add_joint_states(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
+    ) -> None:
+        """Take a message while recording; ``stamp`` in ns."""
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.add_joint_states(stamp, names, positions, efforts)
+            self._note_rejections(recorder)
+
+    def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
+        """Take an estimator's pose while recording; quaternion xyzw."""
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.add_pose(stamp, position, orientation)
+
+    def start_recording(self) -> str:
+        """Begin the next recording; one that is running is finished first."""
+        ended = f'{self.stop_recording()}; ' if self._recorder is not None else ''
+        with self._lock:
+            if 'identification' not in self._recordings or 'validation' in self._recordings:
+                self._recordings.clear()
+                self._role = 'identification'
+            else:
+                self._role = 'validation'
+            self._recorder = StreamRecorder(self._machine, f'{self._role} recording', self._longest)
+            self.state, self.trouble = f'recording for {self._role}', ''
+        return f'{ended}recording for {self._role}'
+
+    def stop_recording(self) -> str:
+        """End the recording and check it."""
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            self.state = 'idle'
+            if recorder is None:
+                raise RecordingError('nothing is being recorded; call start_recording first')
+            try:
+                recording = recorder.finish()
+            except RecordingError as error:
+                self.trouble = str(error)
+                raise
+            self._recordings[self._role] = recording
+        rejected = sum(recorder.rejected.values())
+        text = f'{self._role} recording: {len(recording.time)} samples, {recording.duration:.2f} s'
+        return text + (f', {rejected} messages rejected' if rejected else '')
+
+    def identify(self, progress: Callable[[str], object] | None = None) -> str:
+        """Identify from the recordings, write report, numbers and overlay."""
+        if self._recorder is not None:
+            self.stop_recording()
+        recording = self._recordings.get('identification')
+        if recording is None:
+            raise RecordingError('no identification recording; call start_recording and stop_recording around a motion')
+
+        def say(line: str) -> None:
+            self.state = f'identifying: {line}'
+            if progress is not None:
+                progress(line)
+
+        try:
+            result = identify(self._machine, recording, self._recordings.get('validation'), self._config, say)
+            self.result = result
+            say('writing report and overlay')
+            return self._write(result)
+        except Exception as error:
+            self.trouble = str(error)
+            raise
+        finally:
+            self.state = 'idle'
+
+    def save(self) -> str:
+        """Write the last result again, and the raw recordings beside it."""
+        if self.result is None:
+            raise RecordingError('there is no result to save; call identify first')
+        text = self._write(self.result)
+        for role, recording in self._recordings.items():
+            np.savez_compressed(
+                self._directory / f'{role}.npz',
+                time=recording.time,
+                leg_lengths=recording.leg_lengths,
+                forces=recording.forces,
+                start_stamp=recording.start_stamp,
+            )
+        return f'{text}; recordings in {self._directory}'
+
+    def figures(self) -> dict[str, object]:
+        """Numbers for diagnostics."""
+        recorder = self._recorder
+        values: dict[str, object] = {f'{role} duration [s]': part.duration for role, part in list(self._recordings.items())}
+        if recorder is not None:
+            values |= {'samples': len(recorder), 'rejected messages': sum(recorder.rejected.values())}
+        if self.result is not None:
+            values['result'] = self.result.summary
+        return values
+
+    def _write(self, result: IdentificationResult) -> str:
+        files = write_result(result, self._directory)
+        if result.status == INFEASIBLE:
+            reasons = '; '.join(result.physical.infeasible)
+            raise InfeasibleParametersError(f'{result.summary}; {reasons}; {files}')
+        self.trouble = ''
+        return f'{result.summary}; {files}'
+
+    def _note_rejections(self, recorder: StreamRecorder) -> None:
+        if recorder.rejected:
+            reason, count = recorder.rejected.most_common(1)[0]
+            self.trouble = f'{sum(recorder.rejected.values())} messages rejected, most often ({count}): {reason}'

@@ -1,0 +1,130 @@
+"""Collects streams message by message until they are wanted as a recording; no ROS, any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import matrix_from_quaternion
+from pkm_description.machine.model import Machine
+
+from pkm_identification.errors import RecordingError
+from pkm_identification.recording import PlatformPoses, Recording, recording_from_joint_states
+
+Array = NDArray[np.float64]
+
+
+class StreamRecorder:
+    """Takes joint states and platform poses while it records; unusable messages are counted with their reason.
+
+    Parameters
+    ----------
+    machine : its actuated joints are recorded
+    source : name of the recording for reports
+    longest_duration : s; older recordings than that end with an error instead of filling the memory
+    """
+
+    def __init__(self, machine: Machine, source: str, longest_duration: float = 600.0) -> None:
+        self._machine = machine
+        self._source = source
+        self._longest = round(longest_duration * 1e9)
+        self._names = [joint.name for joint in machine.actuated_joints]
+        self._lock = threading.Lock()
+        self._stamps: list[int] = []
+        self._positions: list[list[float]] = []
+        self._efforts: list[list[float]] = []
+        self._pose_stamps: list[int] = []
+        self._poses: list[list[float]] = []
+        self.rejected: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._stamps)
+
+    @property
+    def duration(self) -> float:
+        """Recorded time by the stamps, s."""
+        return (self._stamps[-1] - self._stamps[0]) / 1e9 if self._stamps else 0.0
+
+    def add_joint_states(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
+    ) -> None:
+        """Add one message; ``stamp`` in ns."""
+        reason = self._reject(stamp, names, positions, efforts)
+        with self._lock:
+            if reason:
+                self.rejected[reason] += 1
+                return
+            place = {name: index for index, name in enumerate(names)}
+            chosen = [place[name] for name in self._names]
+            self._stamps.append(stamp)
+            self._positions.append([positions[index] for index in chosen])
+            self._efforts.append([efforts[index] for index in chosen])
+
+    def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
+        """Add a platform pose: position (3,) m, orientation quaternion xyzw; ``stamp`` in ns."""
+        values = [*position, *orientation]
+        late = bool(self._pose_stamps) and stamp <= self._pose_stamps[-1]
+        with self._lock:
+            if late or not np.all(np.isfinite(values)) or not any(orientation):
+                self.rejected['platform pose late or not finite'] += 1
+                return
+            self._pose_stamps.append(stamp)
+            self._poses.append(values)
+
+    def _reject(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
+    ) -> str:
+        """Reason why a message is of no use, empty if it is."""
+        missing = [name for name in self._names if name not in names]
+        if missing:
+            return f'joint {missing[0]} missing'
+        if len(positions) != len(names) or len(efforts) != len(names):
+            return f'{len(names)} names, {len(positions)} positions, {len(efforts)} efforts'
+        wanted = [list(names).index(name) for name in self._names]
+        if not np.all(np.isfinite([positions[index] for index in wanted])):
+            return 'position not finite'
+        if not np.all(np.isfinite([efforts[index] for index in wanted])):
+            return 'effort not finite'
+        if self._stamps and stamp <= self._stamps[-1]:
+            return 'stamp repeated or going back'
+        if self._stamps and stamp - self._stamps[0] > self._longest:
+            return f'recording longer than {self._longest / 1e9:g} s'
+        return ''
+
+    def finish(self) -> Recording:
+        """Checked recording of what came so far.
+
+        Raises
+        ------
+        RecordingError
+            With the counts of rejected messages, so that the cause is visible.
+        """
+        with self._lock:
+            rejected = ', '.join(f'{count} times {reason}' for reason, count in self.rejected.most_common(3))
+            hint = f'; rejected messages: {rejected}' if rejected else ''
+            if len(self._stamps) < 2:
+                raise RecordingError(
+                    f'{self._source}: {len(self._stamps)} usable joint_states were recorded{hint or "; is the topic published?"}'
+                )
+            try:
+                return recording_from_joint_states(
+                    self._machine,
+                    np.array(self._stamps, dtype=np.int64),
+                    self._names,
+                    np.array(self._positions),
+                    np.array(self._efforts),
+                    self._source,
+                    self._platform_poses(),
+                )
+            except RecordingError as error:
+                raise RecordingError(f'{error}{hint}') from None
+
+    def _platform_poses(self) -> PlatformPoses | None:
+        if len(self._pose_stamps) < 4:
+            return None
+        stamps, values = np.array(self._pose_stamps, dtype=np.int64), np.array(self._poses)
+        time = (stamps - self._stamps[0]) / 1e9
+        return PlatformPoses(time, values[:, :3], matrix_from_quaternion(values[:, 3:]))

@@ -1,0 +1,41 @@
+"""Fixtures: machine and recordings that several tests share, computed once."""
+
+from __future__ import annotations
+
+import pytest
+from pkm_description.machine import Machine, load_machine
+from pkm_identification.pipeline import identify
+from pkm_identification.result import IdentificationResult
+from synthetic import NOMINAL, clean_signals, recording
+
+
+@pytest.fixture(scope='session')
+def srs() -> Machine:
+    """Return the true machine."""
+    return load_machine('srs')
+
+
+@pytest.fixture(scope='session')
+def nominal() -> Machine:
+    """Return the machine that is believed before: platform 10 % too heavy, half the friction."""
+    return load_machine('srs', NOMINAL / 'nominal_srs.yaml')
+
+
+@pytest.fixture(scope='session')
+def excitation(srs: Machine) -> tuple:
+    """Return 25 s of excitation without noise."""
+    return clean_signals(srs, 'fourier', 25.0, 100.0, 0)
+
+
+@pytest.fixture(scope='session')
+def validation(srs: Machine) -> tuple:
+    """Return 15 s of another excitation without noise."""
+    return clean_signals(srs, 'fourier_validation', 15.0, 100.0, 0)
+
+
+@pytest.fixture(scope='session')
+def result(srs: Machine, nominal: Machine, excitation: tuple, validation: tuple) -> IdentificationResult:
+    """Return the identification of noisy data, starting from the wrong nominal machine."""
+    return identify(
+        nominal, recording(srs, excitation, 1, 'excitation run'), recording(srs, validation, 2, 'held-out run')
+    )

@@ -1,0 +1,39 @@
+"""Analytic recordings: inverse dynamics along an excitation, with the sensor noise of the machine file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics import leg_lengths
+from pkm_description.machine import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
+from pkm_identification.recording import Recording, recording_from_joint_states
+
+NOMINAL = Path(__file__).parents[1] / 'config'
+
+
+def clean_signals(machine: Machine, profile: str, duration: float, rate: float, seed: int) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
+    """Motion, leg lengths and forces (N, L) without noise."""
+    motion = named_profile(profile, machine, duration, rate, seed)
+    mechanism = Mechanism(machine)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    return motion, lengths, inverse_dynamics(mechanism, motion)
+
+
+def recording(
+    machine: Machine, signals: tuple[PlatformMotion, np.ndarray, np.ndarray], noise_seed: int | None, source: str = 'synthetic'
+) -> Recording:
+    """Recording of clean signals with noise; ``None`` leaves them clean."""
+    motion, lengths, forces = signals
+    positions = lengths - machine.lengths_at_zero
+    if noise_seed is not None:
+        random = np.random.default_rng(noise_seed)
+        positions = positions + machine.leg_sensors.position_noise * random.normal(size=positions.shape)
+        forces = forces + machine.leg_sensors.effort_noise * random.normal(size=forces.shape)
+    names = [joint.name for joint in machine.actuated_joints]
+    stamps = np.round(motion.time * 1e9).astype(np.int64) + 1_000_000_000
+    return recording_from_joint_states(machine, stamps, names, positions, forces, source)

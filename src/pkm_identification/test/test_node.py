@@ -1,0 +1,108 @@
+"""The node as a process: synthetic joint states in, services called, report and overlay out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from pkm_description.machine import Machine, load_machine
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS
+from pkm_description.ros.stamps import stamp
+from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from synthetic import NOMINAL, recording
+
+
+class Tester:
+    """A publisher, clients and a listener to diagnostics."""
+
+    def __init__(self) -> None:
+        self.node = rclpy.create_node('identification_tester')
+        self.publisher = self.node.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self.diagnostics: list[str] = []
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._listen, 10)
+        names = ('start_recording', 'stop_recording', 'identify', 'save')
+        self.services = {name: self.node.create_client(Trigger, f'identification/{name}') for name in names}
+
+    def _listen(self, message: DiagnosticArray) -> None:
+        self.diagnostics += [status.message for status in message.status]
+
+    def call(self, name: str) -> Trigger.Response:
+        """Call a service and wait for its answer."""
+        future = self.services[name].call_async(Trigger.Request())
+        wait_for(future.done, f'answer of {name}', 60.0, self.node)
+        return future.result()
+
+    def send(self, machine: Machine, data: object, spoil: bool = False) -> None:
+        """Publish a recording as joint states, a little slower than the queues overflow."""
+        names = [joint.name for joint in machine.actuated_joints]
+        for index in range(len(data.time)):
+            message = JointState(name=names)
+            message.header.stamp = stamp(data.start_stamp + round(data.time[index] * 1e9))
+            message.position = (data.leg_lengths[index] - machine.lengths_at_zero).tolist()
+            message.effort = [float('nan')] * 6 if spoil else data.forces[index].tolist()
+            self.publisher.publish(message)
+            if index % 20 == 19:
+                rclpy.spin_once(self.node, timeout_sec=0.01)
+
+
+@pytest.fixture
+def tester() -> Iterator[Tester]:
+    """Return a tester in its own domain."""
+    with ros_domain():
+        helper = Tester()
+        yield helper
+        helper.node.destroy_node()
+
+
+def test_records_identifies_and_survives(tester: Tester, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path) -> None:
+    """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
+    arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
+    arguments += ['-p', f'output_directory:={tmp_path}']
+    with NodeProcess('pkm_identification', 'identification', arguments) as process:
+        wait_for(lambda: tester.publisher.get_subscription_count() > 0, 'the subscription', 30.0, tester.node)
+        wait_for(tester.services['save'].service_is_ready, 'the services', 30.0, tester.node)
+        for early in ('identify', 'stop_recording', 'save'):
+            answer = tester.call(early)
+            assert not answer.success
+            assert 'call' in answer.message
+
+        assert tester.call('start_recording').success
+        tester.send(srs, recording(srs, validation, 1), spoil=True)
+        answer = tester.call('stop_recording')
+        assert not answer.success
+        assert 'effort not finite' in answer.message
+        wait_for(lambda: any('not finite' in text for text in tester.diagnostics), 'a diagnostic warning', 10.0, tester.node)
+
+        for signals, role in ((excitation, 'identification'), (validation, 'validation')):
+            answer = tester.call('start_recording')
+            assert answer.success
+            assert role in answer.message
+            tester.send(srs, recording(srs, signals, 5))
+            answer = tester.call('stop_recording')
+            assert answer.success, answer.message
+            assert f'{len(signals[0].time)} samples' in answer.message
+        answer = tester.call('identify')
+        assert answer.success, answer.message
+        assert str(tmp_path / 'report.html') in answer.message
+        assert str(tmp_path / 'overlay.yaml') in answer.message
+        assert tester.call('save').success
+        assert (tmp_path / 'validation.npz').exists()
+        machine = load_machine('srs', tmp_path / 'overlay.yaml')
+        assert machine.platform.mass == pytest.approx(srs.platform.mass, rel=0.01)
+        assert process.stop() == 0
+
+
+def test_refuses_a_wrong_parameter() -> None:
+    """One line that names the parameter, no traceback, exit code 1."""
+    with NodeProcess('pkm_identification', 'identification', ['--ros-args', '-p', 'friction:=some']) as process:
+        assert process.wait(30.0) == 1
+        assert 'friction' in process.output
+        assert 'Traceback' not in process.output

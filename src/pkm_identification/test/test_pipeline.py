@@ -1,0 +1,145 @@
+"""Identification end to end on analytic data: accuracy, coverage, overlay, physical parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.machine import Machine, load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
+from pkm_identification.overlay import write_identified_overlay
+from pkm_identification.pipeline import identify
+from pkm_identification.recording import PlatformPoses, Recording
+from pkm_identification.result import IdentificationResult
+from synthetic import clean_signals, recording
+
+
+def test_parameters_are_found(result: IdentificationResult, srs: Machine) -> None:
+    """Acceptance: 3 sigma, platform mass to 1 %, friction to 5 %, held-out force to 3 %, from a wrong nominal machine."""
+    identified = [row for row in compare_with_truth(result, srs) if row.status == 'identified']
+    assert len(identified) >= 20
+    assert max(abs(row.deviation) for row in identified) < 3.0
+    physical = {row.name: row for row in compare_physical_with_truth(result, srs)}
+    assert physical['platform_link.m'].relative_error < 0.01
+    assert max(row.relative_error for name, row in physical.items() if 'prismatic' in name) < 0.05
+    assert result.validation is not None
+    assert result.validation.error.relative < 0.03
+    assert result.validation.nominal_error.relative > 2.0 * result.validation.error.relative
+
+
+def test_standard_deviations_cover_the_errors(srs: Machine, nominal: Machine, excitation: tuple) -> None:
+    """Over 20 noise seeds the standardised errors have rms 1 within the chi-square band, and none is absurd."""
+    errors = np.array(
+        [
+            [row.deviation for row in compare_with_truth(identify(nominal, recording(srs, excitation, 100 + seed)), srs)]
+            for seed in range(20)
+        ]
+    )
+    rms = np.sqrt(np.mean(errors**2))
+    print(f'standardised errors: rms {rms:.3f}, largest {np.abs(errors).max():.2f} of {errors.size}')
+    print(f'per parameter rms: {np.sqrt(np.mean(errors**2, axis=0)).round(2)}')
+    # 35 parameters are correlated: about 250 independent draws, so 1 +- 3 * sqrt(1 / 500), and 5 % of systematic error
+    assert 0.80 < rms < 1.18
+    assert np.abs(errors).max() < 4.5
+
+
+def test_overlay_reloads_to_the_same_forces(result: IdentificationResult, srs: Machine, tmp_path: Path) -> None:
+    """The machine read back from file and overlay pushes like the identified one, and nearly like the true one."""
+    path = write_identified_overlay(result, tmp_path / 'overlay.yaml')
+    reloaded = load_machine('srs', path)
+    assert result.identified_machine is not None
+    motion = clean_signals(srs, 'fourier_validation', 6.0, 50.0, 3)[0]
+    identified, read, true = (
+        inverse_dynamics(Mechanism(machine), motion) for machine in (result.identified_machine, reloaded, srs)
+    )
+    scale = np.sqrt(np.mean(true**2))
+    assert np.abs(read - identified).max() < 1e-9 * scale
+    assert np.sqrt(np.mean((read - true) ** 2)) < 0.003 * scale
+    text = path.read_text()
+    assert 'platform.body.mass' in text and 'leg_chain.prismatic.friction.coulomb.leg6' in text
+
+
+def test_wide_prior_reproduces_base_parameters(srs: Machine, excitation: tuple) -> None:
+    """When the nominal bodies count for nothing, the physical parameters reproduce the base parameters."""
+    config = IdentificationConfig(platform_uncertainty=1e3, leg_uncertainty=1e3)
+    found = identify(srs, recording(srs, excitation, None), None, config)
+    reproduced = found.base.values(found.physical.values)
+    sigma = found.estimate.standard_deviations
+    assert np.abs((reproduced - found.estimate.parameters) / sigma).max() < 0.02
+
+
+def test_fixed_legs_give_the_platform_directly(srs: Machine, nominal: Machine, excitation: tuple) -> None:
+    """With leg bodies held, every platform parameter has its own honest standard deviation."""
+    found = identify(nominal, recording(srs, excitation, 7), None, IdentificationConfig(fixed=('leg_*',)))
+    rows = {row.name: row for row in compare_with_truth(found, srs)}
+    assert rows['platform_link.m'].relative_error < 0.001
+    assert max(abs(row.deviation) for row in rows.values()) < 4.0
+
+
+def test_impossible_bodies_are_said_and_not_written(
+    result: IdentificationResult, srs: Machine, tmp_path: Path
+) -> None:
+    """A negative mass makes the result infeasible; no overlay comes into being."""
+    light = replace(srs, platform=replace(srs.platform, mass=10.0, inertia=np.diag([5.0, 5.0, 5.0])))
+    signals = clean_signals(srs, 'fourier', 12.0, 100.0, 0)
+    wrong = Recording(signals[0].time, signals[1], -signals[2])  # sign of the force confused
+    found = identify(light, wrong, None)
+    assert found.status == 'infeasible'
+    assert any('platform_link' in text or 'friction' in text for text in found.physical.infeasible)
+    with pytest.raises(InfeasibleParametersError, match='no overlay'):
+        write_identified_overlay(found, tmp_path / 'overlay.yaml')
+    assert not (tmp_path / 'overlay.yaml').exists()
+
+
+def test_poor_excitation_is_named(srs: Machine) -> None:
+    """Heave alone cannot tell the platform's products of inertia: they are named, nothing is returned."""
+    motion, _, _ = clean_signals(srs, 'hold', 12.0, 100.0, 0)
+    heave = 0.1 * np.sin(2 * np.pi * 0.7 * motion.time)
+    rate, second = np.gradient(heave, 0.01), np.gradient(np.gradient(heave, 0.01), 0.01)
+    lift = np.array([0.0, 0.0, 1.0])
+    motion = replace(
+        motion,
+        position=motion.position + heave[:, None] * lift,
+        linear_velocity=rate[:, None] * lift,
+        linear_acceleration=second[:, None] * lift,
+    )
+    from pkm_description.kinematics import leg_lengths
+
+    mechanism = Mechanism(srs)
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    with pytest.raises(NotExcitedError, match='platform_link') as caught:
+        identify(srs, Recording(motion.time, lengths, inverse_dynamics(mechanism, motion)))
+    assert any('platform_link.I' in name for name in caught.value.parameters)
+
+
+def test_rest_is_not_a_motion(srs: Machine) -> None:
+    """A machine that stands still is refused in words."""
+    signals = clean_signals(srs, 'hold', 10.0, 100.0, 0)
+    with pytest.raises(RecordingError, match='no motion'):
+        identify(srs, recording(srs, signals, 1))
+
+
+def test_short_recordings_are_refused(srs: Machine, excitation: tuple) -> None:
+    """Too short for the filters: says how long it must be."""
+    motion, lengths, forces = excitation
+    cut = slice(800, 1020)
+    with pytest.raises(RecordingError, match=r'record longer'):
+        identify(srs, Recording(motion.time[cut] - motion.time[cut][0], lengths[cut], forces[cut]))
+
+
+def test_motion_from_an_estimator(srs: Machine, excitation: tuple) -> None:
+    """Poses of an estimator, at other times than the joint states, lead to the same parameters."""
+    plain = recording(srs, excitation, 3)
+    motion = excitation[0]
+    poses = PlatformPoses(motion.time[::2], motion.position[::2], motion.rotation_base_platform[::2])
+    found = identify(srs, replace(plain, poses=poses), None, IdentificationConfig(motion_source='estimator'))
+    rows = compare_with_truth(found, srs)
+    assert max(abs(row.deviation) for row in rows if row.status == 'identified') < 4.0
+    with pytest.raises(RecordingError, match='start the estimator'):
+        identify(srs, plain, None, IdentificationConfig(motion_source='estimator'))

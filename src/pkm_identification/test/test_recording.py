@@ -1,0 +1,119 @@
+"""Recordings: what is taken, mended or refused, and with which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pkm_description.machine import Machine
+from pkm_identification.errors import RecordingError
+from pkm_identification.recording import Recording, recording_from_joint_states
+from pkm_identification.stream_recorder import StreamRecorder
+
+
+def states(machine: Machine) -> dict:
+    """4 s of joint states around the middle of the stroke."""
+    names = [joint.name for joint in machine.actuated_joints]
+    stamps = np.arange(400, dtype=np.int64) * 10_000_000 + 5
+    wave = 0.6 + 0.1 * np.sin(2 * np.pi * stamps[:, None] / 1e9 + np.arange(6))
+    return {'stamps': stamps, 'names': names, 'positions': wave, 'efforts': 1000.0 * wave}
+
+
+def test_clean_data_pass_unchanged(srs: Machine) -> None:
+    """Any joint order; the numbers are those of the messages."""
+    data = states(srs)
+    reverse = slice(None, None, -1)
+    found = recording_from_joint_states(
+        srs, data['stamps'], data['names'][reverse], data['positions'][:, reverse], data['efforts'][:, reverse]
+    )
+    assert np.array_equal(found.forces, data['efforts'])
+    assert np.array_equal(found.leg_lengths, data['positions'] + srs.lengths_at_zero)
+    assert found.sample_rate == pytest.approx(100.0)
+
+
+def test_jitter_and_lost_messages_are_interpolated(srs: Machine) -> None:
+    """1 ms of jitter and a few lost messages leave a uniform grid with 10 um accuracy."""
+    data = states(srs)
+    jitter = np.random.default_rng(0).integers(-1_000_000, 1_000_000, 400)
+    stamps = data['stamps'] + jitter
+    wave = 0.6 + 0.1 * np.sin(2 * np.pi * stamps[:, None] / 1e9 + np.arange(6))
+    keep = np.ones(400, dtype=bool)
+    keep[[50, 51, 200]] = False
+    found = recording_from_joint_states(srs, stamps[keep], data['names'], wave[keep], 1000.0 * wave[keep])
+    time = (found.time * 1e9 + stamps[0]) / 1e9
+    expected = 0.6 + 0.1 * np.sin(2 * np.pi * time[:, None] + np.arange(6)) + srs.lengths_at_zero
+    assert np.abs(found.leg_lengths - expected).max() < 1e-5
+    assert np.ptp(np.diff(found.time)) < 1e-12
+
+
+def _nan(data: dict) -> None:
+    data['efforts'][7, 3] = np.nan
+
+
+def _rename(data: dict) -> None:
+    data['names'][2] = 'elbow'
+
+
+def _millimetres(data: dict) -> None:
+    data['positions'] *= 1000.0
+
+
+def _gap(data: dict) -> None:
+    data['stamps'][200:] += 500_000_000
+
+
+def _short(data: dict) -> None:
+    for key in ('stamps', 'positions', 'efforts'):
+        data[key] = data[key][:50]
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'words'),
+    [
+        (_nan, 'effort of leg4_prismatic is nan'),
+        (_rename, 'leg3_prismatic of machine'),
+        (_millimetres, 'metres'),
+        (_gap, 'gap of 510 ms'),
+        (_short, 'at least 2 s'),
+    ],
+)
+def test_bad_data_are_refused_in_words(srs: Machine, spoil: Callable[[dict], None], words: str) -> None:
+    """The message names joint, value or time."""
+    data = states(srs)
+    spoil(data)
+    with pytest.raises(RecordingError, match=words):
+        recording_from_joint_states(srs, **data)
+
+
+def record(machine: Machine, data: dict, spoil: Callable[[int, list, list, list], tuple]) -> Recording:
+    """Send data message by message, changed by ``spoil``."""
+    recorder = StreamRecorder(machine, 'stream')
+    for index, stamp in enumerate(data['stamps']):
+        message = (int(stamp), data['names'], data['positions'][index].tolist(), data['efforts'][index].tolist())
+        recorder.add_joint_states(*spoil(index, *message))
+    return recorder.finish()
+
+
+def test_stream_drops_single_bad_messages(srs: Machine) -> None:
+    """One NaN, one message without efforts, one repeated stamp: dropped, counted, bridged."""
+    data = states(srs)
+
+    def spoil(index: int, stamp: int, names: list, positions: list, efforts: list) -> tuple:
+        if index == 30:
+            efforts = [np.nan] * 6
+        if index == 60:
+            efforts = []
+        if index == 90:
+            stamp -= 10_000_000
+        return stamp, names, positions, efforts
+
+    found = record(srs, data, spoil)
+    assert len(found.time) == 400
+    assert found.forces == pytest.approx(data['efforts'], rel=0.01)
+
+
+def test_stream_without_efforts_says_so(srs: Machine) -> None:
+    """The reason of the rejections reaches the error."""
+    with pytest.raises(RecordingError, match='400 times 6 names, 6 positions, 0 efforts'):
+        record(srs, states(srs), lambda index, stamp, names, positions, efforts: (stamp, names, positions, []))
