@@ -1,1 +1,6 @@
 """ROS nodes of the package."""
+
+import os
+
+# before numpy is imported: on small matrices a second BLAS thread only waits for the first
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

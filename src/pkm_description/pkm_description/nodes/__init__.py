@@ -1,1 +1,6 @@
 """Thin rclpy shells and command-line tools."""
+
+import os
+
+# before numpy is imported: on small matrices a second BLAS thread only waits for the first
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
