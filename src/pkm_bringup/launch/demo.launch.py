@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -26,12 +27,10 @@ def _start(context: LaunchContext) -> list[object]:
     output = Path(value('output') or f'results/demo-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}').absolute()
     if output.exists():
         raise RuntimeError(f'{output} exists already and is not overwritten; give another output:=DIRECTORY')
-    truth = _truth_overlay(value)
     fast = value('fast') == 'true'
     given = [value(f'{name}_duration') for name in ('tracking', 'excitation', 'validation')]
     durations = [float(text or default) for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)]
     machine = {name: value(name) for name in MACHINE_ARGUMENTS}
-    true_machine = machine['machine_file'] or machine['machine']
 
     def include(file: str, **arguments: str) -> GroupAction:
         path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
@@ -50,7 +49,6 @@ def _start(context: LaunchContext) -> list[object]:
     return [
         include(
             'simulation.launch.py',
-            overlay=truth,
             start_paused='true',
             real_time_factor=value('real_time_factor'),
             seed=value('seed'),
@@ -58,25 +56,20 @@ def _start(context: LaunchContext) -> list[object]:
             storage=value('storage'),
         ),
         include('estimation.launch.py', reliability='reliable', rviz=value('rviz')),
-        include(
-            'identification.launch.py',
-            output=str(output / 'identification'),
-            truth_machine=true_machine,
-            truth_overlay=truth,
-        ),
+        include('identification.launch.py', output=str(output / 'identification'), overlay=_belief(value)),
         suite_node(
             'pkm_bringup', 'demo', [machine_parameters(), demo], on_exit=Shutdown(reason='the demo has ended')
         ),
     ]
 
 
-def _truth_overlay(value) -> str:  # noqa: ANN001 (launch argument by name)
-    """Path of the overlay that only the simulator gets; the package has one for each of its machines."""
-    chosen = value('truth_overlay')
-    if chosen == 'none' or (not chosen and value('machine_file')):
-        return ''
-    default = Path(get_package_share_directory('pkm_bringup'), 'config', 'truth', f'{value("machine")}.yaml')
-    return chosen or (str(default) if default.exists() else '')
+def _belief(value: Callable[[str], str]) -> str:
+    """Path of the overlay that only the identification gets; there is one for each machine of the suite."""
+    chosen = value('belief')
+    if chosen == 'true' or (not chosen and value('machine_file')):
+        return value('overlay')
+    default = Path(get_package_share_directory('pkm_identification'), 'config', f'nominal_{value("machine")}.yaml')
+    return chosen or (str(default) if default.exists() else value('overlay'))
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -87,9 +80,10 @@ def generate_launch_description() -> LaunchDescription:
             'output', default_value='', description='directory of this run; default results/demo-<UTC date and time>'
         ),
         DeclareLaunchArgument(
-            'truth_overlay',
+            'belief',
             default_value='',
-            description='overlay that only the simulator gets, so that there is something to identify; none for no overlay',
+            description='overlay that only the identification gets, so that it cannot be fed with the truth; '
+            'default: the suite\'s, wrong on purpose; true: as simulated',
         ),
         DeclareLaunchArgument('real_time_factor', default_value='1.0', description='speed of the simulation'),
         DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),

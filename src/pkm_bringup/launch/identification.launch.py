@@ -17,20 +17,12 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'identification_settings', default_value=settings, description='YAML file with its parameters'
         ),
-        DeclareLaunchArgument('output', default_value='', description='directory for report and overlay; default: the node chooses'),
-        DeclareLaunchArgument('truth_machine', default_value='', description='machine known to be true, for comparison'),
-        DeclareLaunchArgument('truth_overlay', default_value='', description='overlay of that machine'),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory for report, overlay and numbers; ~/.ros if empty'
+        ),
         suite_node(
             'pkm_identification',
             'identification',
-            [
-                LaunchConfiguration('identification_settings'),
-                machine_parameters(),
-                {
-                    'output': text('output'),
-                    'truth_machine': text('truth_machine'),
-                    'truth_overlay': text('truth_overlay'),
-                },
-            ],
+            [LaunchConfiguration('identification_settings'), machine_parameters(), {'output_directory': text('output')}],
         ),
     ])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pkm_bringup.demo import run as run_module
 from pkm_bringup.demo.aftermath import identification_figures
 from pkm_bringup.demo.criteria import Criterion
@@ -20,7 +21,9 @@ from pkm_bringup.demo.report import DemoOutcome, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
+from pkm_description.machine import load_machine
 from pkm_description.motion import PlatformMotion
+from pkm_identification.observation import ObservationModel
 
 
 class PaperSystem:
@@ -146,21 +149,34 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     assert 'PASSED: all 1 limits hold (1 not judged' in last_page(passed)
 
 
-def test_result_of_the_identification_is_read(tmp_path: Path) -> None:
-    path = tmp_path / 'result.json'
-    row = {'name': 'a', 'value': 1.0, 'standard_deviation': 0.1, 'true_value': 1.2, 'status': 'identified'}
+def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -> None:
+    machine = load_machine('srs')
+    model = ObservationModel(machine)
+    true = dict(zip(model.names, model.parameters(machine), strict=True))
+    heads = ['platform_link.m', 'leg1_prismatic.viscous']
+    combination = np.zeros((2, len(model.names)))
+    combination[0, model.names.index('platform_link.m')] = 1.0
+    combination[0, model.names.index('leg_rod.m')] = 6.0
+    combination[1, model.names.index('leg1_prismatic.viscous')] = 1.0
+    row = {'value': 3421.0, 'standard_deviation': 0.5, 'status': 'identified'}
     content = {
-        'base_parameters': [row, {**row, 'name': 'b', 'status': 'weakly excited'}],
-        'physical_parameters': [row],
-        'force_error': {'validation': 0.01},
-        'report': 'R.html',
-        'overlay': None,
+        'settings': {'identical_legs': True, 'friction': 'actuated', 'fixed': []},
+        'parameters': list(model.names),
+        'combination': combination.tolist(),
+        'base_parameters': [{**row, 'name': 'platform_link.m + 6 leg_rod.m'}, {**row, 'name': 'b', 'status': 'weakly excited'}],
+        'physical_parameters': [{'name': name, 'value': 1.0, 'standard_deviation': 0.1} for name in heads],
+        'force_error': {'validation': {'relative_to_force_rms': 0.01}},
     }
-    path.write_text(json.dumps(content))
-    found = identification_figures(path)
-    assert [item.name for item in found.base] == ['a'] and found.unidentified == ('b',)
-    assert found.base[0].deviation == pytest.approx(2.0) and found.overlay == ''
-    for broken in ('', '{}', json.dumps({**content, 'force_error': {}})):
+    path = tmp_path / 'parameters.yaml'
+    path.write_text(yaml.safe_dump(content))
+    found = identification_figures(tmp_path, machine)
+    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == ('b',)
+    # 3000 kg and six rods of 70 kg, as in the machine file
+    assert found.base[0].true_value == pytest.approx(3420.0)
+    assert found.base[0].deviation == pytest.approx(2.0)
+    assert [item.true_value for item in found.physical] == pytest.approx([true[name] for name in heads])
+    assert found.held_out_force_error == 0.01 and found.overlay == ''
+    for broken in ('', '{}', '{', yaml.safe_dump({**content, 'force_error': {}})):
         path.write_text(broken)
-        with pytest.raises(DemoError, match='result.json'):
-            identification_figures(path)
+        with pytest.raises(DemoError, match='parameters.yaml'):
+            identification_figures(tmp_path, machine)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
+import yaml
 
 from pkm_bringup.demo.criteria import Criterion
 from pkm_bringup.demo.estimation_verdict import judge_estimation
@@ -21,20 +23,22 @@ from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.comparison import compare_with_live
 from pkm_estimation.offline import estimate_recording
 from pkm_estimation.pipeline import EstimatorConfig
+from pkm_identification.configuration import config_from_mapping
+from pkm_identification.observation import ObservationModel
 
 #: s of excitation below which the identification's limits are not judged
 SHORTEST_JUDGED_EXCITATION = 20.0
 
 
 def assess(
-    output: Path, machine: Machine, timeline: Timeline, config: EstimatorConfig, namespace: str, say: Callable[[str], None]
+    output: Path, true_machine: Machine, timeline: Timeline, config: EstimatorConfig, namespace: str, say: Callable[[str], None]
 ) -> DemoOutcome:
     """Judge a finished run from the files that it left.
 
     Parameters
     ----------
     output : directory of the run with ``bag`` and ``identification``
-    machine : as the estimator knows it; its IMU is the simulated one
+    true_machine : as it is simulated; the estimator uses its geometry and sensors only
     timeline : of the run
     config : settings of the live estimator
     namespace : of the recorded topics
@@ -49,14 +53,14 @@ def assess(
     say('  reading the bag ...')
     data = read_bag(bag, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry', 'platform/odometry'))
     tracking, excitation = timeline.phase('tracking'), timeline.phase('excitation')
-    estimation = judge_estimation(data, machine, tracking.end)
-    figures = identification_figures(output / 'identification' / 'result.json')
+    estimation = judge_estimation(data, true_machine, tracking.end)
+    figures = identification_figures(output / 'identification', true_machine)
     excuse = 'excitation too short' if excitation.duration < SHORTEST_JUDGED_EXCITATION else ''
     return DemoOutcome(
-        machine=machine.name,
+        machine=true_machine.name,
         estimation=estimation.criteria,
         identification=tuple(judge_identification(figures, excuse)),
-        consistency=(_recomputed(machine, data, config, say), _completeness(data, timeline, machine)),
+        consistency=(_recomputed(true_machine, data, config, say), _completeness(data, timeline, true_machine)),
         window=estimation.window,
         figures=figures,
         bag=bag,
@@ -85,29 +89,36 @@ def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> C
     return Criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
 
 
-def identification_figures(path: Path) -> IdentificationFigures:
-    """Read what the identification node wrote.
+def identification_figures(directory: Path, true_machine: Machine) -> IdentificationFigures:
+    """Read what the identification node wrote and put the true values beside it.
 
     Raises
     ------
     DemoError
-        If the file is missing or not as expected.
+        If a file is missing or not as expected.
     """
+    path = directory / 'parameters.yaml'
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
-        base = [(_row(row), row['status']) for row in content['base_parameters']]
+        content = yaml.load(path.read_text(encoding='utf-8'), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+        config = config_from_mapping(content['settings'])
+        model = ObservationModel(true_machine, config.identical_legs, config.friction, config.fixed)
+        true_values = dict(zip(model.names, model.parameters(true_machine).tolist(), strict=True))
+        full = np.array([true_values[name] for name in content['parameters']])
+        true_base = np.array(content['combination']) @ full
+        rows = [(_row(entry, true), entry['status']) for entry, true in zip(content['base_parameters'], true_base, strict=True)]
+        overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
-            base=tuple(row for row, status in base if status == 'identified'),
-            unidentified=tuple(row.name for row, status in base if status != 'identified'),
-            physical=tuple(_row(row) for row in content['physical_parameters']),
-            held_out_force_error=float(content['force_error']['validation']),
-            report=str(content.get('report', '')),
-            overlay=str(content.get('overlay') or ''),
+            base=tuple(row for row, status in rows if status == 'identified'),
+            unidentified=tuple(row.name for row, status in rows if status != 'identified'),
+            physical=tuple(_row(entry, true_values[entry['name']]) for entry in content['physical_parameters']),
+            held_out_force_error=float(content['force_error']['validation']['relative_to_force_rms']),
+            report=str(directory / 'report.html'),
+            overlay=str(overlay) if overlay.exists() else '',
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
         raise DemoError(f'{path}: the result of the identification cannot be read: {error!r}') from error
 
 
-def _row(entry: dict[str, object]) -> ParameterRow:
-    names = ('value', 'standard_deviation', 'true_value')
-    return ParameterRow(str(entry['name']), *(float(entry[name]) for name in names))  # type: ignore[arg-type]
+def _row(entry: dict[str, object], true_value: float) -> ParameterRow:
+    value, deviation = float(entry['value']), float(entry['standard_deviation'])  # type: ignore[arg-type]
+    return ParameterRow(str(entry['name']), value, deviation, float(true_value))

@@ -84,7 +84,7 @@ class DemoNode(Node):
     def run(self) -> None:
         """Lead through the demo; ends with SystemExit, code 0 only if every limit holds."""
         say = self._journal.say
-        say(f'=== demo: {self._machine.name}, {self._machine.description}')
+        say(f'=== demo: {self._machine.name}, {self._machine.description}; results in {self._output}')
         run = DemoRun(self, self._timeline, self._motion, self._journal, self._period, self._patience)
         try:
             run.wait_for_nodes()
