@@ -12,6 +12,10 @@ from pkm_description.machine.model import Machine
 Array = NDArray[np.float64]
 
 
+#: part of the stroke by which a position may lie beyond its end before it is taken for an error (of unit, of sensor)
+STROKE_MARGIN = 0.1
+
+
 @dataclass(frozen=True)
 class LegSample:
     """Lengths (L,) m and efforts (L,) N of one message, NaN where it has none; ``used`` are the legs with a length."""
@@ -33,6 +37,9 @@ class LegMessageReader:
     def __init__(self, machine: Machine, minimum_legs: int) -> None:
         self._lengths_at_zero = machine.lengths_at_zero
         self._names = tuple(joint.name for joint in machine.actuated_joints)
+        lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
+        margin = STROKE_MARGIN * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        self._lowest, self._highest = lower - margin, upper + margin
         self._leg_of_joint = {name: index for index, name in enumerate(self._names)}
         # joints that a machine's complete joint states hold beside the actuated ones: no reason to complain
         self._known = set(machine.joint_names)
@@ -58,15 +65,20 @@ class LegMessageReader:
         entries, legs = order
         lengths = np.full(len(self._names), np.nan)
         lengths[legs] = np.asarray(positions, dtype=float)[entries]
-        lengths += self._lengths_at_zero
         finite = np.isfinite(lengths)
+        outside = (lengths < self._lowest) | (lengths > self._highest)
+        if outside.any():
+            told = ', '.join(f'{self._names[leg]} = {lengths[leg]:g} m' for leg in np.flatnonzero(outside))
+            complain('position_out_of_stroke', f'{told}: far outside of the stroke, left out; check unit and zero')
+            lengths[outside] = np.nan
+        lengths += self._lengths_at_zero
         if len(legs) < len(self._names):
             missing = [name for index, name in enumerate(self._names) if index not in legs]
             complain('missing_joint', f'no position of {", ".join(missing)}')
         if not finite[legs].all():
             bad = [self._names[leg] for leg in legs if not finite[leg]]
             complain('position_not_finite', f'position of {", ".join(bad)} is not a finite number')
-        used = np.flatnonzero(finite)
+        used = np.flatnonzero(finite & ~outside)
         if len(used) < self.minimum_legs:
             complain('too_few_legs', f'{len(used)} usable leg positions, at least {self.minimum_legs} are needed')
             return None
