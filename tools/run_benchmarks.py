@@ -1,0 +1,34 @@
+"""Run the benchmarks of benchmarks/bench_*.py: all, or those named, e.g. ``run_benchmarks.py ukf``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / 'benchmarks'
+
+
+def main(names: Sequence[str] = sys.argv[1:]) -> int:
+    """Return 0 if every benchmark ran and met its target."""
+    files = {file.stem.removeprefix('bench_'): file for file in sorted(FOLDER.glob('bench_*.py'))}
+    unknown = [name for name in names if name not in files]
+    if unknown:
+        print(f'no benchmark {", ".join(unknown)}; there are: {", ".join(files)}', file=sys.stderr)
+        return 2
+    failed = []
+    for name in names or files:
+        print(f'--- {name}', flush=True)
+        if subprocess.run([sys.executable, str(files[name])], check=False).returncode != 0:
+            failed.append(name)
+    if failed:
+        print(f'failed or below target: {", ".join(failed)}', file=sys.stderr)
+    return int(bool(failed))
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

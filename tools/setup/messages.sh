@@ -1,0 +1,64 @@
+# Messages, logged steps, interruption. Sourced by ./pkm.
+# All messages go to stderr, so that the output of `./pkm run ...` can be piped.
+
+assume_yes=${assume_yes-}
+setup_log=$root/log/setup.log
+child=
+
+say() {
+    printf 'pkm: %s\n' "$*" >&2
+}
+
+fail() {
+    printf 'pkm: error: %s\n' "$*" >&2
+    exit 1
+}
+
+# One step of the set-up: say what it is, run it with its output in the log, show the end of the log if it fails.
+# The child has a process group of its own: a signal to this script alone ends it, too (see interrupted).
+step() {
+    local what=$1 code=0 start=$SECONDS
+    shift
+    say "$what ..."
+    mkdir -p "$root/log"
+    printf '\n### %s\n' "$what" >>"$setup_log"
+    set -m
+    "$@" >>"$setup_log" 2>&1 </dev/null &
+    child=$!
+    set +m
+    wait "$child" || code=$?
+    child=
+    if ((code != 0)); then
+        tail -n 30 "$setup_log" >&2
+        fail "this failed: $what. All of its output: $setup_log"
+    fi
+    ((SECONDS - start < 2)) || say "    done in $((SECONDS - start)) s"
+}
+
+interrupted() {
+    trap '' INT TERM
+    if [[ $child ]]; then
+        kill -INT -- "-$child" 2>/dev/null || true
+        # package managers need a moment to leave their data base in order
+        for _ in {1..150}; do
+            kill -0 -- "-$child" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL -- "-$child" 2>/dev/null || true
+    fi
+    say 'interrupted; the next call goes on from here'
+    exit 130
+}
+
+# Two calls at the same time must not set up the same directories.
+lock() {
+    command -v flock >/dev/null || return 0
+    exec 9<"$root/tools/setup"
+    flock --nonblock 9 && return
+    say 'another ./pkm is setting up here: waiting for it'
+    flock 9
+}
+
+unlock() {
+    exec 9<&-
+}
