@@ -8,9 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-from spec_platform import six_axis_sinusoids, spec_platform
-
 from pkm_bringup.control import (
     CommandError,
     EffortCommands,
@@ -27,6 +24,8 @@ from pkm_description.kinematics import leg_motion
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from scipy.spatial.transform import Rotation
+from spec_platform import six_axis_sinusoids, spec_platform
 
 MACHINE = spec_platform(viscous=20.0, coulomb=1.0)
 MECHANISM = Mechanism(MACHINE)
@@ -38,9 +37,8 @@ def _knots(rate: float = 50.0) -> PlatformMotion:
 
 
 def _rest(offset: float = 0.0) -> PlatformMotion:
-    return PlatformMotion.at_rest(
-        MACHINE.home.position + [0.0, 0.0, offset], MACHINE.home.rotation_base_platform
-    )
+    home = MACHINE.home
+    return PlatformMotion.at_rest(home.position + np.array([0.0, 0.0, offset]), home.rotation_base_platform)
 
 
 @pytest.fixture(scope='module')
@@ -98,14 +96,10 @@ def test_unusable_references_are_refused_with_the_place(knots: PlatformMotion) -
 def test_limits_are_named_with_joint_and_time() -> None:
     times = np.arange(1401) / 100.0
     check_reference(MECHANISM, six_axis_sinusoids(MACHINE).evaluate(times))
-    with pytest.raises(
-        ReferenceRefusedError, match=r'leg\d_prismatic: position .* m (exceeds|is below) .* at t = '
-    ):
+    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: position .* m (exceeds|is below) .* at t = '):
         check_reference(MECHANISM, six_axis_sinusoids(MACHINE, translation=0.6).evaluate(times))
     slow = _with_limits(velocity=0.1)
-    with pytest.raises(
-        ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds 0.100 m/s at t = '
-    ):
+    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds 0.100 m/s at t = '):
         check_reference(Mechanism(slow), six_axis_sinusoids(MACHINE).evaluate(times))
     weak = _with_limits(effort=30.0)
     with pytest.raises(ReferenceRefusedError, match=r'force .* N exceeds 30.0 N at t = '):
@@ -167,7 +161,7 @@ def test_hold_keeps_the_pose_of_the_present_lengths() -> None:
     servo = LegServo(MECHANISM, 10**6)
     raised = leg_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
     pose = servo.hold(raised)
-    assert pose.position == pytest.approx(MACHINE.home.position + [0.0, 0.0, 0.03], abs=1e-10)
+    assert pose.position == pytest.approx(MACHINE.home.position + np.array([0.0, 0.0, 0.03]), abs=1e-10)
     weight = inverse_dynamics(MECHANISM, _rest(0.03), friction=False)[0]
     assert servo.forces(0, raised, np.zeros(6)) == pytest.approx(weight, abs=1e-6)
 
@@ -199,9 +193,7 @@ def test_gains_stay_where_there_is_no_delay() -> None:
     assert gains_for_delay(MECHANISM, MACHINE.servo, 0.0) == MACHINE.servo
     slow = gains_for_delay(MECHANISM, MACHINE.servo, 0.1)
     assert slow.damping < 0.1 * MACHINE.servo.damping
-    assert slow.stiffness / slow.damping**2 == pytest.approx(
-        MACHINE.servo.stiffness / MACHINE.servo.damping**2
-    )
+    assert slow.stiffness / slow.damping**2 == pytest.approx(MACHINE.servo.stiffness / MACHINE.servo.damping**2)
 
 
 def test_commands_are_held_then_time_out() -> None:
@@ -254,14 +246,10 @@ def test_motion_file_gives_poses_and_consistent_derivatives(tmp_path: Path) -> N
     assert read.position[::50] == pytest.approx(motion.position, abs=1e-9)
     assert read.rotation_base_platform[::50] == pytest.approx(motion.rotation_base_platform, abs=1e-9)
     turn = read.rotation_base_platform[2:] @ np.swapaxes(read.rotation_base_platform[:-2], 1, 2)
-    assert read.angular_velocity[1:-1] == pytest.approx(
-        Rotation.from_matrix(turn).as_rotvec() / 0.002, abs=1e-4
-    )
+    assert read.angular_velocity[1:-1] == pytest.approx(Rotation.from_matrix(turn).as_rotvec() / 0.002, abs=1e-4)
     slope = (read.angular_velocity[2:] - read.angular_velocity[:-2]) / 0.002
     assert read.angular_acceleration[1:-1] == pytest.approx(slope, abs=2e-2)
-    assert read.linear_velocity[1:-1] == pytest.approx(
-        (read.position[2:] - read.position[:-2]) / 0.002, abs=1e-5
-    )
+    assert read.linear_velocity[1:-1] == pytest.approx((read.position[2:] - read.position[:-2]) / 0.002, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import pytest
-
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics import leg_motion
@@ -44,9 +43,7 @@ def test_one_root_body_and_the_suites_names(machine: Machine, model: mujoco.MjMo
     for leg in machine.legs:
         for joint in leg.joints:
             assert model.joint(joint.name).bodyid[0] == model.body(joint.body.name).id
-    assert [model.actuator(i).name for i in range(model.nu)] == [
-        joint.name for joint in machine.actuated_joints
-    ]
+    assert [model.actuator(i).name for i in range(model.nu)] == [joint.name for joint in machine.actuated_joints]
     assert (model.nq, model.nv, model.neq) == (25, 24, 6)
 
 
@@ -105,9 +102,7 @@ def test_forces_equal_mujocos_inverse_dynamics(machine: Machine, model: mujoco.M
     model.dof_damping[:] = 0.0
     model.dof_frictionloss[:] = 0.0
     drives = np.zeros((model.nv, model.nu))
-    drives[[model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints], np.arange(model.nu)] = (
-        1.0
-    )
+    drives[[model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints], np.arange(model.nu)] = 1.0
     quaternions = quaternion_from_matrix(motion.rotation_base_platform)[:, [3, 0, 1, 2]]
     for i in range(len(motion)):
         to_platform = motion.rotation_base_platform[i].T
@@ -116,7 +111,8 @@ def test_forces_equal_mujocos_inverse_dynamics(machine: Machine, model: mujoco.M
             *legs.velocities[i].ravel(), *motion.linear_velocity[i], *(to_platform @ motion.angular_velocity[i])
         ]  # fmt: skip
         data.qacc[:] = [
-            *legs.accelerations[i].ravel(), *motion.linear_acceleration[i], *(to_platform @ motion.angular_acceleration[i])
+            *legs.accelerations[i].ravel(), *motion.linear_acceleration[i],
+            *(to_platform @ motion.angular_acceleration[i]),
         ]  # fmt: skip
         mujoco.mj_inverse(model, data)
         torques = np.concatenate([drives, _closure_jacobian(machine, model, data).T], axis=1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
-from pkm_bringup.control.reference_plan import ReferencePlan
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine.model import Pose, ServoGains
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+
+from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
+from pkm_bringup.control.reference_plan import ReferencePlan
 
 Array = NDArray[np.float64]
 
@@ -21,8 +21,8 @@ _WINDOW = 256
 class LegServo:
     """Follow platform references on leg level; hold home until one starts.
 
-    Force = feed-forward + stiffness * position error + damping * rate error, limited to the drives' effort. The force is
-    meant for one control period from now, so the feed-forward is that of the middle of the period.
+    Force = feed-forward + stiffness * position error + damping * rate error, limited to the drives' effort. The
+    force is meant for one control period from now, so the feed-forward is that of the middle of the period.
 
     Parameters
     ----------
@@ -93,12 +93,10 @@ class LegServo:
         self._window = None
 
     def forces(self, time_ns: int, positions: Array, velocities: Array) -> Array:
-        """Leg forces (L,) N for one period from ``time_ns``, from joint positions m and velocities m/s of that instant."""
+        """Leg forces (L,) N for a period from ``time_ns``, from joint positions m and velocities m/s at that time."""
         position, rate, feedforward = self._setpoint(time_ns)
         wanted = (
-            feedforward
-            + self._gains.stiffness * (position - positions)
-            + self._gains.damping * (rate - velocities)
+            feedforward + self._gains.stiffness * (position - positions) + self._gains.damping * (rate - velocities)
         )
         limited = np.minimum(np.maximum(wanted, -self._effort_limits), self._effort_limits)
         cut = limited != wanted

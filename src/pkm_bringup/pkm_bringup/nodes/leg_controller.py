@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.errors import PkmError
+from pkm_description.mechanism import Mechanism
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS
+from pkm_description.ros.stamps import nanoseconds
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -13,14 +21,6 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from pkm_bringup.control import FEEDFORWARD_MODES, CommandError, LegServo, gains_for_delay
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
-from pkm_description.errors import PkmError
-from pkm_description.mechanism import Mechanism
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS
-from pkm_description.ros.stamps import nanoseconds
 
 Array = NDArray[np.float64]
 
@@ -49,12 +49,10 @@ class LegControllerNode(Node):
         self._commands = self.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, 'joint_states', self._take_joint_state, SENSOR_QOS)
-        self.create_subscription(
-            MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS
-        )
+        self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         self.create_timer(1.0, self._diagnose, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(
-            f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {feedforward} feed-forward'
+            f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {feedforward}'
         )
 
     def _take_joint_state(self, message: JointState) -> None:
@@ -102,9 +100,7 @@ class LegControllerNode(Node):
         except PkmError as error:
             self._rejections.add('platform/reference', error)
             return
-        self.get_logger().info(
-            f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s'
-        )
+        self.get_logger().info(f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s')
 
     def _diagnose(self) -> None:
         level, text = Level.OK, 'controlling'

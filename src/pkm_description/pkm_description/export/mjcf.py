@@ -1,9 +1,9 @@
 """MuJoCo model (MJCF) of a machine, written from the machine file's data without importing MuJoCo.
 
-Topology: one root body ``base_link`` (readers such as Pinocchio fail on several root bodies). MuJoCo allows a free joint
-at top level only, so the platform moves on three slides and a ball joint in one body: the same coordinates as a free joint
-(position in base axes, quaternion wxyz; velocity in base axes, angular velocity in platform axes) and the same dynamics.
-Legs end in the sites ``legN_tip``; a ``connect`` joins each to ``platform_anchorN``.
+Topology: one root body ``base_link`` (readers such as Pinocchio fail on several root bodies). MuJoCo allows a free
+joint at top level only, so the platform moves on three slides and a ball joint in one body: the same coordinates as
+a free joint (position in base axes, quaternion wxyz; velocity in base axes, angular velocity in platform axes) and
+the same dynamics. Legs end in the sites ``legN_tip``; a ``connect`` joins each to ``platform_anchorN``.
 
 Integrator and constraint settings come from measurements, see :func:`mjcf_text`.
 """
@@ -46,11 +46,12 @@ _COLORS = {
 def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     """Write the machine as MJCF.
 
-    MuJoCo's default constraints would leave 0.7 m/s^2 of error in an accelerometer, so the settings are stiff, as far as
-    the step allows: time constants of four steps for the closures (with two, RK4's stages see the loop's own dynamics
-    and accelerations are ten times less accurate) and two steps for Coulomb friction (full force as soon as a joint
-    slides faster than it loses speed in about two steps, true sticking below). RK4 makes positions, velocities,
-    accelerations and forces of one instant belong together; MuJoCo's other integrators hold velocities half a step late.
+    MuJoCo's default constraints would leave 0.7 m/s^2 of error in an accelerometer, so the settings are stiff, as
+    far as the step allows: time constants of four steps for the closures (with two, RK4's stages see the loop's own
+    dynamics and accelerations are ten times less accurate) and two steps for Coulomb friction (full force as soon
+    as a joint slides faster than it loses speed in about two steps, true sticking below). RK4 makes positions,
+    velocities, accelerations and forces of one instant belong together; MuJoCo's other integrators hold velocities
+    half a step late.
 
     Parameters
     ----------
@@ -129,9 +130,7 @@ def _size(machine: Machine) -> float:
 def _add_inertial(element: Element, body: RigidBody) -> None:
     inertia = body.inertia
     full = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-    SubElement(
-        element, 'inertial', pos=_text(body.center_of_mass), mass=_text([body.mass]), fullinertia=_text(full)
-    )
+    SubElement(element, 'inertial', pos=_text(body.center_of_mass), mass=_text([body.mass]), fullinertia=_text(full))
 
 
 def _add_joint(element: Element, joint: Joint) -> None:
@@ -149,7 +148,8 @@ def _add_leg(base: Element, leg: Leg, radius: float) -> None:
     parent = base
     for place, joint in enumerate(leg.joints):
         body = SubElement(
-            parent, 'body', name=joint.body.name, pos=_text(joint.translation), quat=_quaternion(joint.rotation_parent_joint),
+            parent, 'body', name=joint.body.name,
+            pos=_text(joint.translation), quat=_quaternion(joint.rotation_parent_joint),
         )  # fmt: skip
         _add_inertial(body, joint.body)
         _add_joint(body, joint)
