@@ -29,9 +29,10 @@ from pkm_identification.observation import ObservationModel
 class PaperSystem:
     """Simulated time advances by a step per look; everything that is asked of it is written down."""
 
-    def __init__(self, arrives_after: int = 0, step: float = 0.05, stands_still_at: float = np.inf) -> None:
+    def __init__(self, arrives_after: int = 0, step: float = 0.05, stands_still_at: float = np.inf, lag: float = 0.0) -> None:
         self.looks, self.time, self.started = 0, 0.0, False
         self.arrives_after, self.step, self.stands_still_at = arrives_after, step, stands_still_at
+        self.lag = lag
         self.references: list[tuple[float, float]] = []
         self.calls: list[tuple[float, str]] = []
 
@@ -45,6 +46,9 @@ class PaperSystem:
 
     def simulated_time(self) -> float:
         return self.time
+
+    def estimated_time(self) -> float:
+        return self.time - self.lag
 
     def send_reference(self, motion: PlatformMotion, start: float) -> None:
         assert not self.started
@@ -85,6 +89,12 @@ def test_progress_lines_keep_up_with_a_fast_simulation(tmp_path: Path) -> None:
     system = PaperSystem(step=7.0)
     DemoRun(system, plan(10.0, 8.0, 6.0), at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
     assert (tmp_path / 'demo.log').read_text().count('LINE') == 5
+
+
+def test_an_estimator_that_lags_is_waited_for(tmp_path: Path) -> None:
+    system, timeline = PaperSystem(lag=3.0), plan(10.0, 8.0, 6.0)
+    DemoRun(system, timeline, at_home, Journal(tmp_path / 'demo.log')).play()
+    assert system.estimated_time() > timeline.end - 0.2
 
 
 def test_missing_nodes_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

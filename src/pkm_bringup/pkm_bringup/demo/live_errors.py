@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,16 +39,26 @@ class LiveErrors:
     Parameters
     ----------
     machine : for the true biases
+
+    Attributes
+    ----------
+    latest_nis : mean normalised innovation squared that the estimator reported last
+    latest_estimate : stamp of the last estimate, s
     """
 
     def __init__(self, machine: Machine) -> None:
         self._imu = machine.imu
         self._pending: dict[str, list[bytes]] = {topic: [] for topic in LIVE_TOPICS}
         self.latest_nis = float('nan')
+        self.latest_estimate = 0.0
 
     def add(self, topic: str, data: bytes) -> None:
         """Keep one message for the next line."""
         self._pending[topic].append(data)
+        if topic == 'platform/odometry':
+            # CDR: four bytes of encapsulation, then the stamp
+            seconds, nanoseconds = struct.unpack_from('<iI', data, 4)
+            self.latest_estimate = seconds + nanoseconds * 1e-9
 
     def take_estimator_values(self, values: Mapping[str, str]) -> None:
         """Note the key-value pairs of the estimator's diagnostic status."""

@@ -91,11 +91,21 @@ class DemoRun:
                 self._say(self._system.live_line(now, phase.name if phase else 'at rest'))
                 next_line += self._period * max(1, int((now - next_line) // self._period) + 1)
             if now >= self._timeline.end:
+                self._wait_for_estimator()
                 return
             if now > last_time:
                 last_time, moved_at = now, time.monotonic()
             elif time.monotonic() - moved_at > _STALLED:
                 raise DemoError(f'the simulation stands still at t = {now:.2f} s for {_STALLED:.0f} s; see its messages above')
+
+    def _wait_for_estimator(self) -> None:
+        """Let an estimator that is behind (a busy computer) finish, so that the bag has all of its estimates."""
+        began = time.monotonic()
+        while (lag := self._timeline.end - self._system.estimated_time()) > 0.1:
+            if time.monotonic() - began > _STALLED:
+                self._say(f'  the estimator is {lag:.1f} s behind; going on without its last estimates')
+                return
+            self._system.wait(_LOOK)
 
     def _events(self) -> list[_Event]:
         """List what has to be done when: announcements and the identification's recordings."""

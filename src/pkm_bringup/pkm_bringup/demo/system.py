@@ -24,6 +24,9 @@ class DemoSystem(Protocol):
     def simulated_time(self) -> float:
         """Time on ``/clock``, s."""
 
+    def estimated_time(self) -> float:
+        """Stamp of the last estimate, s."""
+
     def send_reference(self, motion: PlatformMotion, start: float) -> None:
         """Hand a motion to the simulator, to begin at ``start`` s of simulated time."""
 

@@ -27,7 +27,7 @@ from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
 from pkm_estimation.pipeline import EstimatorConfig
 
 #: services that must be there, and topics with the nodes that must listen to them before the simulation starts
@@ -72,7 +72,7 @@ class DemoNode(Node):
         self._references = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
         for topic, kind in LIVE_TOPICS.items():
             take = partial(self._live.add, topic)
-            self.create_subscription(message_class(kind), topic, take, RELIABLE_STREAM_QOS, raw=True)
+            self.create_subscription(message_class(kind), topic, take, LOSSLESS_QOS, raw=True)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
         self._service_clients = {
             name: self.create_client(Trigger, name) for name in (*SERVICES, 'identification/stop_recording')
@@ -129,6 +129,10 @@ class DemoNode(Node):
     def simulated_time(self) -> float:
         """Time on ``/clock``, s."""
         return self.get_clock().now().nanoseconds * 1e-9
+
+    def estimated_time(self) -> float:
+        """Stamp of the last estimate, s."""
+        return self._live.latest_estimate
 
     def send_reference(self, motion: PlatformMotion, start: float) -> None:
         """Publish a reference with an absolute stamp."""

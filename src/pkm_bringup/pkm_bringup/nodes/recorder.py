@@ -20,6 +20,7 @@ from pkm_bringup.recording.message_classes import message_class
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import LOSSLESS_QOS
 from pkm_estimation.bags import BagError
 
 DEFAULT_TOPICS = [
@@ -122,7 +123,7 @@ def _matching_qos(publishers: list[TopicEndpointInfo]) -> QoSProfile:
     latched = all(item.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for item in profiles)
     return QoSProfile(
         history=QoSHistoryPolicy.KEEP_LAST,
-        depth=1000,
+        depth=LOSSLESS_QOS.depth,
         reliability=QoSReliabilityPolicy.RELIABLE if reliable else QoSReliabilityPolicy.BEST_EFFORT,
         durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
     )

@@ -29,3 +29,8 @@ REFERENCE_QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
+
+#: subscriptions that must not lose a message, however busy the computer is: recorders, runs to be reproduced bit by bit
+LOSSLESS_QOS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST, depth=5000, reliability=ReliabilityPolicy.RELIABLE
+)
