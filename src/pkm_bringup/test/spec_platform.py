@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-
 from pkm_description.machine.model import (
     ImuSensor,
     Joint,
@@ -26,13 +25,10 @@ def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
     base_angles = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
     platform_angles = np.radians([-8.0, 8.0, 112.0, 128.0, 232.0, 248.0])
     base = 0.6 * np.stack([np.cos(base_angles), np.sin(base_angles), 0.0 * base_angles], axis=1)
-    platform = 0.35 * np.stack(
-        [np.cos(platform_angles), np.sin(platform_angles), 0.0 * platform_angles], axis=1
-    )
+    platform = 0.35 * np.stack([np.cos(platform_angles), np.sin(platform_angles), 0.0 * platform_angles], axis=1)
     height = np.array([0.0, 0.0, 0.8])
     legs = tuple(
-        _leg(f'leg{i + 1}', base[i], platform[i], platform[i] + height - base[i], viscous, coulomb)
-        for i in range(6)
+        _leg(f'leg{i + 1}', base[i], platform[i], platform[i] + height - base[i], viscous, coulomb) for i in range(6)
     )
     body = RigidBody(
         'platform_link', 10.0, np.array([0.02, -0.01, 0.05]),
@@ -49,9 +45,7 @@ def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
     )  # fmt: skip
 
 
-def _leg(
-    name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, viscous: float, coulomb: float
-) -> Leg:
+def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, viscous: float, coulomb: float) -> Leg:
     """Universal joint with its z axis along the leg at home, prismatic joint along z."""
     z = vector / np.linalg.norm(vector)
     y = np.cross(z, [1.0, 0.0, 0.0])
@@ -60,9 +54,7 @@ def _leg(
     length_at_zero = float(np.linalg.norm(vector)) - 0.2
     friction, limits = JointFriction(viscous, coulomb), JointLimits(0.0, 0.5, 2.0, 300.0)
     cross = RigidBody(f'{name}_cross', 0.01, np.zeros(3), 1e-5 * np.eye(3))
-    cylinder = RigidBody(
-        f'{name}_cylinder', 1.5, np.array([0.002, -0.001, 0.25]), np.diag([0.03, 0.03, 0.002])
-    )
+    cylinder = RigidBody(f'{name}_cylinder', 1.5, np.array([0.002, -0.001, 0.25]), np.diag([0.03, 0.03, 0.002]))
     rod = RigidBody(f'{name}_rod', 0.8, np.array([0.0, 0.001, 0.5]), np.diag([0.02, 0.02, 0.0005]))
     none, zero = JointLimits(), np.zeros(3)
     joints = (
@@ -103,9 +95,7 @@ def _leg(
     return Leg(name, joints, np.array([0.0, 0.0, length_at_zero]), platform, length_at_zero)
 
 
-def six_axis_sinusoids(
-    machine: Machine, translation: float = 0.05, rotation: float = np.radians(8.0)
-) -> FourierSeries:
+def six_axis_sinusoids(machine: Machine, translation: float = 0.05, rotation: float = np.radians(8.0)) -> FourierSeries:
     """Sinusoids of 0.5 to 0.8 Hz in all six axes, 14 s with fades (evaluate with ``.evaluate(times)``)."""
     harmonics, base_frequency = np.array([5, 6, 7, 8, 5, 6]), 0.1
     amplitudes = np.array([translation] * 3 + [rotation] * 3)

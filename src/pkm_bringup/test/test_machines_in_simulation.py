@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from pkm_bringup.simulation import SimulationRecord, simulate
 from pkm_bringup.simulation.cli import main
 from pkm_description.dynamics import inverse_dynamics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from pkm_bringup.simulation.pacing import Pacer
 
 MS = 10**6

@@ -11,13 +11,6 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
-from trajectory_msgs.msg import MultiDOFJointTrajectory
-
 from pkm_bringup.control.motion_file import COLUMNS
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
@@ -30,6 +23,12 @@ from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 MACHINE = load_machine('palida')
 NAMES = [f'leg{i}_prismatic' for i in range(1, 7)]
@@ -137,12 +136,12 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
     expected = simulate(MACHINE, motion_from_message(message), seed=7)
     assert _stamps(heard).tolist() == expected.joint_stamps[:400].tolist()
     for field, values in (
-        ('position', expected.joint_positions), ('velocity', expected.joint_velocities), ('effort', expected.joint_efforts)
+        ('position', expected.joint_positions),
+        ('velocity', expected.joint_velocities),
+        ('effort', expected.joint_efforts),
     ):  # fmt: skip
         assert np.array([getattr(joint, field) for joint in heard]).tobytes() == values[:400].tobytes()
-    force = np.array(
-        [[m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z] for m in imu]
-    )
+    force = np.array([[m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z] for m in imu])
     assert force.tobytes() == expected.specific_force[:400].tobytes()
     assert np.ptp(expected.joint_positions[:400], axis=0).min() > 0.005  # it did move
 
@@ -183,7 +182,7 @@ def test_simulator_survives_unusable_commands(listener: Listener) -> None:
 
 
 def test_leg_controller_moves_the_simulated_machine_over_topics(listener: Listener) -> None:
-    raised = MACHINE.home.position + [0.0, 0.0, 0.01]
+    raised = MACHINE.home.position + np.array([0.0, 0.0, 0.01])
     listener.hear(Odometry, 'ground_truth/odometry')
     listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
@@ -241,7 +240,7 @@ def test_motion_player_sends_a_latched_reference(listener: Listener) -> None:
 
 def test_motion_player_refuses_what_the_machine_cannot_do(tmp_path: Path) -> None:
     path = tmp_path / 'jump.csv'
-    far = _straight_line(MACHINE.home.position + [0.0, 0.0, 3.0], 1.0)
+    far = _straight_line(MACHINE.home.position + np.array([0.0, 0.0, 3.0]), 1.0)
     table = np.column_stack([far.time, far.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(far), 1))])
     np.savetxt(path, table, delimiter=',', header=','.join(COLUMNS), comments='')
     with ros_domain(), _start('motion_player', motion_file=path) as player:

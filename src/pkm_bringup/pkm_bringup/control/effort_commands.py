@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
 from pkm_description.errors import PkmError
 
 Array = NDArray[np.float64]
@@ -49,9 +48,7 @@ class EffortCommands:
         bad = ~np.isfinite(values)
         if bad.any():
             place = int(np.argmax(bad))
-            raise CommandError(
-                f'command for {self._names[place]} is {values[place]}, expected a finite force in N'
-            )
+            raise CommandError(f'command for {self._names[place]} is {values[place]}, expected a finite force in N')
         self._forces, self._received_ns = values, now_ns
 
     def forces(self, now_ns: int) -> Array | None:

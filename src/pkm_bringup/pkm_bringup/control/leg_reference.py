@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline, PPoly
-
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.kinematics import LegMotion, leg_motion
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from scipy.interpolate import CubicSpline, PPoly
 
 Array = NDArray[np.float64]
 
@@ -40,8 +39,8 @@ class LegReference:
     """Leg-space form of a platform motion; holds its first and last knot outside its time span.
 
     The mechanism is evaluated at the knots only, all in one batch. Between knots, leg positions are quintic Hermite
-    polynomials (position, rate and acceleration of the knots) and rigid-body forces cubic splines: both smooth, so that a
-    drive that works at 1 kHz sees no steps of the knots' rate.
+    polynomials (position, rate and acceleration of the knots) and rigid-body forces cubic splines: both smooth, so
+    that a drive that works at 1 kHz sees no steps of the knots' rate.
 
     Parameters
     ----------
@@ -69,10 +68,7 @@ class LegReference:
         if len(motion) == 1:  # a polynomial needs an interval: one knot stands for a rest
             motion = PlatformMotion(
                 np.array([self._first, self._first + 1.0]),
-                *(
-                    np.repeat(getattr(motion, name), 2, axis=0)
-                    for name in list(motion.__dataclass_fields__)[1:]
-                ),
+                *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
             )
         legs = leg_motion(mechanism, motion)
         drive = mechanism.actuated_index
@@ -184,7 +180,7 @@ def _check_knots(motion: PlatformMotion) -> None:
         speed = float(np.abs(motion.twist[place]).max())
         if speed > 1e-3:
             raise ReferenceRefusedError(
-                f'the {where} point of the reference moves ({speed:.4f} m/s or rad/s); begin and end a reference at rest'
+                f'the {where} point of the reference moves ({speed:.4f} m/s or rad/s); references begin and end at rest'
             )
 
 

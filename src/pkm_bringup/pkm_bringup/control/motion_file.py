@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
-from scipy.spatial.transform import Rotation, RotationSpline
-
 from pkm_description.errors import PkmError
 from pkm_description.motion import PlatformMotion
+from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation, RotationSpline
 
 Array = NDArray[np.float64]
 
@@ -75,8 +74,7 @@ def _read_table(path: Path) -> Array:
                     f'{path}: columns {missing} are missing; expected a header with {", ".join(COLUMNS)}'
                 )
             rows = [
-                [_number(path, line, name, row[name]) for name in COLUMNS]
-                for line, row in enumerate(reader, start=2)
+                [_number(path, line, name, row[name]) for name in COLUMNS] for line, row in enumerate(reader, start=2)
             ]
     except OSError as error:
         raise MotionFileError(f'{path}: cannot be read ({error.strerror})') from error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.mechanism import Mechanism
 
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, ReferenceRefusedError
-from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
@@ -46,9 +46,7 @@ class ReferencePlan:
         # what has been overtaken is forgotten, so a plan does not grow for ever
         started = [known for known in self._references if known.start_ns <= now_ns][-1:]
         coming = [
-            known
-            for known in self._references
-            if known.start_ns > now_ns and known.start_ns != reference.start_ns
+            known for known in self._references if known.start_ns > now_ns and known.start_ns != reference.start_ns
         ]
         planned = sorted([*started, *coming, reference], key=lambda item: item.start_ns)
         for before, after in zip([self._hold, *planned], planned, strict=False):
@@ -70,10 +68,7 @@ class ReferencePlan:
         if len(parts) == 1:
             return parts[0]
         return LegSetpoint(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ('positions', 'rates', 'forces')
-            )
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ('positions', 'rates', 'forces'))
         )
 
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from pkm_description.dynamics import mass_matrix
 from pkm_description.kinematics import length_jacobian
 from pkm_description.machine.model import ServoGains

@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from trajectory_msgs.msg import MultiDOFJointTrajectory
-
-from pkm_bringup.control import ReferenceRefusedError, check_reference
-from pkm_bringup.control.motion_file import read_motion_file
-from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
@@ -19,6 +12,13 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import REFERENCE_QOS
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.control import ReferenceRefusedError, check_reference
+from pkm_bringup.control.motion_file import read_motion_file
+from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 
 #: between two knots the check looks at so many points
 _CHECKS_PER_KNOT = 4
@@ -38,9 +38,7 @@ class MotionPlayerNode(Node):
             'CSV file time,x,y,z,qx,qy,qz,qw; takes the place of the profile',
             read_only=True,
         )
-        self._duration = declare(
-            self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True
-        )
+        self._duration = declare(self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True)
         self._seed = declare(self, 'seed', 0, 'of the Fourier motions', range=(0, 2**31 - 1), read_only=True)
         start_time = declare(
             self,
@@ -73,9 +71,7 @@ class MotionPlayerNode(Node):
             self._send(round(start_time * 1e9))
         else:
             # with simulation time "now" is unknown until the first /clock arrives
-            self._timer = self.create_timer(
-                0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME)
-            )
+            self._timer = self.create_timer(0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _motion(self, machine: Machine) -> PlatformMotion:
         if self._file:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Transform, Twist
 from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
+from pkm_description.motion import PlatformMotion
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from pkm_bringup.control import ReferenceRefusedError
-from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
-from pkm_description.motion import PlatformMotion
 
 Array = NDArray[np.float64]
 
@@ -34,9 +34,7 @@ def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
 
     """
     if message.header.frame_id not in ('', 'base_link'):
-        raise ReferenceRefusedError(
-            f'frame_id = {message.header.frame_id!r}: references are given in base_link'
-        )
+        raise ReferenceRefusedError(f'frame_id = {message.header.frame_id!r}: references are given in base_link')
     if list(message.joint_names) not in ([], ['platform_link']):
         raise ReferenceRefusedError(f"joint_names = {list(message.joint_names)}: expected ['platform_link']")
     # a message is a tree of objects: reading it takes a loop
@@ -55,9 +53,7 @@ def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
         rotation = matrix_from_quaternion(values[:, 4:8])
     except ValueError:
         bad = int(np.argmin(np.nan_to_num(np.linalg.norm(values[:, 4:8], axis=1), nan=-1.0)))
-        raise ReferenceRefusedError(
-            f'point {bad} of the reference: {values[bad, 4:8]} is no quaternion'
-        ) from None
+        raise ReferenceRefusedError(f'point {bad} of the reference: {values[bad, 4:8]} is no quaternion') from None
     return PlatformMotion(
         time=values[:, 0], position=values[:, 1:4], rotation_base_platform=rotation,
         linear_velocity=values[:, 8:11], angular_velocity=values[:, 11:14],
@@ -103,9 +99,7 @@ def _point(motion: PlatformMotion, quaternion: Array, index: int) -> MultiDOFJoi
     _set_xyz(velocity.angular, motion.angular_velocity[index])
     _set_xyz(acceleration.linear, motion.linear_acceleration[index])
     _set_xyz(acceleration.angular, motion.angular_acceleration[index])
-    point = MultiDOFJointTrajectoryPoint(
-        transforms=[transform], velocities=[velocity], accelerations=[acceleration]
-    )
+    point = MultiDOFJointTrajectoryPoint(transforms=[transform], velocities=[velocity], accelerations=[acceleration])
     after = point.time_from_start
     after.sec, after.nanosec = divmod(round(motion.time[index] * 1e9), 10**9)
     return point

@@ -5,6 +5,13 @@ from __future__ import annotations
 import time
 
 from nav_msgs.msg import Odometry
+from pkm_description.errors import PkmError
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.stamps import nanoseconds, stamp
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -20,13 +27,6 @@ from pkm_bringup.nodes.sample_messages import SampleMessages
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import Pacer
-from pkm_description.errors import PkmError
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
-from pkm_description.ros.stamps import nanoseconds, stamp
 
 #: s of wall time between two bursts of physics steps
 _BURST_PERIOD = 0.004
@@ -42,11 +42,10 @@ class SimulatorNode(Node):
         super().__init__('simulator')
         machine = declare_machine(self)
         seed = declare(self, 'seed', 0, 'seed of the sensor noise', range=(0, 2**31 - 1), read_only=True)
-        noise = declare(
-            self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True
-        )
+        noise = declare(self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True)
         self._factor = declare(
-            self, 'real_time_factor', 1.0, 'simulated s per s, 0: as fast as possible', range=(0.0, 1e3), read_only=True,
+            self, 'real_time_factor', 1.0, 'simulated s per s, 0: as fast as possible',
+            range=(0.0, 1e3), read_only=True,
         )  # fmt: skip
         controller = declare(
             self, 'controller', 'platform_reference', 'what drives the legs', choices=CONTROLLERS, read_only=True,
@@ -55,11 +54,10 @@ class SimulatorNode(Node):
             self, 'feedforward', 'gravity', "the servo's feed-forward", choices=FEEDFORWARD_MODES, read_only=True,
         )  # fmt: skip
         timeout = declare(
-            self, 'command_timeout', 0.2, 's without a command until the pose is held', range=(1e-3, 1e3), read_only=True,
+            self, 'command_timeout', 0.2, 's without a command until the pose is held',
+            range=(1e-3, 1e3), read_only=True,
         )  # fmt: skip
-        paused = declare(
-            self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True
-        )
+        paused = declare(self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True)
         truth = declare(self, 'publish_ground_truth', True, 'publish ground_truth/odometry', read_only=True)
 
         self._controlled = ControlledSimulation(
@@ -85,18 +83,12 @@ class SimulatorNode(Node):
         if truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
         if controller == 'effort':
-            self.create_subscription(
-                Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10
-            )
+            self.create_subscription(Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10)
         else:
-            self.create_subscription(
-                MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS
-            )
+            self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         self.create_service(Trigger, '~/start', self._start)
 
-        wall = Clock(
-            clock_type=ClockType.STEADY_TIME
-        )  # the pace must not depend on /clock, which this node publishes
+        wall = Clock(clock_type=ClockType.STEADY_TIME)  # the pace must not depend on /clock, which this node publishes
         period = _BURST_PERIOD if self._factor > 0.0 else 1e-4
         self.create_timer(period, self._advance, clock=wall)
         self.create_timer(1.0, self._diagnose, clock=wall)
@@ -118,7 +110,8 @@ class SimulatorNode(Node):
             self._rejections.add('platform/reference', error)
             return
         self.get_logger().info(
-            f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s to {reference.end_ns * 1e-9:.3f} s'
+            f'reference of {len(motion)} points, '
+            f't = {reference.start_ns * 1e-9:.3f} s to {reference.end_ns * 1e-9:.3f} s'
         )
 
     def _take_command(self, message: Float64MultiArray) -> None:
@@ -171,9 +164,7 @@ class SimulatorNode(Node):
             'simulation time [s]': simulation.time,
             'real-time factor': factor,
             'largest closure error [m]': self._closure_error,
-            'saturated control periods': (
-                controlled.servo.saturation_count + simulation.saturation_count
-            ).tolist(),
+            'saturated control periods': (controlled.servo.saturation_count + simulation.saturation_count).tolist(),
             'command time-outs': controlled.timeout_count,
             'rejected messages': self._rejections.count,
         }

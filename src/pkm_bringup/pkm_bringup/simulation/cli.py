@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-
-from pkm_bringup.control import FEEDFORWARD_MODES, check_reference
-from pkm_bringup.simulation.record import SimulationRecord, simulate
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, load_machine
@@ -18,14 +15,15 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
 from pkm_estimation.bags import BagWriter
 
+from pkm_bringup.control import FEEDFORWARD_MODES, check_reference
+from pkm_bringup.simulation.record import SimulationRecord, simulate
+
 
 def write_record(record: SimulationRecord, machine: Machine, path: Path, storage: str) -> None:
     """Write a run as the topics that the simulator node publishes."""
     truth = record.truth
     to_platform = np.swapaxes(truth.rotation_base_platform, 1, 2)
-    linear, angular = (
-        (to_platform @ v[..., None])[..., 0] for v in (truth.linear_velocity, truth.angular_velocity)
-    )
+    linear, angular = ((to_platform @ v[..., None])[..., 0] for v in (truth.linear_velocity, truth.angular_velocity))
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path, storage) as bag:
         bag.write_joint_states(
@@ -70,9 +68,7 @@ def main(args: Sequence[str] | None = None) -> int:
         for name in options.profile or ['mp1']:
             motions.append(named_profile(name, machine, options.duration, 100.0, options.seed))
             check_reference(mechanism, motions[-1])
-        record = simulate(
-            machine, motions, options.seed, noise=not options.no_noise, feedforward=options.feedforward
-        )
+        record = simulate(machine, motions, options.seed, noise=not options.no_noise, feedforward=options.feedforward)
         write_record(record, machine, options.output, options.storage)
     except (PkmError, ValueError) as error:
         print(f'error: {error}', file=sys.stderr)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pkm_bringup.control import EffortCommands, LegReference, LegServo
-from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
-from pkm_bringup.simulation.samples import Sample
 from pkm_description.errors import KinematicsError
 from pkm_description.export.mjcf import TIME_STEP
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+
+from pkm_bringup.control import EffortCommands, LegReference, LegServo
+from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
+from pkm_bringup.simulation.samples import Sample
 
 Array = NDArray[np.float64]
 
@@ -76,9 +76,7 @@ class ControlledSimulation:
 
     def step(self) -> Sample | None:
         """One physics step; what the sensors said at its beginning, see :meth:`MujocoSimulation.step`."""
-        return self.simulation.step(
-            self._commanded_forces() if self._takes_commands else self._servo_forces()
-        )
+        return self.simulation.step(self._commanded_forces() if self._takes_commands else self._servo_forces())
 
     def _servo_forces(self) -> Array:
         simulation = self.simulation

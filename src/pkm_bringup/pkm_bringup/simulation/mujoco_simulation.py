@@ -5,13 +5,13 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-
-from pkm_bringup.simulation.samples import Sample, TruthSample
-from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine.model import Machine
+
+from pkm_bringup.simulation.samples import Sample, TruthSample
+from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
 
 Array = NDArray[np.float64]
 
@@ -45,9 +45,7 @@ class MujocoSimulation:
 
     """
 
-    def __init__(
-        self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP
-    ) -> None:
+    def __init__(self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP) -> None:
         self.machine = machine
         self.time_step = time_step
         self.step_ns = round(time_step * 1e9)
@@ -66,9 +64,7 @@ class MujocoSimulation:
         self._pose_slice = slice(place.qposadr[0], place.qposadr[0] + 7)
         self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + 6)
         self._tips = np.array([self.model.site(f'{leg.name}_tip').id for leg in machine.legs])
-        self._anchors = np.array(
-            [self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))]
-        )
+        self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
 
         self.step_index = 0
@@ -118,7 +114,7 @@ class MujocoSimulation:
         Returns
         -------
         Sample or None
-            Sensors and truth of the instant *before* the step, where a sensor's rate asks for one. No sample has stamp 0.
+            Sensors and truth of the instant *before* the step, where a sensor's rate asks for one; none at 0.
 
         Raises
         ------
@@ -150,9 +146,7 @@ class MujocoSimulation:
         mujoco.mj_forward(self.model, self.data)
         truth = self._truth()
         if not np.isfinite(truth.linear_acceleration).all():
-            raise SimulationError(
-                f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N'
-            )
+            raise SimulationError(f'the simulation diverged at t = {self.time:.3f} s under leg forces {forces} N')
         imu = self._imu.measure(*self._inertial_truth(truth)) if imu_due else None
         joints = None
         if joints_due:
@@ -180,8 +174,6 @@ class MujocoSimulation:
         lever = truth.rotation_base_platform @ imu.position
         rate = truth.angular_velocity
         acceleration = (
-            truth.linear_acceleration
-            + cross(truth.angular_acceleration, lever)
-            + cross(rate, cross(rate, lever))
+            truth.linear_acceleration + cross(truth.angular_acceleration, lever) + cross(rate, cross(rate, lever))
         )
         return rotation_base_imu.T @ (acceleration - self.machine.gravity), rotation_base_imu.T @ rate

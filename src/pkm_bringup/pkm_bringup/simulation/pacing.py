@@ -17,9 +17,7 @@ class Pacer:
 
     def __init__(self, real_time_factor: float) -> None:
         if not real_time_factor >= 0.0:
-            raise ValueError(
-                f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more'
-            )
+            raise ValueError(f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more')
         self._factor = real_time_factor
         self._wall_ns: int | None = None
         self._simulation_ns = 0

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pkm_bringup.simulation.controlled_simulation import ControlledSimulation
-from pkm_bringup.simulation.samples import Sample
 from pkm_description.export.mjcf import TIME_STEP
 from pkm_description.machine.model import Machine
 from pkm_description.motion import PlatformMotion
+
+from pkm_bringup.simulation.controlled_simulation import ControlledSimulation
+from pkm_bringup.simulation.samples import Sample
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -83,9 +83,7 @@ def simulate(
         A motion cannot be followed, or does not start where the platform is.
 
     """
-    controlled = ControlledSimulation(
-        machine, seed, noise=noise, feedforward=feedforward, time_step=time_step
-    )
+    controlled = ControlledSimulation(machine, seed, noise=noise, feedforward=feedforward, time_step=time_step)
     starts, end_ns = [], 0
     for motion in [motions] if isinstance(motions, PlatformMotion) else motions:
         start_ns = end_ns + round((pause - motion.time[0]) * 1e9)
@@ -101,9 +99,7 @@ def simulate(
     return _record(samples, tuple(starts), controlled.servo.saturation_count)
 
 
-def _record(
-    samples: list[Sample], starts: tuple[int, ...], saturations: NDArray[np.int_]
-) -> SimulationRecord:
+def _record(samples: list[Sample], starts: tuple[int, ...], saturations: NDArray[np.int_]) -> SimulationRecord:
     stamps = np.array([sample.stamp_ns for sample in samples], dtype=np.int64)
     truth = {
         name: np.array([getattr(sample.truth, name) for sample in samples])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.machine.model import ImuSensor, LegSensors
 
 from pkm_bringup.simulation.samples import ImuSample, JointSample
-from pkm_description.machine.model import ImuSensor, LegSensors
 
 Array = NDArray[np.float64]
 
