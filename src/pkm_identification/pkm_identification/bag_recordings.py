@@ -27,7 +27,9 @@ def parse_split(text: str) -> list[tuple[float, float]]:
         try:
             start, end = (float(number) for number in part.split(':'))
         except ValueError:
-            raise RecordingError(f'split {text!r}: expected start:end,start:end in seconds, e.g. 70:96,98:120') from None
+            raise RecordingError(
+                f'split {text!r}: expected start:end,start:end in seconds, e.g. 70:96,98:120'
+            ) from None
         if not end > start:
             raise RecordingError(f'split {text!r}: the end {end:g} s is not after the start {start:g} s')
         intervals.append((start, end))
@@ -45,7 +47,9 @@ def recordings_from_bag(
     for start, end in intervals or [(0.0, float(seconds[-1]))]:
         chosen = (seconds >= start) & (seconds <= end)
         if not chosen.any():
-            raise RecordingError(f'{path}: no joint_states between {start:g} and {end:g} s; the bag has {seconds[-1]:.1f} s')
+            raise RecordingError(
+                f'{path}: no joint_states between {start:g} and {end:g} s; the bag has {seconds[-1]:.1f} s'
+            )
         stamps = states.stamps[chosen]
         name = f'{Path(path).name} {start:g}-{end:g} s' if intervals else Path(path).name
         poses = _poses(data, int(stamps[0]), int(stamps[-1]))

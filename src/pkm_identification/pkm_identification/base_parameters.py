@@ -92,7 +92,7 @@ def reduce_parameters(
 def _pivot_columns(scaled: Array, tolerance: float, preference: float) -> NDArray[np.intp]:
     """Indices of independent columns by modified Gram-Schmidt with threshold pivoting."""
     # R of a QR holds the same inner products in at most P rows
-    remaining = np.linalg.qr(scaled, mode='r')
+    remaining: Array = np.linalg.qr(scaled, mode='r')  # type: ignore[assignment]
     chosen: list[int] = []
     for _ in range(remaining.shape[1]):  # one rank-one update per base parameter, at most P
         norms = np.linalg.norm(remaining, axis=0)
@@ -112,7 +112,7 @@ def _readable(combination: Array, independent: NDArray[np.intp], names: Sequence
     texts = []
     for row, head in zip(combination, independent, strict=True):
         text = names[head]
-        for index in np.flatnonzero(row):
+        for index in map(int, np.flatnonzero(row)):
             if index == head:
                 continue
             factor = abs(row[index])

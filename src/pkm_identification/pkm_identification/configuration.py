@@ -32,7 +32,8 @@ class IdentificationConfig:
     rank_tolerance : relative, of the base-parameter reduction
     max_relative_deviation : a base parameter counts as identified when its standard deviation is below this
         part of its value (Mata et al. 2008: 15 %)
-    platform_uncertainty, leg_uncertainty : relative 1-sigma trust in the nominal bodies; decides only how a base parameter is
+    platform_uncertainty, leg_uncertainty : relative 1-sigma trust in the nominal bodies; decides only how a
+    base parameter is
         shared out among the bodies' physical parameters, never the base parameters themselves
     """
 
@@ -87,14 +88,19 @@ def config_from_mapping(values: Mapping[str, object]) -> IdentificationConfig:
 
 
 def load_config(path: str | Path) -> IdentificationConfig:
-    """Settings from a YAML file: plain names and values, or the node's parameter file; other parameters are ignored there."""
+    """Settings from a YAML file: plain names and values, or the node's parameter file.
+
+    A parameter file may hold other parameters, too; they are ignored.
+    """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding='utf-8')) or {}
     except (OSError, yaml.YAMLError) as error:
         raise ConfigurationError(f'{path}: {error}') from None
     if not isinstance(content, dict):
         raise ConfigurationError(f'{path}: expected names and values')
-    nested = [part['ros__parameters'] for part in content.values() if isinstance(part, dict) and 'ros__parameters' in part]
+    nested = [
+        part['ros__parameters'] for part in content.values() if isinstance(part, dict) and 'ros__parameters' in part
+    ]
     if nested:
         known = {field.name for field in fields(IdentificationConfig)}
         content = {key: value for part in nested for key, value in part.items() if key in known}

@@ -52,7 +52,11 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
     )
     physical = result.physical
     bodies = zip(
-        physical.names, physical.nominal.tolist(), physical.values.tolist(), physical.standard_deviations.tolist(), strict=True
+        physical.names,
+        physical.nominal.tolist(),
+        physical.values.tolist(),
+        physical.standard_deviations.tolist(),
+        strict=True,
     )
     errors = {}
     for name, comparison in (('training', result.training), ('validation', result.validation)):
@@ -84,5 +88,7 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         'force_error': errors,
         'condition': result.estimate.condition,
         'bands': asdict(result.bands),
-        'settings': {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(result.config).items()},
+        'settings': {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(result.config).items()
+        },
     }

@@ -35,10 +35,13 @@ def require_excitation(observation: Array, names: Sequence[str], tolerance: floa
     silent = [name for name, norm in zip(names, norms, strict=True) if norm <= 1e-12 * norms.max(initial=0.0)]
     if silent or not norms.any():
         raise NotExcitedError(
-            silent or list(names), 'the motion produces no force that depends on these parameters; move all six coordinates'
+            silent or list(names),
+            'the motion produces no force that depends on these parameters; move all six coordinates',
         )
     if len(flat) < len(names):
-        raise NotExcitedError(list(names), f'{len(flat)} equations are too few for {len(names)} parameters; record longer')
+        raise NotExcitedError(
+            list(names), f'{len(flat)} equations are too few for {len(names)} parameters; record longer'
+        )
     _, singular, rows = np.linalg.svd(np.linalg.qr(flat / norms, mode='r'))
     null = singular < tolerance * singular[0]
     if null.any():

@@ -1,6 +1,7 @@
 """Linear least squares with standard deviations that may be believed.
 
-All solutions go through an orthogonal factorisation of the column-scaled matrix; no normal equations, no inverse of them.
+All solutions go through an orthogonal factorisation of the column-scaled matrix; no normal equations, no
+inverse of them.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def weighted(
     """Weighted (Gauss-Markov) least squares, one noise level per leg, with the covariance of correlated residuals.
 
     The covariance is ``P A' S A P`` with the estimator ``P`` and S the stationary covariance of the residuals over
-    lags 0..K and all pairs of legs (Bartlett taper). With K = 0 it still knows that one disturbance reaches several legs.
+    lags 0..K and all pairs of legs (Bartlett taper). With K = 0 it still knows that one disturbance reaches
+    several legs.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ def weighted(
 
 def _sandwich(observation: Array, residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:
     """Covariance (B, B) of the estimate from weighted observation (N, L, B) and residuals (N, L)."""
-    samples, legs, count = observation.shape
+    samples, _, count = observation.shape
     flat = observation.reshape(-1, count)
     norms = np.linalg.norm(flat, axis=0)
     triangle = np.linalg.qr(flat / norms, mode='r')

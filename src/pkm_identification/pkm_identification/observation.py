@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,8 @@ BLOCK = 4000
 class Reversals:
     """What decides the sign of Coulomb friction.
 
-    When a joint reverses, friction jumps, so does the acceleration, and the velocity has a kink. A low-pass rounds the kink and
+    When a joint reverses, friction jumps, so does the acceleration, and the velocity has a kink. A low-pass
+    rounds the kink and
     shifts the zero crossing by milliseconds, always to the same side. So signs come from a livelier motion: velocities
     bear a higher cut-off frequency than accelerations. Each sample's sign is averaged over its interval, for a reversal
     falls between samples. No smoothing beyond that: with the kink it would shift the reversal again.
@@ -72,8 +74,9 @@ class ObservationModel:
         self.mechanism = Mechanism(machine)
         self.identical_legs = identical_legs
         self.friction = friction
+        self._joints: Literal['actuated', 'all'] = 'all' if friction == 'all' else 'actuated'
         bodies = list(rigid_body_parameter_names(machine, identical_legs=identical_legs))
-        joints = [] if friction == 'none' else list(friction_parameter_names(machine, joints=friction))
+        joints = [] if friction == 'none' else list(friction_parameter_names(machine, joints=self._joints))
         self.all_names: tuple[str, ...] = (*bodies, *joints)
         held = np.array([any(fnmatchcase(name, pattern) for pattern in fixed) for name in self.all_names])
         unused = [pattern for pattern in fixed if not any(fnmatchcase(name, pattern) for name in self.all_names)]
@@ -92,7 +95,7 @@ class ObservationModel:
         bodies = rigid_body_parameters(machine, identical_legs=self.identical_legs)
         if self.friction == 'none':
             return bodies
-        return np.concatenate([bodies, friction_parameters(machine, joints=self.friction)])
+        return np.concatenate([bodies, friction_parameters(machine, joints=self._joints)])
 
     def parameters(self, machine: Machine) -> Array:
         """Free parameters (P,) of a machine, in the order of :attr:`names`."""
@@ -112,16 +115,16 @@ class ObservationModel:
         bodies = rigid_body_regressor(self.mechanism, motion, identical_legs=self.identical_legs)
         if self.friction == 'none':
             return bodies
-        friction = friction_regressor(self.mechanism, leg_motion(self.mechanism, motion), joints=self.friction)
+        friction = friction_regressor(self.mechanism, leg_motion(self.mechanism, motion), joints=self._joints)
         if reversals is not None:
             lively = leg_motion(self.mechanism, reversals.motion[part])
-            signs = friction_regressor(self.mechanism, lively, joints=self.friction)
+            signs = friction_regressor(self.mechanism, lively, joints=self._joints)
             # the velocity is linear over half a period either way, so its sign is constant except where it is small
             change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)
             share = np.abs(lively.velocities) / np.maximum(change, 1e-300)
             share = np.minimum(share, 1.0).reshape(len(motion), -1)
             place = {name: index for index, name in enumerate(self.mechanism.joint_names)}
-            for column, name in enumerate(friction_parameter_names(self.machine, joints=self.friction)):
+            for column, name in enumerate(friction_parameter_names(self.machine, joints=self._joints)):
                 joint, _, law = name.rpartition('.')
                 if law == 'coulomb':
                     friction[..., column] = signs[..., column] * share[:, place[joint], None]
@@ -133,14 +136,19 @@ class ObservationModel:
         return (jacobian @ motion.twist[..., None])[..., 0]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
-        """Reduce to base parameters over random states all over the workspace: a property of the machine, not of a record.
+        """Reduce to base parameters over random states all over the workspace.
+
+        A property of the machine, not of a recording.
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
         return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance)
 
 
 def random_states(machine: Machine, samples: int, seed: int) -> PlatformMotion:
-    """Independent random states around home: a tenth of the leg length, 0.25 rad, and as much per second and per second^2."""
+    """Independent random states around home.
+
+    Poses within a tenth of the leg length and 0.25 rad, velocities and accelerations to match.
+    """
     random = np.random.default_rng(seed)
     home = machine.home
     anchors = home.position + machine.platform_points @ home.rotation_base_platform.T

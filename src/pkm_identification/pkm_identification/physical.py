@@ -1,6 +1,7 @@
 """From base parameters back to bodies: the nominal machine, changed as little as the data ask for.
 
-Forces determine base parameters only. To write a machine file, every base parameter must be shared out among the physical
+Forces determine base parameters only. To write a machine file, every base parameter must be shared out among
+the physical
 parameters that form it. That needs an assumption, stated here as trust in the nominal values: the platform's
 are uncertain by tens of percent, the legs' (known from their drawings) by a few, friction by any amount. The result is
 the mean of the physical parameters given the base parameters with their covariance (Gauss-Markov with prior).
@@ -50,7 +51,8 @@ def nominal_covariance(
     """Prior covariance (P, P) of the bodies' parameters around their nominal values; zero for friction.
 
     A body is its pseudo-inertia J = [[second moments, first moments], [.., mass]]. Its entries vary together as
-    ``cov(J_ij, J_kl) = s^2 / 2 (J_ik J_jl + J_il J_jk)``, the metric of the cone of possible bodies (Lee, Wensing, Park 2020):
+    ``cov(J_ij, J_kl) = s^2 / 2 (J_ik J_jl + J_il J_jk)``, the metric of the cone of possible bodies (Lee,
+    Wensing, Park 2020):
     independent of units and axes, the mass has the relative standard deviation s, and a slender or flat body stays one.
     """
     place = {name: index for index, name in enumerate(names)}
@@ -102,7 +104,8 @@ def share_out(
     ----------
     base : the combinations K
     values, covariance : (B,), (B, B) identified base parameters
-    nominal, prior : (P,), (P, P) prior mean and covariance S. Parameters that are base parameters by themselves and have no
+    nominal, prior : (P,), (P, P) prior mean and covariance S. Parameters that are base parameters by
+    themselves and have no
         prior variance (friction) are taken from the data alone.
 
     Notes
@@ -130,14 +133,18 @@ def body_from_parameters(name: str, parameters: Array) -> RigidBody:
     """Body with mass, centre of mass and inertia about it from ten parameters (10,)."""
     mass = float(parameters[0])
     center = parameters[1:4] / mass
-    return RigidBody(name, mass, center, _symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center)))
+    return RigidBody(
+        name, mass, center, _symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
+    )
 
 
 def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:
     """Say what no real body can have, for ten parameters per body name.
 
-    Mass positive, inertia about the centre of mass positive definite with the triangle inequality; both together mean that the
-    second moment of mass, ``tr(I)/2 - I``, has no negative eigenvalue. Rounding of flat and slender bodies is allowed for.
+    Mass positive, inertia about the centre of mass positive definite with the triangle inequality; both
+    together mean that the
+    second moment of mass, ``tr(I)/2 - I``, has no negative eigenvalue. Rounding of flat and slender bodies is
+    allowed for.
     """
     found = []
     for name, parameters in bodies.items():
@@ -147,7 +154,10 @@ def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:
         inertia = body_from_parameters(name, parameters).inertia
         principal = np.linalg.eigvalsh(inertia)
         if principal[0] <= 0.0:
-            found.append(f'{name}: principal moment of inertia {principal[0]:.4g} kg m^2 about the centre of mass is not positive')
+            found.append(
+                f'{name}: principal moment of inertia {principal[0]:.4g} kg m^2 '
+                'about the centre of mass is not positive'
+            )
         elif principal[0] + principal[1] < principal[2] * (1.0 - 1e-6):
             found.append(
                 f'{name}: principal moments {principal[0]:.4g} + {principal[1]:.4g} < {principal[2]:.4g} kg m^2 '
@@ -160,9 +170,7 @@ def bodies_by_name(names: tuple[str, ...], values: Array) -> dict[str, Array]:
     """Collect ten parameters per body from named parameters; friction is left out."""
     place = {name: index for index, name in enumerate(names)}
     bodies = dict.fromkeys(name.rpartition('.')[0] for name in names if name.endswith('.m'))
-    return {
-        body: np.array([values[place[f'{body}.{kind}']] for kind in INERTIAL_PARAMETERS]) for body in bodies
-    }
+    return {body: np.array([values[place[f'{body}.{kind}']] for kind in INERTIAL_PARAMETERS]) for body in bodies}
 
 
 def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import numpy as np
 import scipy
@@ -34,7 +34,8 @@ from pkm_identification.validation import force_error
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
-#: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is 2.4 periods
+#: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
+#: 2.4 periods
 CORRELATION_LAGS = 6
 
 
@@ -171,12 +172,15 @@ def _warnings(
     weak = [name for name, status in zip(base.names, classification, strict=True) if status != IDENTIFIED]
     if weak:
         found.append(
-            f'{len(weak)} base parameters have a standard deviation above {100 * config.max_relative_deviation:g} % of their value: '
+            f'{len(weak)} base parameters '
+            f'have a standard deviation above {100 * config.max_relative_deviation:g} % of their value: '
             + '; '.join(weak)
         )
     found += [f'physically impossible, no overlay is written: {text}' for text in physical.infeasible]
     if estimate.condition > 1e3:
-        found.append(f'condition number {estimate.condition:.3g} after column scaling: parameters are strongly correlated')
+        found.append(
+            f'condition number {estimate.condition:.3g} after column scaling: parameters are strongly correlated'
+        )
     correlated = np.abs(estimate.autocorrelation[1]).max()
     if correlated > 0.5:
         found.append(
@@ -186,7 +190,9 @@ def _warnings(
     if held_out is None:
         found.append('no held-out recording: the force error is that of the fit itself and flatters')
     elif held_out.filtered_error.relative > 0.03:
-        found.append(f'force error on the held-out motion is {100 * held_out.filtered_error.relative:.1f} % rms, above 3 %')
+        found.append(
+            f'force error on the held-out motion is {100 * held_out.filtered_error.relative:.1f} % rms, above 3 %'
+        )
     return tuple(found)
 
 
@@ -195,12 +201,15 @@ def _provenance(
 ) -> dict[str, str]:
     """Where the numbers come from; the date is that of the data's first stamp."""
     legs = 'identical legs' if config.identical_legs else 'legs one by one'
-    source = {'leg_lengths': 'forward kinematics of the leg lengths', 'estimator': 'the estimator\'s poses'}[config.motion_source]
+    source = {'leg_lengths': 'forward kinematics of the leg lengths', 'estimator': "the estimator's poses"}[
+        config.motion_source
+    ]
     return {
         'machine': machine.name,
         'machine file': str(machine.path),
         'data': recording.source + (f', validation {validation.source}' if validation else ''),
-        'date': datetime.fromtimestamp(recording.start_stamp / 1e9, tz=timezone.utc).isoformat(timespec='milliseconds'),
-        'method': f'weighted least squares on base parameters, {legs}, friction of {config.friction} joints, motion from {source}',
+        'date': datetime.fromtimestamp(recording.start_stamp / 1e9, tz=UTC).isoformat(timespec='milliseconds'),
+        'method': f'weighted least squares on base parameters, {legs}, '
+        f'friction of {config.friction} joints, motion from {source}',
         'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
     }

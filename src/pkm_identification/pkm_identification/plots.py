@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 MEASURED, PREDICTED, RESIDUAL, NOMINAL = '#000000', '#0072B2', '#D55E00', '#999999'
 
 #: no fonts or dates inside the SVG: smaller, and the same data give the same file
-_STYLE = {'svg.fonttype': 'path', 'svg.hashsalt': 'pkm', 'font.size': 8, 'axes.grid': True, 'grid.alpha': 0.3}
+_STYLE: Any = {'svg.fonttype': 'path', 'svg.hashsalt': 'pkm', 'font.size': 8, 'axes.grid': True, 'grid.alpha': 0.3}
 
 
 def _figure(width: float, height: float, rows: int, columns: int) -> tuple[Figure, list]:
@@ -55,7 +56,9 @@ def force_plot(comparison: ForceComparison, leg_names: tuple[str, ...]) -> str:
             twin.tick_params(axis='y', labelcolor=RESIDUAL)
             twin.grid(False)
         handles = [*axes[0].get_legend_handles_labels()[0], *twin.get_legend_handles_labels()[0]]
-        figure.legend(handles, ['measured', 'predicted', 'difference (right scale)'], loc='outside upper center', ncols=3)
+        figure.legend(
+            handles, ['measured', 'predicted', 'difference (right scale)'], loc='outside upper center', ncols=3
+        )
         for axis in axes[-2:]:
             axis.set_xlabel('time [s]')
         return _inline(figure)
@@ -92,7 +95,9 @@ def correlation_plot(result: IdentificationResult) -> str:
         image = axis.imshow(result.estimate.correlation, vmin=-1.0, vmax=1.0, cmap='RdBu_r')
         numbers = np.arange(count)
         axis.set_xticks(numbers, [str(number + 1) for number in numbers], fontsize=5)
-        axis.set_yticks(numbers, [f'{_short(name, 22)} {number + 1}' for number, name in enumerate(result.base.names)], fontsize=5)
+        axis.set_yticks(
+            numbers, [f'{_short(name, 22)} {number + 1}' for number, name in enumerate(result.base.names)], fontsize=5
+        )
         figure.colorbar(image, ax=axis, shrink=0.8)
         return _inline(figure, vector=True)
 

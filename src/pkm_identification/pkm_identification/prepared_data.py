@@ -24,7 +24,8 @@ from pkm_identification.signals.platform_motion import filtered_motion, fourier_
 
 Array = NDArray[np.float64]
 
-#: rows are left out this near to a reversal, in periods of the force cut-off. Its friction jump is known to a millisecond only.
+#: rows are left out this near to a reversal, in periods of the force cut-off. Its friction jump is known to a
+#: millisecond only.
 #: Measured on simulated machines with many noise seeds: nearer, systematic errors exceed the standard deviations.
 REVERSAL_REACH = 0.4
 
@@ -75,7 +76,8 @@ class PreparedData:
 def choose_bands(machine: Machine, recording: Recording, config: IdentificationConfig) -> Bands:
     """Cut-off frequencies and dead band: the configured ones, else from the excitation and the sensors' noise.
 
-    95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at twice that, the motion
+    95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at twice
+    that, the motion
     at twice that again, so that its smoothing has a gain of 1 where forces are compared. Signs of velocities take
     a fifth of the sample rate. The dead band is three standard deviations of the velocity noise that is left there.
     """

@@ -16,7 +16,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlatformPoses:
-    """Platform poses from an estimator: ``time`` (N,) s, ``position`` (N, 3) m, ``rotation_base_platform`` (N, 3, 3)."""
+    """Platform poses from an estimator.
+
+    ``time`` (N,) s, ``position`` (N, 3) m, ``rotation_base_platform`` (N, 3, 3).
+    """
 
     time: Array
     position: Array
@@ -110,14 +113,16 @@ def recording_from_joint_states(
             sample, leg = bad[0]
             raise RecordingError(
                 f'{source}: {quantity} of {wanted[leg]} is {values[sample, leg]} {unit} at '
-                f'{(stamps[sample] - stamps[0]) / 1e9:.3f} s ({len(bad)} such values); repair the driver or cut this part out'
+                f'{(stamps[sample] - stamps[0]) / 1e9:.3f} s ({len(bad)} such values); '
+                'repair the driver or cut this part out'
             )
     lengths = positions + machine.lengths_at_zero
     _check_plausible(machine, lengths, wanted, source)
     recording = _on_uniform_grid(stamps, lengths, efforts, source, poses)
     if recording.duration < shortest_duration:
         raise RecordingError(
-            f'{source}: {len(stamps)} samples over {recording.duration:.2f} s; at least {shortest_duration:g} s are needed'
+            f'{source}: {len(stamps)} samples over {recording.duration:.2f} s; '
+            f'at least {shortest_duration:g} s are needed'
         )
     return recording
 
@@ -132,7 +137,8 @@ def _check_plausible(machine: Machine, lengths: Array, names: Sequence[str], sou
         if bad.any():
             value = lengths[np.argmax(bad), leg]
             raise RecordingError(
-                f'{source}: {name} means a leg length of {value:.4g} m, the machine file allows {lower:.4g} to {upper:.4g} m; '
+                f'{source}: {name} means a leg length of {value:.4g} m, '
+                f'the machine file allows {lower:.4g} to {upper:.4g} m; '
                 'position must be in metres and count from length_at_zero'
             )
 
@@ -155,7 +161,7 @@ def _on_uniform_grid(
         )
     if period <= 0.0:
         raise RecordingError(f'{source}: stamps do not advance')
-    count = int(round(time[-1] / period)) + 1
+    count = round(float(time[-1] / period)) + 1
     grid = np.arange(count) * (time[-1] / max(count - 1, 1))
     if count == len(time) and np.max(np.abs(time - grid)) < 0.01 * period:
         grid = time

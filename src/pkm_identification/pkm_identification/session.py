@@ -17,6 +17,7 @@ from pkm_identification.recording import Recording
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 from pkm_identification.stream_recorder import StreamRecorder
 
+
 class IdentificationSession:
     """Recordings alternate: the first is for identification, the second for validation, the third starts anew.
 
@@ -137,7 +138,9 @@ class IdentificationSession:
     def figures(self) -> dict[str, object]:
         """Numbers for diagnostics."""
         recorder = self._recorder
-        values: dict[str, object] = {f'{role} duration [s]': part.duration for role, part in list(self._recordings.items())}
+        values: dict[str, object] = {
+            f'{role} duration [s]': part.duration for role, part in list(self._recordings.items())
+        }
         if recorder is not None:
             values |= {'samples': len(recorder), 'rejected messages': sum(recorder.rejected.values())}
         if self.result is not None:

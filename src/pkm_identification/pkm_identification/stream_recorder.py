@@ -74,9 +74,7 @@ class StreamRecorder:
             self._pose_stamps.append(stamp)
             self._poses.append(values)
 
-    def _reject(
-        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
-    ) -> str:
+    def _reject(self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> str:
         """Reason why a message is of no use, empty if it is."""
         missing = [name for name in self._names if name not in names]
         if missing:
@@ -107,7 +105,8 @@ class StreamRecorder:
             hint = f'; rejected messages: {rejected}' if rejected else ''
             if len(self._stamps) < 2:
                 raise RecordingError(
-                    f'{self._source}: {len(self._stamps)} usable joint_states were recorded{hint or "; is the topic published?"}'
+                    f'{self._source}: {len(self._stamps)} usable joint_states '
+                    f'were recorded{hint or "; is the topic published?"}'
                 )
             try:
                 return recording_from_joint_states(

@@ -16,7 +16,9 @@ from pkm_identification.recording import Recording, recording_from_joint_states
 NOMINAL = Path(__file__).parents[1] / 'config'
 
 
-def clean_signals(machine: Machine, profile: str, duration: float, rate: float, seed: int) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
+def clean_signals(
+    machine: Machine, profile: str, duration: float, rate: float, seed: int
+) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
     """Motion, leg lengths and forces (N, L) without noise."""
     motion = named_profile(profile, machine, duration, rate, seed)
     mechanism = Mechanism(machine)
@@ -25,7 +27,10 @@ def clean_signals(machine: Machine, profile: str, duration: float, rate: float, 
 
 
 def recording(
-    machine: Machine, signals: tuple[PlatformMotion, np.ndarray, np.ndarray], noise_seed: int | None, source: str = 'synthetic'
+    machine: Machine,
+    signals: tuple[PlatformMotion, np.ndarray, np.ndarray],
+    noise_seed: int | None,
+    source: str = 'synthetic',
 ) -> Recording:
     """Recording of clean signals with noise; ``None`` leaves them clean."""
     motion, lengths, forces = signals

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_identification import least_squares
 from scipy.signal import lfilter
+
+from pkm_identification import least_squares
 
 TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
 
@@ -36,7 +37,7 @@ def test_weighted_beats_ordinary_on_unequal_legs() -> None:
         force = observation @ TRUTH + noise * random.normal(size=observation.shape[:2])
         for name in errors:
             estimate = getattr(least_squares, name)(observation, force)
-            errors[name].append((estimate.parameters - TRUTH))
+            errors[name].append(estimate.parameters - TRUTH)
     assert np.all(np.var(errors['weighted'], axis=0) < 0.3 * np.var(errors['ordinary'], axis=0))
     assert estimate.leg_standard_deviations == pytest.approx(noise, rel=0.15)
 

@@ -62,7 +62,9 @@ def tester() -> Iterator[Tester]:
         helper.node.destroy_node()
 
 
-def test_records_identifies_and_survives(tester: Tester, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path) -> None:
+def test_records_identifies_and_survives(
+    tester: Tester, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path
+) -> None:
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
     arguments += ['-p', f'output_directory:={tmp_path}']
@@ -79,7 +81,9 @@ def test_records_identifies_and_survives(tester: Tester, srs: Machine, excitatio
         answer = tester.call('stop_recording')
         assert not answer.success
         assert 'effort not finite' in answer.message
-        wait_for(lambda: any('not finite' in text for text in tester.diagnostics), 'a diagnostic warning', 10.0, tester.node)
+        wait_for(
+            lambda: any('not finite' in text for text in tester.diagnostics), 'a diagnostic warning', 10.0, tester.node
+        )
 
         for signals, role in ((excitation, 'identification'), (validation, 'validation')):
             answer = tester.call('start_recording')

@@ -21,7 +21,8 @@ from synthetic import clean_signals, recording
 
 
 def test_parameters_are_found(result: IdentificationResult, srs: Machine) -> None:
-    """Acceptance: 3 sigma, platform mass to 1 %, friction to 5 %, held-out force to 3 %, from a wrong nominal machine."""
+    """Acceptance: 3 sigma, platform mass to 1 %, friction to 5 %, held-out force to 3 %, from a wrong nominal
+    machine."""
     identified = [row for row in compare_with_truth(result, srs) if row.status == 'identified']
     assert len(identified) >= 20
     assert max(abs(row.deviation) for row in identified) < 3.0
@@ -37,7 +38,10 @@ def test_standard_deviations_cover_the_errors(srs: Machine, nominal: Machine, ex
     """Over 20 noise seeds the standardised errors have rms 1 within the chi-square band, and none is absurd."""
     errors = np.array(
         [
-            [row.deviation for row in compare_with_truth(identify(nominal, recording(srs, excitation, 100 + seed)), srs)]
+            [
+                row.deviation
+                for row in compare_with_truth(identify(nominal, recording(srs, excitation, 100 + seed)), srs)
+            ]
             for seed in range(20)
         ]
     )
@@ -82,9 +86,7 @@ def test_fixed_legs_give_the_platform_directly(srs: Machine, nominal: Machine, e
     assert max(abs(row.deviation) for row in rows.values()) < 4.0
 
 
-def test_impossible_bodies_are_said_and_not_written(
-    result: IdentificationResult, srs: Machine, tmp_path: Path
-) -> None:
+def test_impossible_bodies_are_said_and_not_written(result: IdentificationResult, srs: Machine, tmp_path: Path) -> None:
     """A negative mass makes the result infeasible; no overlay comes into being."""
     light = replace(srs, platform=replace(srs.platform, mass=10.0, inertia=np.diag([5.0, 5.0, 5.0])))
     signals = clean_signals(srs, 'fourier', 12.0, 100.0, 0)

@@ -34,7 +34,9 @@ def test_fourier_fit_beats_differencing() -> None:
     time = np.arange(4000) / 1000.0
     omega = 2 * np.pi / 4.0 * np.arange(1, 6)
     sine, cosine = random.normal(size=(2, 5)) * 0.1
-    position = (sine / omega * np.sin(omega * time[:, None]) - cosine / omega * np.cos(omega * time[:, None])).sum(axis=1)
+    position = (sine / omega * np.sin(omega * time[:, None]) - cosine / omega * np.cos(omega * time[:, None])).sum(
+        axis=1
+    )
     velocity = (sine * np.cos(omega * time[:, None]) + cosine * np.sin(omega * time[:, None])).sum(axis=1)
     acceleration = (omega * (cosine * np.cos(omega * time[:, None]) - sine * np.sin(omega * time[:, None]))).sum(axis=1)
     measured = position + 20e-6 * random.normal(size=4000)

@@ -39,7 +39,11 @@ _SETTINGS: dict[str, tuple[str, tuple[float, float] | None, Sequence[str] | None
     'fourier_harmonics': ('harmonics of the Fourier fit', (0, 1000), None),
     'dead_band': ('m/s, slower legs are at rest, negative: automatic', (-1.0, 1e3), None),
     'rank_tolerance': ('relative, of the base-parameter reduction', (1e-15, 1.0), None),
-    'max_relative_deviation': ('standard deviation over value up to which a parameter is identified', (1e-9, 1e9), None),
+    'max_relative_deviation': (
+        'standard deviation over value up to which a parameter is identified',
+        (1e-9, 1e9),
+        None,
+    ),
     'platform_uncertainty': ('relative trust in the nominal platform, 1 sigma', (1e-9, 1e9), None),
     'leg_uncertainty': ('relative trust in the nominal leg bodies, 1 sigma', (1e-9, 1e9), None),
 }
@@ -60,7 +64,9 @@ class IdentificationNode(Node):
 
         # a long identification must not hold up the recording of messages, nor the diagnostics
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
-        self.create_subscription(JointState, 'joint_states', self._take_joint_states, SENSOR_QOS, callback_group=streams)
+        self.create_subscription(
+            JointState, 'joint_states', self._take_joint_states, SENSOR_QOS, callback_group=streams
+        )
         self.create_subscription(Odometry, 'platform/odometry', self._take_odometry, SENSOR_QOS, callback_group=streams)
         for name in ('start_recording', 'stop_recording', 'identify', 'save'):
             self.create_service(Trigger, f'~/{name}', self._answer(name), callback_group=commands)

@@ -31,7 +31,8 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='identify',
-        description='Identify masses, inertias and friction from a recording (MCAP or sqlite3) of joint_states with efforts.',
+        description='Identify masses, inertias and friction from a recording (MCAP or sqlite3) of joint_states '
+        'with efforts.',
     )
     parser.add_argument('bag', help='folder or file of the recording')
     held_out = parser.add_mutually_exclusive_group()
@@ -40,12 +41,18 @@ def _parser() -> argparse.ArgumentParser:
         '--split', metavar='START:END[,START:END]',
         help='seconds of the bag for identification and, after the comma, for validation',
     )  # fmt: skip
-    parser.add_argument('-o', '--output', type=Path, default=Path('identification'), help='folder to write (default: ./identification)')
-    parser.add_argument('--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)')
+    parser.add_argument(
+        '-o', '--output', type=Path, default=Path('identification'), help='folder to write (default: ./identification)'
+    )
+    parser.add_argument(
+        '--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)'
+    )
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the nominal machine')
     parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
-    parser.add_argument('--truth', help='machine that was simulated (name or path): print errors against its parameters')
+    parser.add_argument(
+        '--truth', help='machine that was simulated (name or path): print errors against its parameters'
+    )
     return parser
 
 
@@ -69,7 +76,13 @@ def _run(options: argparse.Namespace) -> int:
 def print_result(result: IdentificationResult) -> None:
     """Table of the base parameters, warnings and summary."""
     print(f'{"base parameter":<70s} {"value":>12s} {"std. dev.":>10s}')
-    rows = zip(result.base.names, result.estimate.parameters, result.estimate.standard_deviations, result.classification, strict=True)
+    rows = zip(
+        result.base.names,
+        result.estimate.parameters,
+        result.estimate.standard_deviations,
+        result.classification,
+        strict=True,
+    )
     for name, value, sigma, status in rows:
         note = '' if status == 'identified' else f'  {status}'
         print(f'{name:<70s} {value:12.5g} {sigma:10.3g}{note}')

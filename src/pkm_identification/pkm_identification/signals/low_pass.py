@@ -26,7 +26,8 @@ def low_pass(values: Array, sample_rate: float, cutoff_frequency: float) -> Arra
     padding = settling_samples(sample_rate, cutoff_frequency)
     if len(values) <= padding:
         raise RecordingError(
-            f'{len(values)} samples are too few for a low-pass of {cutoff_frequency:g} Hz, which settles in {padding} samples'
+            f'{len(values)} samples are too few for a low-pass of {cutoff_frequency:g} Hz, '
+            f'which settles in {padding} samples'
         )
     return sosfiltfilt(sections, values, axis=0, padtype='odd', padlen=padding)
 

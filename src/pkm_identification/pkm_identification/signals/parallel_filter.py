@@ -28,7 +28,8 @@ def parallel_filter(values: Array, sample_rate: float, cutoff_frequency: float) 
 def kept_rows(excluded: NDArray[np.bool_], sample_rate: float, cutoff_frequency: float, reach: float) -> Array:
     """Row weights (n, L) in {0, 1} after decimation from excluded samples (N, L).
 
-    A decimated row is dropped when an excluded sample lies within ``reach`` periods of the cut-off frequency, which is where
+    A decimated row is dropped when an excluded sample lies within ``reach`` periods of the cut-off frequency,
+    which is where
     the filter's pulse response is large.
     """
     step = decimation_factor(sample_rate, cutoff_frequency)
