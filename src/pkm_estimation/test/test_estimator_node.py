@@ -1,0 +1,194 @@
+"""The estimator as a running node: topics, types, rate, bad input, reset, life cycle, end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy')
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from geometry_msgs.msg import AccelWithCovarianceStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from pkm_description.machine import load_machine  # noqa: E402
+from pkm_description.mechanism import Mechanism  # noqa: E402
+from pkm_description.motion.profiles import mp1  # noqa: E402
+from pkm_description.ros.conversions import array3, array4, vector3  # noqa: E402
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
+from pkm_description.ros.stamps import nanoseconds, stamp  # noqa: E402
+from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noqa: E402
+from pkm_estimation.pipeline import EstimatorPipeline  # noqa: E402
+from pkm_estimation.sensors import measure  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from sensor_msgs.msg import Imu, JointState  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+
+SRS = load_machine('srs')
+MECHANISM = Mechanism(SRS)
+NAMES = MECHANISM.actuated_joint_names
+MOTION = mp1(SRS, duration=30.0)[slice(1200, 1500)]
+DATA = measure(MECHANISM, MOTION, seed=4)
+RELIABLE = ['--ros-args', '-p', 'reliability:=reliable']
+
+LISTENED = {
+    'platform/odometry': Odometry,
+    'platform/accel': AccelWithCovarianceStamped,
+    'imu/data': Imu,
+    'platform/joint_states': JointState,
+    'baseline/odometry': Odometry,
+    '/tf': TFMessage,
+    '/diagnostics': DiagnosticArray,
+}
+
+
+class Sensors(Node):
+    """Plays the sensors and keeps what the estimator says."""
+
+    def __init__(self):
+        super().__init__('test_sensors')
+        self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
+        self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self.reset = self.create_client(Trigger, 'estimator/reset')
+        self.heard = {topic: [] for topic in LISTENED}
+        for topic, kind in LISTENED.items():
+            self.create_subscription(kind, topic, self.heard[topic].append, RELIABLE_STREAM_QOS)
+
+    def wait_for_estimator(self):
+        def connected():
+            inputs = self.imu.get_subscription_count() and self.legs.get_subscription_count()
+            return inputs and all(self.count_publishers(topic) for topic in LISTENED)
+
+        wait_for(connected, 'the estimator', spin=self)
+
+    def send(self, samples):
+        for k in samples:
+            time = stamp(int(DATA.stamps[k]))
+            message = Imu(linear_acceleration=vector3(DATA.specific_force[k]), angular_velocity=vector3(DATA.angular_rate[k]))
+            message.header.stamp = time
+            self.imu.publish(message)
+            self.send_legs(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+            if k % 20 == 19:  # let the estimator drain its queue: reliable, but of bounded depth
+                self.wait_for_estimates(k + 1 - samples[0], at_least=True)
+
+    def send_legs(self, time, names, positions):
+        message = JointState(name=list(names), position=list(positions), effort=[100.0 + i for i in range(len(positions))])
+        message.header.stamp = time
+        self.legs.publish(message)
+
+    def wait_for_estimates(self, count, topic='platform/odometry', at_least=False):
+        heard = self.heard[topic]
+        wait_for(lambda: len(heard) >= count, f'{count} messages of {topic}', spin=self)
+        assert at_least or len(heard) == count
+
+
+@pytest.fixture
+def sensors():
+    with ros_domain():
+        node = Sensors()
+        yield node
+        node.destroy_node()
+
+
+def expected_outputs(samples):
+    pipeline, outputs = EstimatorPipeline(SRS), []
+    for k in samples:
+        pipeline.add_imu(int(DATA.stamps[k]), DATA.specific_force[k], DATA.angular_rate[k])
+        positions = DATA.leg_lengths[k] - SRS.lengths_at_zero
+        outputs += pipeline.add_joint_positions(int(DATA.stamps[k]), NAMES, positions)
+    return outputs
+
+
+def test_every_sample_gives_every_output(sensors):
+    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+        sensors.wait_for_estimator()
+        sensors.send(range(300))
+        for topic in ('platform/odometry', 'platform/accel', 'imu/data', 'platform/joint_states', 'baseline/odometry', '/tf'):
+            sensors.wait_for_estimates(300, topic)
+        wait_for(lambda: len(sensors.heard['/diagnostics']) >= 3, 'diagnostics', spin=sensors)
+        assert node.stop() == 0
+    expected = expected_outputs(range(300))
+    for message, output in zip(sensors.heard['platform/odometry'], expected, strict=True):
+        assert nanoseconds(message.header.stamp) == output.stamp
+        assert (message.header.frame_id, message.child_frame_id) == ('base_link', 'platform_link')
+        assert array3(message.pose.pose.position).tobytes() == output.motion.position.tobytes()
+        assert array4(message.pose.pose.orientation).tobytes() == output.motion.orientation.tobytes()
+        assert array3(message.twist.twist.linear).tobytes() == output.motion.velocity.tobytes()
+        assert np.array(message.pose.covariance).tobytes() == output.motion.pose_covariance.tobytes()
+        assert np.array(message.twist.covariance).tobytes() == output.motion.twist_covariance.tobytes()
+    last, output = {topic: messages[-1] for topic, messages in sensors.heard.items()}, expected[-1]
+    assert last['imu/data'].header.frame_id == last['platform/accel'].header.frame_id == SRS.imu.frame
+    assert array3(last['imu/data'].linear_acceleration) == pytest.approx(output.specific_force)
+    assert last['imu/data'].orientation_covariance[0] == -1.0
+    assert array3(last['platform/accel'].accel.accel.linear) == pytest.approx(output.linear_acceleration)
+    assert np.abs(array3(last['platform/accel'].accel.accel.linear)).max() < 1.5  # without gravity
+    joints = last['platform/joint_states']
+    assert tuple(joints.name) == SRS.joint_names
+    measured = DATA.leg_lengths[299] - SRS.lengths_at_zero
+    assert np.array(joints.position)[2::3] == pytest.approx(measured, abs=1e-4)
+    assert np.array(joints.effort)[2::3].tolist() == [100.0, 101.0, 102.0, 103.0, 104.0, 105.0]
+    assert np.isfinite(joints.velocity).all()
+    (transform,) = last['/tf'].transforms
+    assert array3(transform.transform.translation).tobytes() == output.motion.position.tobytes()
+    base = last['baseline/odometry']
+    assert array3(base.twist.twist.linear) == pytest.approx(output.baseline.velocity)
+    status = sensors.heard['/diagnostics'][-1].status[0]
+    values = {value.key: value.value for value in status.values}
+    assert float(values['leg rate [Hz]']) == pytest.approx(100.0)
+    assert float(values['mean NIS']) < 12.0
+
+
+def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
+    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+        sensors.wait_for_estimator()
+        sensors.send(range(20))
+        now = stamp(int(DATA.stamps[20]))
+        sensors.send_legs(stamp(0), NAMES, [0.1] * 6)
+        sensors.send_legs(now, ['elbow'], [0.1])
+        sensors.send_legs(now, NAMES, [0.1] * 3)
+        sensors.send_legs(now, NAMES, [float('nan')] * 6)
+        sensors.imu.publish(Imu(linear_acceleration=vector3([np.nan, 0.0, 0.0])))
+        reset = sensors.reset.call_async(Trigger.Request())
+        wait_for(reset.done, 'the answer to reset', spin=sensors)
+        assert reset.result().success
+
+        def counters():
+            pairs = [v for m in sensors.heard['/diagnostics'] for s in m.status for v in s.values]
+            return {value.key: int(value.value) for value in pairs if value.key.startswith('count ')}
+
+        reasons = ('unknown_joint', 'wrong_number_of_positions', 'position_not_finite', 'imu_not_finite', 'reset')
+        wait_for(lambda: all(counters().get(f'count {r}') == 1 for r in reasons), f'counts, have {counters()}', spin=sensors)
+        assert counters()['count legs_zero_stamp'] == 1
+        sensors.heard['platform/odometry'].clear()
+        sensors.send(range(21, 60))
+        sensors.wait_for_estimates(39)
+        assert 'wrong_number_of_positions' in node.output
+        assert node.stop() == 0
+
+
+def test_wrong_parameter_is_one_clear_line():
+    with ros_domain(), NodeProcess('pkm_estimation', 'estimator', ['--ros-args', '-p', 'alpha:=7.0']) as node:
+        assert node.wait(30.0) == 1
+        assert 'alpha' in node.output
+        assert 'Traceback' not in node.output
+
+
+def test_without_autostart_it_waits_for_activation(sensors):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'autostart:=false']) as node:
+        client = sensors.create_client(ChangeState, 'estimator/change_state')
+        wait_for(client.service_is_ready, 'the life cycle service', spin=sensors)
+        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+            wait_for(answer.done, 'the transition', spin=sensors)
+            assert answer.result().success
+        sensors.wait_for_estimator()
+        sensors.send(range(20))
+        sensors.wait_for_estimates(20)
+        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
+            answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+            wait_for(answer.done, 'the transition', spin=sensors)
+            assert answer.result().success
+        assert node.stop() == 0

@@ -1,0 +1,133 @@
+"""Offline estimation of a bag, comparison with a live run and error table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1
+from pkm_estimation.bags import BagWriter, read_bag
+from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.metrics import error_table
+from pkm_estimation.nodes.estimate import load_config, main
+from pkm_estimation.offline import MotionEstimate, estimate_recording
+from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
+from pkm_estimation.sensors import measure
+
+SRS = load_machine('srs')
+MECHANISM = Mechanism(SRS)
+SKIPPED = 5
+
+
+@pytest.fixture(scope='module')
+def bag(tmp_path_factory):
+    """Eight seconds of MP1 with truth, and the odometry of a 'live' run that began a few samples late."""
+    path = tmp_path_factory.mktemp('bags') / 'run'
+    motion = mp1(SRS, duration=30.0)[slice(1000, 1800)]
+    data = measure(MECHANISM, motion, seed=6)
+    positions = data.leg_lengths - SRS.lengths_at_zero
+    zeros = np.zeros_like(positions)
+    rotation = motion.rotation_base_platform
+
+    def write(where, live=None):
+        with BagWriter(where, 'mcap', '') as writer:
+            writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, positions, zeros, zeros)
+            writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+            writer.write_odometry(
+                data.stamps,
+                motion.position,
+                quaternion_from_matrix(rotation),
+                np.squeeze(motion.linear_velocity[:, None] @ rotation),
+                np.squeeze(motion.angular_velocity[:, None] @ rotation),
+                topic='ground_truth/odometry',
+            )
+            if live is not None:
+                writer.write_odometry(
+                    live.stamps, live.position, live.orientation, live.linear_velocity, live.angular_velocity,
+                    topic='platform/odometry',
+                )  # fmt: skip
+
+    write(path)
+    recorded = read_bag(path)
+    live = estimate_recording(SRS, recorded, start_stamp_ns=int(data.stamps[SKIPPED])).motion
+    write(path.with_name('with_live'), live)
+    return path.with_name('with_live'), live
+
+
+def without_covariances(motion: MotionEstimate) -> MotionEstimate:
+    """What the bag of this test holds: its writer leaves covariances zero."""
+    zero = np.zeros((len(motion), 6, 6))
+    return replace(motion, pose_covariance=zero, twist_covariance=zero)
+
+
+def test_recording_is_estimated_with_small_errors(bag):
+    data = read_bag(bag[0])
+    progress = []
+    result = estimate_recording(SRS, data, progress=progress.append)
+    assert len(result) == 800
+    assert len(progress) >= 50
+    assert progress == sorted(progress)
+    table = error_table(result, data.ground_truth, settling=4.0, imu=SRS.imu)
+    assert table.samples == 400
+    assert (table.estimate.position < 1e-5).all()
+    assert (table.estimate.velocity < 2e-4).all()
+    assert (table.estimate.attitude < 5e-6).all()
+    assert (table.velocity_ratio[:2] > 50.0).all()
+    assert (table.baseline.position > table.estimate.position).all()
+    assert np.abs(table.accelerometer_bias_error).max() < 1e-3
+    assert 'baseline' in table.text()
+
+
+def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
+    data = read_bag(bag[0])
+    live = data.platform_odometry
+    result = estimate_recording(SRS, data, start_stamp_ns=int(live.stamps[0]))
+    motion = without_covariances(result.motion)
+    assert compare_with_live(motion, live).identical
+    changed = live.position.copy()
+    changed[17, 1] = np.nextafter(changed[17, 1], 1.0)
+    comparison = compare_with_live(motion, replace(live, position=changed))
+    assert not comparison.identical
+    assert comparison.reproduced == 17
+    assert 'position[1]' in comparison.difference
+    from_the_beginning = estimate_recording(SRS, data)
+    assert not compare_with_live(without_covariances(from_the_beginning.motion), live).identical
+
+
+def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
+    assert main([str(bag[0]), '-o', str(tmp_path / 'out'), '--settling', '4']) == 0
+    printed = capsys.readouterr().out
+    assert 'mean NIS' in printed
+    assert 'velocity' in printed
+    stored = np.load(tmp_path / 'out' / 'estimate.npz')
+    assert stored['position'].shape == stored['baseline_position'].shape == (800, 3)
+    rows = (tmp_path / 'out' / 'estimate.csv').read_text().splitlines()
+    assert rows[0].startswith('stamp_ns,position_x')
+    assert float(rows[1].split(',')[1]) == stored['position'][0, 0]
+    # this bag's live odometry carries no covariances: not what the estimator publishes
+    assert main([str(bag[0]), '--compare-live', '--settling', '4']) == 2
+    assert 'pose_covariance' in capsys.readouterr().out
+
+
+def test_program_names_what_is_wrong(bag, tmp_path, capsys):
+    assert main([str(tmp_path / 'nothing')]) == 1
+    assert 'nothing' in capsys.readouterr().err
+    assert main([str(bag[0]), '--machine', 'no_such_machine']) == 1
+    assert 'no_such_machine' in capsys.readouterr().err
+    assert main([str(bag[0])]) == 1  # eight seconds, twenty of settling
+    assert 'settling' in capsys.readouterr().err
+
+
+def test_shipped_parameter_file_is_the_default_configuration(tmp_path):
+    from pathlib import Path
+
+    shipped = Path(__file__).resolve().parents[1] / 'config' / 'estimator.yaml'
+    assert load_config(shipped) == EstimatorConfig()
+    wrong = tmp_path / 'wrong.yaml'
+    wrong.write_text('estimator: {ros__parameters: {alpha: 7.0}}')
+    with pytest.raises(ConfigurationError, match='alpha'):
+        load_config(wrong)
