@@ -9,6 +9,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 POSE = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
 
@@ -29,8 +30,10 @@ def nodes(context: LaunchContext) -> list:
     def value(name: str) -> str:
         return LaunchConfiguration(name).perform(context)
 
-    machine = value('machine_file') or value('machine')
-    description = {'robot_description': urdf_text(machine)}
+    machine = {name: value(name) for name in ('machine', 'machine_file', 'overlay')}
+    text = urdf_text(machine['machine_file'] or machine['machine'], machine['overlay'] or None)
+    # as text: launch_ros would read a YAML value into it
+    description = {'robot_description': ParameterValue(text, value_type=str)}
     real = installed('robot_state_publisher')
     actions: list = [
         Node(
@@ -41,10 +44,7 @@ def nodes(context: LaunchContext) -> list:
         Node(
             package='pkm_description',
             executable='platform_poser',
-            parameters=[
-                {'machine': value('machine'), 'machine_file': value('machine_file')},
-                {name: float(value(name)) for name in POSE},
-            ],
+            parameters=[machine, {name: float(value(name)) for name in POSE}],
         ),
     ]
     if value('rviz') == 'true' or (value('rviz') == 'auto' and installed('rviz2')):
@@ -61,7 +61,10 @@ def generate_launch_description() -> LaunchDescription:
         [
             DeclareLaunchArgument('machine', default_value='srs', description='machine of pkm_description'),
             DeclareLaunchArgument('machine_file', default_value='', description='path of a machine file instead'),
-            DeclareLaunchArgument('rviz', default_value='auto', choices=['auto', 'true', 'false'], description='start rviz'),
+            DeclareLaunchArgument('overlay', default_value='', description='path of a parameter overlay'),
+            DeclareLaunchArgument(
+                'rviz', default_value='auto', choices=['auto', 'true', 'false'], description='start rviz'
+            ),
             *(
                 DeclareLaunchArgument(name, default_value='0.0', description=f'platform {name} from home, m or rad')
                 for name in POSE

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
-from pkm_description.machine.load import config_directory, machine_file
+import yaml
+
+from pkm_description.machine import load_machine
+from pkm_description.machine.load import config_directory, machine_content
 
 
-def urdf_text(machine: str | Path) -> str:
+def urdf_text(machine: str | Path, overlay: str | Path | None = None) -> str:
     """Process ``urdf/pkm.urdf.xacro`` for a machine.
 
     Parameters
     ----------
     machine : name of a machine of the package, or path of a machine file
+    overlay : path of an overlay whose values replace those of the file
 
     Raises
     ------
     MachineFileError
-        No such machine.
+        No such machine, or its file or the overlay has a mistake.
     ImportError
         xacro is not installed.
     """
+    # xacro would complain about a wrong file without naming the key
+    path = load_machine(machine, overlay).path
+    if overlay is None:
+        return _processed(path.resolve())
+    content, _ = machine_content(path, overlay)
+    with tempfile.TemporaryDirectory() as folder:
+        merged = Path(folder) / 'machine.yaml'
+        merged.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+        return _processed(merged)
+
+
+def _processed(path: Path) -> str:
     import xacro
 
     source = config_directory().parent / 'urdf' / 'pkm.urdf.xacro'
-    document = xacro.process_file(str(source), mappings={'machine_file': str(machine_file(machine).resolve())})
+    document = xacro.process_file(str(source), mappings={'machine_file': str(path)})
     text: str = document.toprettyxml(indent='  ')
     return text

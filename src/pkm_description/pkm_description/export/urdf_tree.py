@@ -45,7 +45,7 @@ def urdf_joints(text: str) -> list[UrdfJoint]:
     Raises
     ------
     UrdfError
-        Not XML, or a joint without parent or child.
+        Not XML, a joint without parent or child, or something else than three numbers for a vector.
     """
     try:
         root = ElementTree.fromstring(text)
@@ -77,7 +77,12 @@ def moving_joints(joints: list[UrdfJoint]) -> list[UrdfJoint]:
 
 
 def link_poses(joints: list[UrdfJoint], positions: Mapping[str, float], root: str) -> dict[str, tuple[Array, Array]]:
-    """Poses in ``root`` of all links below it, for joint positions (0 where not given); floating joints at their origin."""
+    """Poses in ``root`` of all links below it: translation (3,) m and rotation (3, 3).
+
+    Parameters
+    ----------
+    positions : joint name -> rad or m, 0 where not given; floating joints stay at their origin
+    """
     poses = {root: (np.zeros(3), np.eye(3))}
     waiting = list(joints)
     while ready := [joint for joint in waiting if joint.parent in poses]:
@@ -91,4 +96,10 @@ def link_poses(joints: list[UrdfJoint], positions: Mapping[str, float], root: st
 
 def _numbers(element: ElementTree.Element | None, attribute: str, default: str) -> Array:
     text = default if element is None else element.get(attribute, default)
-    return np.array([float(word) for word in text.split()])
+    try:
+        numbers = np.array([float(word) for word in text.split()])
+    except ValueError:
+        numbers = np.empty(0)
+    if len(numbers) != 3 or not np.isfinite(numbers).all():
+        raise UrdfError(f'{attribute} = {text!r} in robot_description: expected three numbers')
+    return numbers

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from pkm_description.errors import MachineFileError
-from pkm_description.machine.checks import check_inertia, check_machine
+from pkm_description.machine.checks import check_inertia, check_machine, check_provenance
 from pkm_description.machine.model import (
     ImuSensor,
     Joint,
@@ -24,13 +24,17 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
-from pkm_description.machine.overlay import apply_overlay
+from pkm_description.machine.overlay import apply_overlay, blame_overlay
 from pkm_description.machine.yaml_reader import Section, read_yaml
 
 Array = NDArray[np.float64]
 
 SCHEMA = 1
+_BODY_KEYS = ('mass', 'center_of_mass', 'inertia')
 _INERTIA_KEYS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+
+#: rad; what is larger was meant in degrees
+_LARGEST_ANGLE = 2.0 * np.pi
 
 
 def config_directory() -> Path:
@@ -64,7 +68,7 @@ def machine_file(name_or_path: str | Path) -> Path:
     named = config_directory() / text / 'machine.yaml'
     if os.sep not in text and named.is_file():
         return named
-    path = Path(text)
+    path = Path(text).expanduser()  # launch arguments reach us with their ~
     if path.is_dir():
         path = path / 'machine.yaml'
     if not path.is_file():
@@ -87,37 +91,51 @@ def load_machine(name_or_path: str | Path, overlay: str | Path | None = None) ->
         Naming file, key, value and what to do.
     """
     path = machine_file(name_or_path)
-    content = read_yaml(path)
-    if overlay is not None:
-        content = apply_overlay(content, str(content.get('name')), Path(overlay))
-    machine = _machine(path, content)
-    check_machine(machine)
+    content, keys = machine_content(path, overlay)
+    try:
+        machine = _machine(path, content)
+        check_provenance(path, content)
+        check_machine(machine)
+    except MachineFileError as error:
+        if overlay is None:
+            raise
+        raise blame_overlay(error, Path(overlay), keys) from None
     return machine
+
+
+def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Content of a machine file with the overlay's values, not checked, and the dotted keys of the overlay."""
+    content = read_yaml(path)
+    if overlay is None:
+        return content, []
+    return apply_overlay(content, str(content.get('name')), Path(overlay))
 
 
 def _machine(path: Path, content: dict[str, Any]) -> Machine:
     top = Section(path, '', content)
+    if 'schema' in content and content['schema'] != SCHEMA:
+        raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
     top.expect_keys(
         ['schema', 'name', 'description', 'gravity', 'platform', 'leg_chain', 'leg_tip', 'legs', 'sensors', 'servo'],
         ['provenance'],
     )
-    if content['schema'] != SCHEMA:
-        raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
+    legs = _legs(top)
     platform = top.section('platform')
     platform.expect_keys(['link', 'home', 'body'])
-    legs = _legs(top)
     sensors = top.section('sensors')
     sensors.expect_keys(['imu', 'legs'])
     servo = top.section('servo')
     servo.expect_keys(['stiffness', 'damping'])
+    body = platform.section('body')
+    body.expect_keys(_BODY_KEYS)
     home_position, home_rotation = _pose(platform.section('home'))
     return Machine(
-        name=top.text('name'),
+        name=top.identifier('name'),
         path=path,
         description=top.text('description'),
         gravity=top.vector('gravity', 3),
         home=Pose(home_position, home_rotation),
-        platform=_body(platform.section('body'), platform.text('link'), 0, 1),
+        platform=_body(body, platform.identifier('link'), 0, 1),
         legs=legs,
         imu=_imu(sensors.section('imu')),
         leg_sensors=_leg_sensors(sensors.section('legs'), len(legs)),
@@ -127,25 +145,26 @@ def _machine(path: Path, content: dict[str, Any]) -> Machine:
 
 
 def _legs(top: Section) -> tuple[Leg, ...]:
-    instances, chain = top.section('legs'), top.section('leg_chain')
-    count = len(instances.content)
+    instances, chain = top.section('legs').named_sections(), top.section('leg_chain').named_sections()
+    count = len(instances)
     if count == 0:
-        raise instances.error('', {}, 'a parallel machine needs legs')
-    if not chain.content:
-        raise chain.error('', {}, 'a leg needs joints')
+        raise top.error('legs', {}, 'a parallel machine needs legs; add leg1, leg2, ...')
+    if not chain:
+        raise top.error('leg_chain', {}, 'a leg needs joints; add them from base to platform')
+    for section in chain.values():
+        section.expect_keys(['type', 'axis', 'origin', 'body'], ['actuated', 'limits', 'friction'])
     tip = top.vector('leg_tip', 3)
     legs = []
-    for index, name in enumerate(instances.content):
-        instance = instances.section(name)
+    for index, (name, instance) in enumerate(instances.items()):
         instance.expect_keys(['base_point', 'base_rpy', 'platform_point'])
         base_rotation = _rotation(instance, 'base_rpy')
         joints = []
-        for place, joint_name in enumerate(chain.content):
-            translation, rotation = _pose(chain.section(joint_name).section('origin'))
+        for place, (joint_name, section) in enumerate(chain.items()):
+            translation, rotation = _pose(section.section('origin'))
             if place == 0:
                 translation = instance.vector('base_point', 3) + base_rotation @ translation
                 rotation = base_rotation @ rotation
-            joints.append(_joint(chain.section(joint_name), name, joint_name, index, count, translation, rotation))
+            joints.append(_joint(section, name, joint_name, index, count, translation, rotation))
         # base joint to tip along the chain, all joints at zero
         reach, turn = np.zeros(3), np.eye(3)
         for joint in joints[1:]:
@@ -166,25 +185,15 @@ def _legs(top: Section) -> tuple[Leg, ...]:
 def _joint(
     section: Section, leg: str, name: str, index: int, count: int, translation: Array, rotation: Array
 ) -> Joint:
-    section.expect_keys(['type', 'axis', 'origin', 'body'], ['actuated', 'limits', 'friction'])
     kind = section.text('type')
     if kind not in ('revolute', 'prismatic'):
         raise section.error('type', kind, "choose 'revolute' or 'prismatic'")
     axis = section.vector('axis', 3)
     if abs(np.linalg.norm(axis) - 1.0) > 1e-9:
-        raise section.error('axis', axis.tolist(), f'must be a unit vector, its length is {np.linalg.norm(axis):.6g}')
-    limits = JointLimits()
-    if 'limits' in section.content:
-        part = section.section('limits')
-        part.expect_keys([], ['lower', 'upper', 'velocity', 'effort'])
-        limits = JointLimits(
-            lower=float(part.per_leg('lower', count, -np.inf)[index]),
-            upper=float(part.per_leg('upper', count, np.inf)[index]),
-            velocity=float(part.per_leg('velocity', count, np.inf, above=0.0)[index]),
-            effort=float(part.per_leg('effort', count, np.inf, above=0.0)[index]),
-        )
-        if not limits.lower < limits.upper:
-            raise part.error('upper', limits.upper, f'must be greater than lower = {limits.lower}')
+        raise section.error('axis', axis.tolist(), f'must be a unit vector; its length is {np.linalg.norm(axis):.6g}')
+    actuated = section.flag('actuated', False)
+    if actuated and 'limits' not in section.content:
+        raise section.error('limits', None, 'is missing; a driven joint needs lower, upper, velocity and effort')
     friction = JointFriction()
     if 'friction' in section.content:
         part = section.section('friction')
@@ -194,21 +203,39 @@ def _joint(
             coulomb=float(part.per_leg('coulomb', count, 0.0, least=0.0)[index]),
         )
     body = section.section('body')
+    body.expect_keys(['name', *_BODY_KEYS])
     return Joint(
         name=f'{leg}_{name}',
         kind=kind,
         axis=axis,
         translation=translation,
         rotation_parent_joint=rotation,
-        actuated=section.flag('actuated', False),
-        limits=limits,
+        actuated=actuated,
+        limits=_limits(section, index, count, actuated) if 'limits' in section.content else JointLimits(),
         friction=friction,
-        body=_body(body, f'{leg}_{body.text("name")}' if 'name' in body.content else '', index, count, named=True),
+        body=_body(body, f'{leg}_{body.identifier("name")}', index, count),
     )
 
 
-def _body(section: Section, name: str, index: int, count: int, named: bool = False) -> RigidBody:
-    section.expect_keys([*(['name'] if named else []), 'mass', 'center_of_mass', 'inertia'])
+def _limits(section: Section, index: int, count: int, actuated: bool) -> JointLimits:
+    part, keys = section.section('limits'), ['lower', 'upper', 'velocity', 'effort']
+    part.expect_keys(keys if actuated else [], [] if actuated else keys)
+    limits = JointLimits(
+        lower=float(part.per_leg('lower', count, -np.inf)[index]),
+        upper=float(part.per_leg('upper', count, np.inf)[index]),
+        velocity=float(part.per_leg('velocity', count, np.inf, above=0.0)[index]),
+        effort=float(part.per_leg('effort', count, np.inf, above=0.0)[index]),
+    )
+    if not limits.lower < limits.upper:
+        raise part.error('upper', limits.upper, f'must be greater than lower = {limits.lower}')
+    if section.content['type'] == 'revolute':
+        for key, value in (('lower', limits.lower), ('upper', limits.upper)):
+            if np.isfinite(value) and abs(value) > _LARGEST_ANGLE:
+                raise part.error(key, value, 'looks like degrees; give rad')
+    return limits
+
+
+def _body(section: Section, name: str, index: int, count: int) -> RigidBody:
     inertia = section.section('inertia')
     inertia.expect_keys(_INERTIA_KEYS)
     xx, xy, xz, yy, yz, zz = (float(inertia.per_leg(key, count)[index]) for key in _INERTIA_KEYS)
@@ -216,7 +243,7 @@ def _body(section: Section, name: str, index: int, count: int, named: bool = Fal
     check_inertia(section, tensor)
     # lighter bodies are dropped or refused by simulators that read the exports
     mass = float(section.per_leg('mass', count, least=1e-3)[index])
-    return RigidBody(name, mass, section.vector('center_of_mass', 3), tensor)
+    return RigidBody(name, mass, section.vector_per_leg('center_of_mass', 3, count)[index], tensor)
 
 
 def _imu(section: Section) -> ImuSensor:
@@ -225,7 +252,7 @@ def _imu(section: Section) -> ImuSensor:
     for sensor in (accelerometer, gyroscope):
         sensor.expect_keys(['noise', 'bias'])
     return ImuSensor(
-        frame=section.text('link'),
+        frame=section.identifier('link'),
         position=section.vector('xyz', 3),
         rotation_platform_imu=_rotation(section, 'rpy'),
         rate=section.number('rate', above=0.0),
@@ -249,7 +276,7 @@ def _pose(section: Section) -> tuple[Array, Array]:
 
 def _rotation(section: Section, key: str) -> Array:
     angles = section.vector(key, 3)
-    if np.abs(angles).max() > 2.0 * np.pi:
+    if np.abs(angles).max() > _LARGEST_ANGLE:
         raise section.error(key, angles.tolist(), 'looks like degrees; roll, pitch, yaw are given in rad')
     rotation: Array = Rotation.from_euler('xyz', angles).as_matrix()
     return rotation

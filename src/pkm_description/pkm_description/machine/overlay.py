@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,24 @@ from pkm_description.machine.yaml_reader import Section, read_yaml
 #: keys of an overlay that are not machine data
 _HEADER = ('overlay', 'standard_deviations')
 
+#: keys of a machine file that no overlay replaces
+_FIXED = ('schema', 'name', 'provenance')
 
-def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> dict[str, Any]:
+
+def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tuple[dict[str, Any], list[str]]:
     """Copy machine data with the overlay's values in place of its own.
+
+    The provenance of every replaced value becomes the overlay's.
 
     Parameters
     ----------
     content : machine file as read
     name : machine name; the overlay must be for this machine
     overlay_path : overlay file
+
+    Returns
+    -------
+    merged content, dotted keys of the replaced values
 
     Raises
     ------
@@ -33,18 +42,39 @@ def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> dic
     """
     overlay = read_yaml(overlay_path)
     if 'overlay' not in overlay:
-        raise MachineFileError(overlay_path, 'overlay', None, 'is missing; an overlay starts with overlay: {machine: ...}')
+        raise MachineFileError(
+            overlay_path, 'overlay', None, 'is missing; an overlay begins with overlay: {machine: ...}'
+        )
     header = Section(overlay_path, 'overlay', overlay['overlay'])
     header.expect_keys(['machine'], ['date', 'data', 'method'])
     if header.text('machine') != name:
-        raise header.error('machine', header.text('machine'), f'is not the machine {name!r} that is being loaded')
+        raise header.error('machine', header.text('machine'), f'the machine that is being loaded is {name!r}')
     values = {key: value for key, value in overlay.items() if key not in _HEADER}
+    for key in _FIXED:
+        if key in values:
+            raise MachineFileError(overlay_path, key, values[key], 'an overlay cannot replace this; leave it out')
     merged = copy.deepcopy(content)
-    _merge(merged, values, overlay_path, '')
-    return merged
+    keys = list(_merge(merged, values, overlay_path, ''))
+    _check_deviations(overlay.get('standard_deviations', {}), content, overlay_path)
+    origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
+    merged['provenance'] = {
+        **(content.get('provenance') or {}),
+        **dict.fromkeys(keys, f'overlay: {overlay_path.name}' + (f' ({origin})' if origin else '')),
+    }
+    return merged, keys
 
 
-def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: str) -> None:
+def blame_overlay(error: MachineFileError, overlay_path: Path, keys: list[str]) -> MachineFileError:
+    """Name the overlay in an error of a machine that was read with it."""
+    place = error.key.partition('[')[0]
+    for key in keys:
+        if place == key or key.startswith(f'{place}.'):
+            return MachineFileError(overlay_path, error.key, error.value, error.reason)
+    return MachineFileError(error.path, error.key, error.value, f'{error.reason} (with the overlay {overlay_path})')
+
+
+def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: str) -> Iterator[str]:
+    """Replace values in ``target``; yields their dotted keys."""
     for key, value in values.items():
         where = f'{place}.{key}' if place else str(key)
         if key not in target:
@@ -52,12 +82,29 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
             raise MachineFileError(path, where, value, f'is not in the machine file; there it can be: {known}')
         if isinstance(target[key], dict):
             if not isinstance(value, dict):
-                raise MachineFileError(path, where, value, 'must be a mapping of keys to values, as in the machine file')
-            _merge(target[key], value, path, where)
+                raise MachineFileError(path, where, value, 'must be a mapping, as in the machine file')
+            yield from _merge(target[key], value, path, where)
         elif isinstance(value, dict):
             raise MachineFileError(path, where, value, 'must be a value, as in the machine file')
         else:
             target[key] = value
+            yield where
+
+
+def _check_deviations(deviations: object, content: dict[str, Any], path: Path) -> None:
+    """Every standard deviation is a number >= 0 of a value (or of one component or leg of it) of the machine."""
+    if not isinstance(deviations, dict):
+        raise MachineFileError(path, 'standard_deviations', deviations, 'must be a mapping of dotted keys to numbers')
+    section = Section(path, 'standard_deviations', deviations)
+    for dotted in deviations:
+        place: Any = content
+        for part in str(dotted).split('.'):
+            if not isinstance(place, dict):
+                break  # a component or a leg of the value
+            if part not in place:
+                raise section.error(str(dotted), deviations[dotted], f'{part!r} is not in the machine file')
+            place = place[part]
+        section.number(dotted, least=0.0)
 
 
 def write_overlay(

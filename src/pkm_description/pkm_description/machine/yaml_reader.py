@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,22 @@ from pkm_description.errors import MachineFileError
 
 Array = NDArray[np.float64]
 
+IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+IDENTIFIER_RULE = 'use letters, digits and _, and begin with a letter'
+
 
 class _UniqueKeyLoader(yaml.SafeLoader):
     """Safe loader that refuses a key that stands twice in a mapping (YAML would keep the last one silently)."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
+        seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == 'tag:yaml.org,2002:merge':
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, 'a key must be a single word', key_node.start_mark
+                )
             key = self.construct_object(key_node, deep=deep)
             if key in seen:
                 raise yaml.constructor.ConstructorError(
@@ -45,6 +55,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise MachineFileError(path, '(file)', None, f'cannot be read: {error.strerror}') from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise MachineFileError(path, '(file)', None, f'is not valid YAML: {error}') from None
+    if content is None:
+        raise MachineFileError(path, '(file)', None, 'is empty; copy the file of a machine that is like yours')
     if not isinstance(content, dict):
         raise MachineFileError(path, '(file)', content, 'must be a mapping of keys to values')
     return content
@@ -93,6 +105,20 @@ class Section:
             raise self.error(key, value, 'must be a text')
         return value
 
+    def identifier(self, key: str) -> str:
+        """Text at ``key`` that can be part of link, joint and topic names."""
+        value = self.text(key)
+        if not IDENTIFIER.fullmatch(value):
+            raise self.error(key, value, f'becomes part of a name; {IDENTIFIER_RULE}')
+        return value
+
+    def named_sections(self) -> dict[str, Section]:
+        """All sections of this mapping, whose keys become parts of link and joint names."""
+        for key, value in self.content.items():
+            if not isinstance(key, str) or not IDENTIFIER.fullmatch(key):
+                raise self.error(str(key), value, f'the key becomes part of a name; {IDENTIFIER_RULE}')
+        return {key: self.section(key) for key in self.content}
+
     def flag(self, key: str, default: bool) -> bool:
         """Truth value at ``key``."""
         value = self.content.get(key, default)
@@ -133,6 +159,14 @@ class Section:
             raise self.error(key, value, f'has {len(value)} entries for {count} legs; give one number, or one per leg')
         return np.array([self._number(f'{key}[{i}]', item, above, least) for i, item in enumerate(value)])
 
+    def vector_per_leg(self, key: str, length: int, count: int) -> Array:
+        """Vectors (count, length); each component is one number for all legs, or a list with one per leg."""
+        value = self.content[key]
+        if not isinstance(value, list) or len(value) != length:
+            raise self.error(key, value, f'must be a list of {length} numbers, or of {length} lists of {count}')
+        parts = Section(self.path, self.place, {f'{key}[{i}]': item for i, item in enumerate(value)})
+        return np.column_stack([parts.per_leg(part, count) for part in parts.content])
+
     def _number(self, key: str, value: object, above: float | None, least: float | None) -> float:
         if isinstance(value, str):
             try:
@@ -140,7 +174,9 @@ class Section:
             except ValueError:
                 pass
             else:
-                raise self.error(key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5')
+                raise self.error(
+                    key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5'
+                )
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(key, value, 'must be a number')
         number = float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Machine
 from pkm_description.motion.platform_motion import PlatformMotion

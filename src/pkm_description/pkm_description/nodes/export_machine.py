@@ -19,16 +19,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
     parser.add_argument('format', choices=['urdf', 'mjcf'])
     parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
+    parser.add_argument('--overlay', help='parameter overlay')
     options = parser.parse_args(arguments)
     try:
-        machine = load_machine(options.machine)
-        text = mjcf_text(machine) if options.format == 'mjcf' else urdf_text(machine.path)
-    except PkmError as error:
+        if options.format == 'mjcf':
+            text = mjcf_text(load_machine(options.machine, options.overlay))
+        else:
+            text = urdf_text(options.machine, options.overlay)
+        if options.output is None:
+            sys.stdout.write(text)
+        else:
+            options.output.write_text(text, encoding='utf-8')
+            print(f'{options.output} written')
+    except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
-        options.output.write_text(text, encoding='utf-8')
-        print(f'{options.output} written')
     return 0

@@ -75,7 +75,8 @@ def _base_parameter_count(mechanism: Mechanism, identical_legs: bool) -> int:
     scale = np.linalg.norm(matrix, axis=0)
     # columns that are zero but for rounding must not be scaled up
     used = scale > 1e-9 * scale.max()
-    return int(np.linalg.matrix_rank(matrix[:, used] / scale[used], rtol=1e-9))
+    singular_values = np.linalg.svd(matrix[:, used] / scale[used], compute_uv=False)
+    return int(np.count_nonzero(singular_values > 1e-9 * singular_values[0]))
 
 
 def _width(mechanism: Mechanism, identical_legs: bool) -> int:

@@ -39,7 +39,6 @@ class PlatformPoser(Node):
         rate = declare(self, 'rate', 30.0, 'how often the state is published, Hz', (0.1, 1000.0), read_only=True)
         excursion = [declare(self, name, 0.0, f'{name} from home, m or rad', (-10.0, 10.0)) for name in _AXES]
         self._refused = ''
-        self._joints = self._broadcaster = None
         self._motion = self._from_home(np.zeros(6))
         self._take(self._from_home(np.array(excursion)))
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -68,6 +67,8 @@ class PlatformPoser(Node):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         values = {parameter.name: parameter.value for parameter in parameters}
+        if not any(name in values for name in _AXES):
+            return SetParametersResult(successful=True)
         excursion = np.array([values.get(name, self.get_parameter(name).value) for name in _AXES], dtype=float)
         reason = self._take(self._from_home(excursion))
         return SetParametersResult(successful=not reason, reason=reason)
@@ -87,7 +88,6 @@ class PlatformPoser(Node):
         self.get_logger().warning(self._refused)
 
     def _publish(self) -> None:
-        assert self._joints is not None and self._broadcaster is not None
         now = self.get_clock().now()
         message = JointState()
         message.header.stamp = now.to_msg()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import moving_joints, urdf_joints
+from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
 from pkm_description.ros.conversions import transform_stamped
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine_files
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
@@ -24,42 +28,49 @@ class StatePublisher(Node):
     def __init__(self) -> None:
         super().__init__('state_publisher')
         text = declare(self, 'robot_description', '', 'URDF text; made from the machine where empty', read_only=True)
-        machine = declare(self, 'machine', 'srs', 'machine name or machine file', read_only=True)
+        machine, overlay = declare_machine_files(self)
         prefix = declare(self, 'frame_prefix', '', 'put before every frame name', read_only=True)
-        text = text or urdf_text(machine)
+        text = text or urdf_text(machine, overlay)
         joints = urdf_joints(text)
-        self._prefix = prefix
+        self._prefix, self._problem = prefix, ''
         self._moving = {joint.name: joint for joint in moving_joints(joints)}
         self._static = StaticTransformBroadcaster(self)
         self._broadcaster = TransformBroadcaster(self)
-        self._static.sendTransform(
-            [
-                transform_stamped(
-                    self.get_clock().now().nanoseconds, prefix + joint.parent, prefix + joint.child, *joint.transform(0.0)
-                )
-                for joint in joints
-                if joint.kind == 'fixed'
-            ]
-        )
+        now = self.get_clock().now().nanoseconds
+        self._static.sendTransform([self._transform(joint, 0.0, now) for joint in joints if joint.kind == 'fixed'])
         self._description = self.create_publisher(String, 'robot_description', LATCHED_QOS)
         self._description.publish(String(data=text))
+        self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, 'joint_states', self._on_joint_states, SENSOR_QOS)
+        self.create_timer(1.0, self._report)
+
+    def _transform(self, joint: UrdfJoint, position: float, time_ns: int) -> TransformStamped:
+        pose = joint.transform(position)
+        return transform_stamped(time_ns, self._prefix + joint.parent, self._prefix + joint.child, *pose)
 
     def _on_joint_states(self, message: JointState) -> None:
-        if len(message.position) != len(message.name):
-            self.get_logger().warning(
-                f'joint_states with {len(message.name)} names and {len(message.position)} positions is ignored',
-                throttle_duration_sec=5.0,
-            )
+        names, positions = list(message.name), list(message.position)
+        if len(positions) != len(names):
+            self._ignore(f'joint_states with {len(names)} names and {len(positions)} positions is ignored')
             return
+        known = self._moving
+        moving = [(known[name], value) for name, value in zip(names, positions, strict=True) if name in known]
+        for joint, value in moving:
+            if not math.isfinite(value):
+                self._ignore(f'joint_states is ignored: the position of {joint.name} is {value}')
+                return
         time_ns = nanoseconds(message.header.stamp)
-        transforms = []
-        for name, position in zip(message.name, message.position, strict=True):
-            joint = self._moving.get(name)
-            if joint is not None:
-                pose = joint.transform(position)
-                transforms.append(transform_stamped(time_ns, self._prefix + joint.parent, self._prefix + joint.child, *pose))
-        self._broadcaster.sendTransform(transforms)
+        if moving:
+            self._broadcaster.sendTransform([self._transform(joint, value, time_ns) for joint, value in moving])
+
+    def _ignore(self, problem: str) -> None:
+        self._problem = problem
+        self.get_logger().warning(problem, throttle_duration_sec=5.0)
+
+    def _report(self) -> None:
+        level = Level.WARN if self._problem else Level.OK
+        self._diagnostics.publish({'joints': (level, self._problem or 'ok', {'moving joints': len(self._moving)})})
+        self._problem = ''
 
 
 def main(args: Sequence[str] | None = None) -> int:
