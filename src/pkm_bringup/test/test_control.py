@@ -21,9 +21,10 @@ from pkm_bringup.control.motion_file import COLUMNS, MotionFileError, read_motio
 from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine, load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
 from scipy.spatial.transform import Rotation
 from spec_platform import six_axis_sinusoids, spec_platform
 
@@ -166,25 +167,30 @@ def test_hold_keeps_the_pose_of_the_present_lengths() -> None:
     assert servo.forces(0, raised, np.zeros(6)) == pytest.approx(weight, abs=1e-6)
 
 
-@pytest.mark.parametrize('delay_steps', [0, 10])
-def test_lowered_gains_are_stable_over_slow_topics(delay_steps: int, knots: PlatformMotion) -> None:
-    """100 Hz measurements with noise, forces held for 10 ms and applied late: the loop of the node leg_controller."""
-    servo = LegServo(MECHANISM, 10**7, 'inverse_dynamics', gains_for_delay(MECHANISM, MACHINE.servo, 0.015))
-    servo.add_reference(knots, SECOND, 0)
-    simulation = MujocoSimulation(MACHINE, seed=1)
+@pytest.mark.parametrize('periods', [2])
+@pytest.mark.parametrize('machine', [MACHINE, load_machine('srs'), load_machine('palida')], ids=lambda m: m.name)
+def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: int) -> None:
+    """Noisy samples at the sensors' rate, forces held for a period and late: the loop of the node leg_controller."""
+    mechanism = Mechanism(machine)
+    period = 1.0 / machine.leg_sensors.rate
+    servo = LegServo(
+        mechanism, round(period * 1e9), 'inverse_dynamics', gains_for_delay(mechanism, machine.servo, 1.5 * period)
+    )
+    servo.add_reference(named_profile('fourier', machine, 8.0, 50.0), SECOND, 0)
+    simulation = MujocoSimulation(machine, seed=1)
     forces = simulation.data.ctrl.copy()
     waiting: deque[tuple[int, np.ndarray]] = deque()
     errors = []
-    for step in range(16000):
+    for step in range(10000):
         while waiting and waiting[0][0] <= step:
             forces = waiting.popleft()[1]
         sample = simulation.step(forces)
         if sample is not None and sample.joints is not None:
             command = servo.forces(sample.stamp_ns, sample.joints.positions, sample.joints.velocities)
-            waiting.append((step + 1 + delay_steps, command))
+            waiting.append((step + 1 + periods * round(period * 1e3), command))
             wanted = servo._plan.evaluate(np.array([sample.stamp_ns])).positions[0]
             errors.append(np.abs(wanted - sample.joints.positions).max())
-    assert max(errors) < 0.02
+    assert max(errors) < 0.02  # late feed-forward forces cost a centimetre, an unstable loop would cost decimetres
     assert max(errors[-50:]) < 0.005
     assert not servo.saturation_count.any()
 
