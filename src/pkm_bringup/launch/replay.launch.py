@@ -6,7 +6,8 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition, UnlessCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution, PythonExpression
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from pkm_bringup.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
 
@@ -27,6 +28,7 @@ COMPUTED = [
 def generate_launch_description() -> LaunchDescription:
     """Start player, estimator and, on request, a recorder."""
     launch = PathJoinSubstitution([FindPackageShare('pkm_bringup'), 'launch', 'estimation.launch.py'])
+    listener = PythonExpression(["'estimator' if '", LaunchConfiguration('estimation'), "' == 'true' else ''"])
     return LaunchDescription([
         *machine_arguments(),
         DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
@@ -63,7 +65,8 @@ def generate_launch_description() -> LaunchDescription:
                     'loop': truth('loop'),
                     'exclude': COMPUTED,
                     'wait_for_topics': ['joint_states', 'imu/data_raw'],
-                    'wait_for_subscribers': 15.0,
+                    'wait_for_nodes': ParameterValue(listener, value_type=str),
+                    'wait_for_subscribers': 30.0,
                 }
             ],
             on_exit=Shutdown(reason='the bag is at its end'),

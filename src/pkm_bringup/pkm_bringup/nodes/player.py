@@ -7,6 +7,7 @@ import time
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -19,6 +20,9 @@ from pkm_estimation.bags import BagError
 
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
+
+#: s between the last subscriber's arrival and the first message
+_SETTLING = 0.5
 
 
 class PlayerNode(Node):
@@ -34,6 +38,7 @@ class PlayerNode(Node):
         exclude = declare(self, 'exclude', [''], 'topics not to play', read_only=True)
         awaited = declare(self, 'wait_for_topics', [''], 'topics that need a subscriber; none means all', read_only=True)
         remap = declare(self, 'remap', [''], "topics to rename, entries of the form 'from:=to'", read_only=True)
+        nodes = declare(self, 'wait_for_nodes', '', 'nodes, with commas, that must be the subscribers', read_only=True)
         clock_rate = declare(
             self, 'clock_rate', 200.0, 'most messages on /clock per recorded second, 0 for none', (0.0, 1e4), read_only=True
         )
@@ -50,6 +55,7 @@ class PlayerNode(Node):
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
+        self._awaited_nodes = {name.strip() for name in nodes.split(',') if name.strip()}
         self._clock_interval = round(1e9 / clock_rate) if clock_rate else None
         self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
         self._messages = iter(self._playback)
@@ -57,6 +63,7 @@ class PlayerNode(Node):
         self._last_clock: int | None = None
         self._began: float | None = None
         self._waiting_since = time.monotonic()
+        self._heard_since: float | None = None
         self.done = False
         length = (self._playback.end_time - self._playback.start_time) * 1e-9
         self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
@@ -84,17 +91,25 @@ class PlayerNode(Node):
             self._next = following
 
     def _may_begin(self) -> bool:
-        deaf = [
-            topic
-            for topic, publisher in self._publishers_by_topic.items()
-            if topic in self._awaited and not publisher.get_subscription_count()
-        ]
-        waited = time.monotonic() - self._waiting_since
-        if deaf and waited < self._patience:
+        """Whether everybody listens, and has for a moment, so that others could find what the listeners publish."""
+        deaf = [topic for topic, publisher in self._publishers_by_topic.items() if not self._is_heard(topic, publisher)]
+        now = time.monotonic()
+        if deaf and now - self._waiting_since < self._patience:
             return False
         if deaf and self._patience:
+            waited = now - self._waiting_since
             self.get_logger().warning(f"nobody listens to {', '.join(sorted(deaf))} after {waited:.1f} s; starting all the same")
-        return True
+            return True
+        if self._heard_since is None:
+            self._heard_since = now
+        return not self._patience or now - self._heard_since > _SETTLING
+
+    def _is_heard(self, topic: str, publisher: Publisher) -> bool:
+        if topic not in self._awaited:
+            return True
+        if not self._awaited_nodes:
+            return publisher.get_subscription_count() > 0
+        return self._awaited_nodes <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)}
 
     def _publish_clock(self, recorded: int) -> None:
         if self._clock_interval is None or (

@@ -1,0 +1,107 @@
+"""Start launch files as a user does, through the real ``ros2 launch`` or the runner for machines without it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+from pkm_description.ros.testing import ros_environment
+
+RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
+
+
+def has_real_launch() -> bool:
+    """Whether ROS's own launch is installed."""
+    return shutil.which('ros2') is not None and find_spec('launch_ros') is not None
+
+
+def launch_command(file: str, *arguments: str) -> list[str]:
+    """Command line that starts a launch file of pkm_bringup."""
+    if has_real_launch():
+        return ['ros2', 'launch', 'pkm_bringup', file, *arguments]
+    if RUNNER.exists():
+        return [sys.executable, str(RUNNER), 'pkm_bringup', file, *arguments]
+    pytest.skip('neither ros2 launch nor the launch runner of the repository is there')
+
+
+def processes_of_session(session: int) -> list[str]:
+    """Command lines of the processes that still live in a session (zombies do not count)."""
+    found = []
+    for stat in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            state, _, _, number = stat.read_text().rpartition(')')[2].split()[:4]
+            command = stat.with_name('cmdline').read_bytes().replace(b'\0', b' ').decode(errors='replace')
+        except (OSError, ValueError):
+            continue
+        if int(number) == session and state != 'Z':
+            found.append(command)
+    return found
+
+
+class LaunchedSystem:
+    """A launch file running in a session of its own, its output in a file."""
+
+    def __init__(self, log: Path, file: str, *arguments: str) -> None:
+        self._log = log
+        with log.open('wb') as stream:
+            self.process = subprocess.Popen(
+                launch_command(file, *arguments),
+                env=ros_environment(),
+                cwd=log.parent,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        """Everything printed so far."""
+        return self._log.read_text(errors='replace')
+
+    def wait_for_output(self, text: str, timeout: float) -> None:
+        """Wait until a text was printed; an early end is an error."""
+        deadline = time.monotonic() + timeout
+        while text not in self.output:
+            ended = self.process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                assert text in self.output, f'{text!r} did not come (ended: {ended})\n{self.output[-4000:]}'
+            time.sleep(0.05)
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C: the terminal sends SIGINT to everything in it."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def wait(self, timeout: float) -> int:
+        """Wait for the end by itself."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f'still running after {timeout} s\n{self.output[-4000:]}') from None
+
+    def survivors(self, patience: float = 5.0) -> list[str]:
+        """List what is left of it, after some patience."""
+        deadline = time.monotonic() + patience
+        while (left := processes_of_session(self.process.pid)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
+
+    def __enter__(self) -> LaunchedSystem:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if processes_of_session(self.process.pid):
+            self.interrupt()
+            if self.survivors(15.0):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10.0)

@@ -1,0 +1,119 @@
+"""Launch files: every one can be read and evaluated; a recorded run is replayed through the estimator."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_estimation.bags import read_bag
+
+pytest.importorskip('rclpy')
+
+from launched_system import LaunchedSystem, has_real_launch, launch_command
+from pkm_bringup.simulation import simulate
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine import load_machine
+from pkm_description.motion.profiles import named_profile
+from pkm_description.ros.testing import ros_environment
+from pkm_estimation.bags import BagWriter
+
+DRY_RUN = '--print-description' if has_real_launch() else '--dry-run'
+STARTED = {
+    'simulation.launch.py': ['simulator'],
+    'estimation.launch.py': ['estimator', 'state_publisher'],
+    'identification.launch.py': ['identification'],
+    'replay.launch.py': ['estimator', 'player'],
+    'demo.launch.py': ['simulator', 'estimator', 'identification', 'recorder', 'demo'],
+}
+
+
+def dry_run(file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        launch_command(file, *arguments, DRY_RUN), env=ros_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize('file', STARTED)
+def test_every_launch_file_can_be_evaluated(file: str, tmp_path: Path) -> None:
+    needed = {'replay.launch.py': ['bag:=/nowhere'], 'demo.launch.py': [f'output:={tmp_path / "new"}']}
+    finished = dry_run(file, 'machine:=palida', 'namespace:=left', *needed.get(file, []))
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    if not has_real_launch():  # the real one describes the actions without evaluating them
+        for node in STARTED[file]:
+            assert f'__node:={node}' in finished.stdout, finished.stdout
+        assert '__ns:=/left' in finished.stdout
+    assert not (tmp_path / 'new').exists()
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot evaluate conditions without starting')
+def test_arguments_choose_what_is_started() -> None:
+    plain = dry_run('simulation.launch.py').stdout
+    assert '__node:=leg_controller' not in plain and '__node:=recorder' not in plain and '__node:=motion_player' not in plain
+    chosen = dry_run('simulation.launch.py', 'controller:=effort', 'bag:=/tmp/nowhere', 'motion:=mp1').stdout
+    for node in ('leg_controller', 'recorder', 'motion_player'):
+        assert f'__node:={node}' in chosen
+    assert 'state_publisher' not in dry_run('estimation.launch.py', 'state_publisher:=false').stdout
+
+
+@pytest.mark.parametrize(
+    ('file', 'arguments', 'text'),
+    [
+        ('simulation.launch.py', ['storage:=tape'], 'tape'),
+        ('estimation.launch.py', ['rviz:=perhaps'], 'perhaps'),
+        ('replay.launch.py', [], 'bag'),
+    ],
+)
+def test_bad_arguments_are_refused(file: str, arguments: list[str], text: str) -> None:
+    if has_real_launch():
+        pytest.skip('ros2 launch checks arguments only when it starts')
+    finished = dry_run(file, *arguments)
+    assert finished.returncode != 0
+    assert text in finished.stdout + finished.stderr
+
+
+def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
+    with LaunchedSystem(tmp_path / 'demo.log', 'demo.launch.py', f'output:={tmp_path}') as system:
+        assert system.wait(30.0) != 0
+        assert 'exists already' in system.output
+        assert not system.survivors()
+
+
+def simulated_bag(path: Path, duration: float = 4.0) -> Path:
+    """Record a short simulated motion without any node."""
+    machine = load_machine('srs')
+    run = simulate(machine, named_profile('mp1', machine, duration, 50.0), seed=1, pause=0.2)
+    names = [joint.name for joint in machine.actuated_joints]
+    with BagWriter(path) as bag:
+        bag.write_joint_states(run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts)
+        bag.write_imu(run.imu_stamps, run.specific_force, run.angular_rate)
+        truth = run.truth
+        to_platform = truth.rotation_base_platform
+        bag.write_odometry(
+            run.truth_stamps,
+            truth.position,
+            quaternion_from_matrix(to_platform),
+            np.einsum('nji,nj->ni', to_platform, truth.linear_velocity),
+            np.einsum('nji,nj->ni', to_platform, truth.angular_velocity),
+        )
+    return path
+
+
+def test_replay_estimates_a_recorded_run(tmp_path: Path) -> None:
+    source = simulated_bag(tmp_path / 'run')
+    arguments = [f'bag:={source}', f'record:={tmp_path / "again"}', 'rate:=2', 'state_publisher:=false']
+    with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
+        assert system.wait(60.0) == 0, system.output
+        assert 'end of the bag' in system.output
+        assert 'Traceback' not in system.output, system.output
+        assert not system.survivors()
+    again = read_bag(tmp_path / 'again', require=('joint_states', 'imu/data_raw', 'platform/odometry', 'baseline/odometry'))
+    assert again.warnings == ()
+    before = read_bag(source)
+    np.testing.assert_array_equal(again.streams['joint_states'].positions, before.streams['joint_states'].positions)
+    estimate, truth = again.platform_odometry, before.ground_truth
+    assert estimate is not None and truth is not None
+    _, ours, theirs = np.intersect1d(estimate.stamps, truth.stamps, return_indices=True)
+    assert len(ours) > 0.9 * len(truth)
+    assert np.abs(estimate.position[ours] - truth.position[theirs]).max() < 1e-3
