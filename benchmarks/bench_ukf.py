@@ -1,8 +1,8 @@
 """Time per UKF step, beside FilterPy's unscented filter on the same model in the same run.
 
-Both filters see the same sensor samples of SIMONA on its MP1 motion and do one Heun prediction and one update per sample.
-They take turns every few samples, so that load on the machine meets both and each runs with its own data in the cache. FilterPy calls the models once per sigma point,
-with the very same process and measurement code.
+Both filters see the same sensor samples of SIMONA on its MP1 motion and do one Heun prediction and one update per
+sample. They take turns every few samples, so that load on the machine meets both and each runs with its own data in
+the cache. FilterPy calls the models once per sigma point, with the very same process and measurement code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class FilterPyFilter:
         self._imu_noise_factor = np.linalg.cholesky(ours.imu_covariance)
         points = MerweScaledSigmaPoints(STATE_SIZE, config.alpha, config.beta, config.kappa)
         legs = len(ours.length_covariance)
-        self.ukf = UnscentedKalmanFilter(STATE_SIZE, legs, interval, hx=self._observe, fx=self._propagate, points=points)
+        self.ukf = UnscentedKalmanFilter(
+            STATE_SIZE, legs, interval, hx=self._observe, fx=self._propagate, points=points
+        )
         self.ukf.R = ours.length_covariance
         self.ukf.x, self.ukf.P = ours.state.copy(), ours.covariance.copy()
 

@@ -134,10 +134,10 @@ def collect(outputs: list[EstimatorOutput], health: HealthReport) -> EstimationR
     return EstimationResult(
         motion=MotionEstimate(
             stamps,
-            *(
-                np.array([getattr(output.motion, name) for output in outputs])
-                for name in ('position', 'orientation', 'velocity', 'angular_velocity')
-            ),
+            position=np.array([output.motion.position for output in outputs]),
+            orientation=np.array([output.motion.orientation for output in outputs]),
+            linear_velocity=np.array([output.motion.velocity for output in outputs]),
+            angular_velocity=np.array([output.motion.angular_velocity for output in outputs]),
             pose_covariance=np.array([output.motion.pose_covariance for output in outputs]),
             twist_covariance=np.array([output.motion.twist_covariance for output in outputs]),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pkm_description.errors import PkmError
@@ -21,7 +22,7 @@ def write_result(result: EstimationResult, folder: Path, summary: str) -> list[P
     """Write ``estimate.npz``, ``estimate.csv`` and ``summary.txt``; returns their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        arrays = {
+        arrays: dict[str, Any] = {
             f'{prefix}{name}': value
             for prefix, part in (('', result.motion), ('baseline_', result.baseline), ('', result))
             for name, value in vars(part).items()

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from rosbags.rosbag2 import Reader
-
 from pkm_estimation.bags import BagError, BagWriter, MissingTopicError, read_bag
+from rosbags.rosbag2 import Reader
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
 STORAGES = ['mcap', 'sqlite3']
@@ -57,7 +56,9 @@ def test_round_trip_keeps_every_bit(tmp_path: Path, storage: str, namespace: str
     for path in (tmp_path / 'run', tmp_path / 'run' / f'run{SUFFIX[storage]}'):
         data = read_bag(path, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry'))
         assert data.warnings == ()
-        assert data.joint_states is not None and data.imu_data_raw is not None and data.ground_truth is not None
+        assert (
+            data.joint_states is not None and data.imu_data_raw is not None and data.ground_truth is not None
+        )
         assert data.joint_states.names == tuple(NAMES)
         np.testing.assert_array_equal(data.joint_states.stamps, arrays['stamps'])
         np.testing.assert_array_equal(data.joint_states.positions, arrays['positions'])
@@ -81,7 +82,9 @@ def test_round_trip_keeps_every_bit(tmp_path: Path, storage: str, namespace: str
 @pytest.mark.parametrize('storage', STORAGES)
 def test_metadata_is_what_ros2_bag_expects(tmp_path: Path, storage: str) -> None:
     write(tmp_path / 'run', storage, 7)
-    information = yaml.safe_load((tmp_path / 'run' / 'metadata.yaml').read_text())['rosbag2_bagfile_information']
+    information = yaml.safe_load((tmp_path / 'run' / 'metadata.yaml').read_text())[
+        'rosbag2_bagfile_information'
+    ]
     assert information['storage_identifier'] == storage
     assert information['message_count'] == 21
     assert information['duration']['nanoseconds'] == 6 * 5_000_000
@@ -109,7 +112,9 @@ def test_what_is_no_bag_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(BagError, match='neither .mcap nor .db3'):
         read_bag(tmp_path)
     for name in ('notes.txt', 'notes.mcap', 'notes.db3'):
-        (tmp_path / name).write_text('this is no recording, but long enough to be looked at as if it were one' * 20)
+        (tmp_path / name).write_text(
+            'this is no recording, but long enough to be looked at as if it were one' * 20
+        )
         with pytest.raises(BagError, match=r'not a[ n]'):
             read_bag(tmp_path / name)
 

@@ -64,7 +64,9 @@ class Sensors(Node):
     def send(self, samples):
         for k in samples:
             time = stamp(int(DATA.stamps[k]))
-            message = Imu(linear_acceleration=vector3(DATA.specific_force[k]), angular_velocity=vector3(DATA.angular_rate[k]))
+            message = Imu(
+                linear_acceleration=vector3(DATA.specific_force[k]), angular_velocity=vector3(DATA.angular_rate[k])
+            )
             message.header.stamp = time
             self.imu.publish(message)
             self.send_legs(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
@@ -72,7 +74,9 @@ class Sensors(Node):
                 self.wait_for_estimates(k + 1 - samples[0], at_least=True)
 
     def send_legs(self, time, names, positions):
-        message = JointState(name=list(names), position=list(positions), effort=[100.0 + i for i in range(len(positions))])
+        message = JointState(
+            name=list(names), position=list(positions), effort=[100.0 + i for i in range(len(positions))]
+        )
         message.header.stamp = time
         self.legs.publish(message)
 
@@ -103,7 +107,14 @@ def test_every_sample_gives_every_output(sensors):
     with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         sensors.send(range(300))
-        for topic in ('platform/odometry', 'platform/accel', 'imu/data', 'platform/joint_states', 'baseline/odometry', '/tf'):
+        for topic in (
+            'platform/odometry',
+            'platform/accel',
+            'imu/data',
+            'platform/joint_states',
+            'baseline/odometry',
+            '/tf',
+        ):
             sensors.wait_for_estimates(300, topic)
         wait_for(lambda: len(sensors.heard['/diagnostics']) >= 3, 'diagnostics', spin=sensors)
         assert node.stop() == 0
@@ -157,7 +168,9 @@ def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
             return {value.key: int(value.value) for value in pairs if value.key.startswith('count ')}
 
         reasons = ('unknown_joint', 'wrong_number_of_positions', 'position_not_finite', 'imu_not_finite', 'reset')
-        wait_for(lambda: all(counters().get(f'count {r}') == 1 for r in reasons), f'counts, have {counters()}', spin=sensors)
+        wait_for(
+            lambda: all(counters().get(f'count {r}') == 1 for r in reasons), f'counts, have {counters()}', spin=sensors
+        )
         assert counters()['count legs_zero_stamp'] == 1
         sensors.heard['platform/odometry'].clear()
         sensors.send(range(21, 60))

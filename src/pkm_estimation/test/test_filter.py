@@ -200,7 +200,9 @@ def test_euler_needs_a_truth_of_its_own(mp1_runs):
 def test_printed_start_converges():
     """S3-32 with the IMU at the centroid, as in the paper's simulation."""
     machine = replace(SRS, imu=replace(SRS.imu, position=np.zeros(3)))
-    errors, _, filter_ = run(machine, mp1(machine, duration=30.0)[slice(0, 500)], 5, start=PlatformFilter.start_as_printed)
+    errors, _, filter_ = run(
+        machine, mp1(machine, duration=30.0)[slice(0, 500)], 5, start=PlatformFilter.start_as_printed
+    )
     assert np.abs(errors[10:, 0:3]).max() < 1e-3
     assert np.abs(errors[50:, 3:6]).max() < 1e-2
     assert np.abs(errors[100:, 9:12]).max() < 1e-2
@@ -286,7 +288,9 @@ def test_motion_at_other_points_is_the_truth_there():
         turn = estimate.rotation_base_platform @ rotation.T
         angle = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
         pose_error = np.concatenate([estimate.position - true_position, angle])
-        twist_error = np.concatenate([estimate.velocity - true_velocity, estimate.angular_velocity - rotation.T @ omega])
+        twist_error = np.concatenate(
+            [estimate.velocity - true_velocity, estimate.angular_velocity - rotation.T @ omega]
+        )
         assert np.abs(pose_error).max() < 1e-4
         normalised.append(
             [

@@ -76,7 +76,8 @@ def test_input_matrix_is_the_derivative_of_the_rate(process):
 @pytest.mark.parametrize(('name', 'order'), [('euler', 1), ('heun', 2), ('rk4', 4)])
 def test_integrators_have_their_order(name, order):
     process = InertialProcess(paper.GRAVITY, INTEGRATORS[name])
-    start, end = paper.IMU + [0, 0, 0, 1.0, 2.0, 0], paper.IMU + [3.0, 1.0, 0.5, 1.5, 1.0, -1.0]
+    start = paper.IMU + np.array([0, 0, 0, 1.0, 2.0, 0])
+    end = paper.IMU + np.array([3.0, 1.0, 0.5, 1.5, 1.0, -1.0])
 
     def error(steps):
         duration, state = 0.4, paper.STATE[:, None].copy()

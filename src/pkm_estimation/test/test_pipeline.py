@@ -88,14 +88,17 @@ def test_first_estimate_is_the_start_and_later_ones_are_near_the_truth(pipeline)
 def half_second(imu_rate, leg_rate):
     """Messages of both topics, in the order of their stamps."""
     imu_data, leg_data = (
-        measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 12 * rate + rate // 2)], 4) for rate in (imu_rate, leg_rate)
+        measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 12 * rate + rate // 2)], 4)
+        for rate in (imu_rate, leg_rate)
     )
     imu = [imu_message(k, imu_data) for k in range(imu_rate // 2)]
     return imu, [leg_message(k, leg_data) for k in range(leg_rate // 2)]
 
 
 @settings(max_examples=8, deadline=None, derandomize=True)
-@given(st.lists(st.integers(0, 7), min_size=60, max_size=60), st.sampled_from([(100, 100), (200, 50), (50, 100), (90, 70)]))
+@given(
+    st.lists(st.integers(0, 7), min_size=60, max_size=60), st.sampled_from([(100, 100), (200, 50), (50, 100), (90, 70)])
+)
 def test_order_between_the_topics_does_not_matter(walk, rates):
     """IMU and legs at any rates, either topic ahead by many messages: the same bits."""
     imu, legs = half_second(*rates)
@@ -130,7 +133,9 @@ def test_finer_imu_does_not_hurt_and_noise_is_scaled_to_its_interval():
         )
         messages = [imu_message(k, imu_data) for k in range(2 * imu_rate)]
         messages += [leg_message(k, leg_data) for k in range(2 * leg_rate)]
-        outputs = feed(EstimatorPipeline(SRS, EstimatorConfig(baseline=False)), sorted(messages, key=lambda m: (m[1], m[0])))
+        outputs = feed(
+            EstimatorPipeline(SRS, EstimatorConfig(baseline=False)), sorted(messages, key=lambda m: (m[1], m[0]))
+        )
         nis = np.mean([o.innovation.nis for o in outputs[len(outputs) // 2 :]])
         assert 4.5 < nis < 6.5, (imu_rate, leg_rate)
 
@@ -151,7 +156,10 @@ BAD_LEGS = {
     'imu nan': (('imu', int(DATA.stamps[49]) + 1, [np.nan, 0, 0], [0, 0, 0]), 'imu_not_finite'),
     'imu infinite': (('imu', int(DATA.stamps[49]) + 1, [np.inf, 0, 0], [0, 0, 0]), 'imu_not_finite'),
     'imu too short': (('imu', int(DATA.stamps[49]) + 1, [0, 0], [0, 0, 0]), 'imu_not_finite'),
-    'imu far future': (('imu', int(DATA.stamps[49]) + 10**12, DATA.specific_force[5], DATA.angular_rate[5]), 'imu_stamp_jump'),
+    'imu far future': (
+        ('imu', int(DATA.stamps[49]) + 10**12, DATA.specific_force[5], DATA.angular_rate[5]),
+        'imu_stamp_jump',
+    ),
 }
 
 
@@ -159,7 +167,7 @@ BAD_LEGS = {
 def test_bad_message_is_rejected_by_name_and_changes_nothing(pipeline, name):
     bad, reason = BAD_LEGS[name]
     good = as_bytes(feed(EstimatorPipeline(SRS), pairs(range(80))))
-    messages = pairs(range(50)) + [bad] + pairs(range(50, 80))
+    messages = [*pairs(range(50)), bad, *pairs(range(50, 80))]
     assert as_bytes(feed(pipeline, messages)) == good
     assert pipeline.health.counters[reason] == 1
     report = pipeline.health.report()
@@ -203,9 +211,7 @@ def test_start_waits_for_all_legs(pipeline):
 
 def test_impossible_lengths_do_not_start():
     """Lengths that no platform fits, on a machine without stroke limits (SRS reaches every corner of its strokes)."""
-    legs = [
-        replace(leg, joints=(*leg.joints[:-1], replace(leg.joints[-1], limits=JointLimits()))) for leg in SRS.legs
-    ]
+    legs = [replace(leg, joints=(*leg.joints[:-1], replace(leg.joints[-1], limits=JointLimits()))) for leg in SRS.legs]
     pipeline = EstimatorPipeline(replace(SRS, legs=tuple(legs)))
     impossible = [50.0, 0.0, 0.0, 30.0, 0.0, 0.0]
     assert feed(pipeline, [imu_message(0), ('legs', int(DATA.stamps[0]), NAMES, impossible)]) == []
@@ -327,7 +333,13 @@ def test_report_of_a_healthy_window(pipeline):
 
 @pytest.mark.parametrize(
     'settings_',
-    [{'integrator': 'rk5'}, {'alpha': 1e-4}, {'start': 'guess'}, {'q_scale': float('nan')}, {'printed_start_position': [1.0]}],
+    [
+        {'integrator': 'rk5'},
+        {'alpha': 1e-4},
+        {'start': 'guess'},
+        {'q_scale': float('nan')},
+        {'printed_start_position': [1.0]},
+    ],
 )
 def test_bad_settings_are_named(settings_):
     with pytest.raises(ConfigurationError, match=next(iter(settings_))):

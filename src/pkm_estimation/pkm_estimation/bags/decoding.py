@@ -20,7 +20,9 @@ def _messages(data: Sequence[bytes], message_type: str) -> list[Any]:
 
 
 def _stamps(messages: Sequence[Any]) -> Stamps:
-    return np.array([item.header.stamp.sec * 10**9 + item.header.stamp.nanosec for item in messages], dtype=np.int64)
+    return np.array(
+        [item.header.stamp.sec * 10**9 + item.header.stamp.nanosec for item in messages], dtype=np.int64
+    )
 
 
 def _vectors(items: Sequence[Any]) -> Array:
@@ -41,7 +43,9 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes]) -> JointStates:
     names = tuple(messages[0].name)
     for index, message in enumerate(messages):
         if tuple(message.name) != names:
-            raise ValueError(f'joint names change: message 0 has {list(names)}, message {index} has {list(message.name)}')
+            raise ValueError(
+                f'joint names change: message 0 has {list(names)}, message {index} has {list(message.name)}'
+            )
 
     def rows(field: str) -> Array:
         values = np.full((len(messages), len(names)), np.nan)
@@ -53,7 +57,9 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes]) -> JointStates:
                 raise ValueError(f'message {index} has {len(names)} names and {len(row)} entries of {field}')
         return values
 
-    return JointStates(_stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort'))
+    return JointStates(
+        _stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort')
+    )
 
 
 def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:

@@ -31,8 +31,8 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
 
     Notes
     -----
-    Record layout from the MCAP specification: opcode (1 byte), length (8 bytes), content. The index at the end, which
-    ordinary readers start from, is not needed.
+    Record layout from the MCAP specification: opcode (1 byte), length (8 bytes), content. The index at the end,
+    which ordinary readers start from, is not needed.
     """
     content = path.read_bytes()
     if not content.startswith(_MAGIC):
@@ -52,14 +52,18 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
         else:
             _take(opcode, record, schemas, channels, messages)
     if complete and not warnings:
-        warnings.append(f'the index of {path.name} is damaged; all {len(messages)} messages could be read without it')
+        warnings.append(
+            f'the index of {path.name} is damaged; all {len(messages)} messages could be read without it'
+        )
     elif not warnings:
-        warnings.append(f'{path.name} ends without the end-of-data record: messages still in memory then are lost')
+        warnings.append(
+            f'{path.name} ends without the end-of-data record: messages still in memory then are lost'
+        )
     return messages, dict(channels.values()), warnings
 
 
 def _records(content: bytes, offset: int, warnings: list[str], where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield opcode and content; an incomplete last chunk too, an incomplete record of another kind is reported."""
+    """Yield opcode and content, of an incomplete last chunk too; any incomplete record is reported."""
     while offset + 9 <= len(content):
         opcode, length = content[offset], struct.unpack_from('<Q', content, offset + 1)[0]
         record = content[offset + 9 : offset + 9 + length]

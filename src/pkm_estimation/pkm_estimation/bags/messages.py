@@ -43,7 +43,7 @@ class BagMessages:
         return sum(self.topics.values())
 
     def read(self, topics: Collection[str] | None = None) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time of recording [ns] and CDR bytes in the order of recording, of all or the given topics."""
+        """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
         for reader in self._readers:
             connections = [item for item in reader.connections if topics is None or item.topic in topics]
             if connections:
@@ -108,7 +108,9 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one storage file through the library, or recover it."""
     if path.suffix not in _RECOVER:
-        raise BagError(f"{path}: not a bag: expected a bag directory or a file ending in {' or '.join(_RECOVER)}")
+        raise BagError(
+            f'{path}: not a bag: expected a bag directory or a file ending in {" or ".join(_RECOVER)}'
+        )
     reader = _sound_reader(path, stack)
     if reader is not None:
         bag._add_reader(reader)
@@ -125,6 +127,6 @@ def _sound_reader(path: Path, stack: ExitStack) -> Reader | None:
         reader = stack.enter_context(Reader(path))
         for _ in reader.messages():
             pass
-    except Exception:  # noqa: BLE001  the library lets struct, sqlite, unicode and index errors through
+    except Exception:
         return None
     return reader

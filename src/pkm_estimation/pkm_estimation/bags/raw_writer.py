@@ -34,11 +34,13 @@ class RawBagWriter:
 
     def __init__(self, path: str | Path, storage: str = 'mcap', typestore: Typestore = TYPESTORE) -> None:
         if storage not in STORAGES:
-            raise BagError(f"storage {storage!r} is unknown; choose one of {', '.join(STORAGES)}")
+            raise BagError(f'storage {storage!r} is unknown; choose one of {", ".join(STORAGES)}')
         self.path = Path(path)
         self.typestore = typestore
         if self.path.exists():
-            raise BagError(f'{self.path} exists already and is not overwritten; choose another output or move it away')
+            raise BagError(
+                f'{self.path} exists already and is not overwritten; choose another output or move it away'
+            )
         self._writer = Writer(self.path, version=9, storage_plugin=STORAGES[storage])
         self._writer.open()
         self._connections: dict[str, Connection] = {}

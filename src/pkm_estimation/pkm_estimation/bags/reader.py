@@ -24,7 +24,11 @@ _STREAMS = {
     'ground_truth': ('ground_truth/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
     'platform_odometry': ('platform/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
     'baseline_odometry': ('baseline/odometry', 'nav_msgs/msg/Odometry', decoding.odometry),
-    'platform_accel': ('platform/accel', 'geometry_msgs/msg/AccelWithCovarianceStamped', decoding.acceleration),
+    'platform_accel': (
+        'platform/accel',
+        'geometry_msgs/msg/AccelWithCovarianceStamped',
+        decoding.acceleration,
+    ),
     'platform_joint_states': ('platform/joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
 }
 
@@ -51,7 +55,8 @@ def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ())
 
     Notes
     -----
-    An unfinished or truncated recording is read as far as it goes; ``warnings`` of the result (also logged) say what was lost.
+    An unfinished or truncated recording is read as far as it goes; ``warnings`` of the result (also logged)
+    say what was lost.
     """
     prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
     wanted = {prefix + topic: (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}

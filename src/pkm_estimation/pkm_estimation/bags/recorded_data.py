@@ -24,7 +24,7 @@ class JointStates:
     stamps : (N,) ns, header stamps
     recorded_at : (N,) ns, when the recorder took the message
     names : joint names, the same in every message
-    positions, velocities, efforts : (N, J); m or rad, m/s or rad/s, N or N m. NaN where a message left the field empty.
+    positions, velocities, efforts : (N, J); m or rad, m/s or rad/s, N or N m; NaN where the field was empty
     """
 
     stamps: Stamps

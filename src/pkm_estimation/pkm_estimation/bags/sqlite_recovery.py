@@ -31,13 +31,17 @@ def recover_sqlite3(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str,
         for ending in SIDECARS:
             if (journal := path.with_name(path.name + ending)).exists():
                 shutil.copyfile(journal, copy.with_name(copy.name + ending))
-                warnings.append(f'{journal.name} is there: the recorder did not close the bag, its last messages are lost')
+                warnings.append(
+                    f'{journal.name} is there: the recorder did not close the bag, its last messages are lost'
+                )
         _pad(copy, warnings)
         with closing(sqlite3.connect(copy)) as database:
             try:
                 topics = {key: (name, kind) for key, name, kind in database.execute(_TOPICS)}
             except sqlite3.DatabaseError as error:
-                raise BagError(f'{path}: not a bag that can be read, nothing could be recovered: {error}') from error
+                raise BagError(
+                    f'{path}: not a bag that can be read, nothing could be recovered: {error}'
+                ) from error
             for topic, time, data in _rows(database, warnings):
                 messages.append((topics[topic][0], time, data))
     messages.sort(key=lambda item: item[1])
@@ -45,7 +49,7 @@ def recover_sqlite3(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str,
 
 
 def _pad(path: Path, warnings: list[str]) -> None:
-    """Fill a cut-off file with zeros to the size that its header names: sqlite refuses to open it otherwise."""
+    """Fill a cut-off file with zeros to the size in its header: sqlite refuses to open it otherwise."""
     with path.open('r+b') as file:
         header = file.read(32)
         if len(header) < 32 or not header.startswith(b'SQLite format 3\0'):

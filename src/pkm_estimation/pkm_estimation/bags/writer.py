@@ -24,7 +24,9 @@ RELIABLE_QOS = Qos(
 def _rows(values: ArrayLike | None, count: int, width: int, fill: float = 0.0) -> NDArray[np.float64]:
     if values is None:
         return np.full((count, width), fill)
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float).reshape(-1, width), (count, width)))
+    return np.ascontiguousarray(
+        np.broadcast_to(np.asarray(values, dtype=float).reshape(-1, width), (count, width))
+    )
 
 
 class BagWriter(RawBagWriter):
@@ -56,10 +58,15 @@ class BagWriter(RawBagWriter):
     ) -> None:
         """Write (N,) stamps [ns] and (N, J) positions, velocities, efforts; absent ones are left empty."""
         kind = TYPESTORE.types['sensor_msgs/msg/JointState']
-        columns = [None if values is None else np.asarray(values, dtype=float) for values in (positions, velocities, efforts)]
+        columns = [
+            None if values is None else np.asarray(values, dtype=float)
+            for values in (positions, velocities, efforts)
+        ]
 
         def message(index: int, header: Any) -> Any:
-            position, velocity, effort = (np.empty(0) if column is None else column[index] for column in columns)
+            position, velocity, effort = (
+                np.empty(0) if column is None else column[index] for column in columns
+            )
             return kind(header, list(names), position, velocity, effort)
 
         self._write_stream(topic, 'sensor_msgs/msg/JointState', stamps, '', message)
@@ -72,7 +79,7 @@ class BagWriter(RawBagWriter):
         topic: str = 'imu/data_raw',
         frame: str = 'imu_link',
     ) -> None:
-        """Write (N,) stamps [ns], specific force (N, 3) m/s^2 and angular rate (N, 3) rad/s; no orientation (REP 145)."""
+        """Write stamps (N,) ns, specific force (N, 3) m/s^2, angular rate (N, 3) rad/s; no orientation."""
         kind = TYPESTORE.types['sensor_msgs/msg/Imu']
         count = len(np.asarray(stamps))
         force, rate = _rows(specific_force, count, 3), _rows(angular_rate, count, 3)
@@ -98,7 +105,7 @@ class BagWriter(RawBagWriter):
         pose_covariance: ArrayLike | None = None,
         twist_covariance: ArrayLike | None = None,
     ) -> None:
-        """Write poses (N, 3), (N, 4 xyzw) in ``base_link`` and twists (N, 3) + (N, 3) in ``platform_link`` axes."""
+        """Write poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in ``platform_link`` axes."""
         types = TYPESTORE.types
         kind, pose, twist = (types[f'{name}'] for name in (
             'nav_msgs/msg/Odometry', 'geometry_msgs/msg/Pose', 'geometry_msgs/msg/Twist'))  # fmt: skip
@@ -114,7 +121,9 @@ class BagWriter(RawBagWriter):
                 header,
                 'platform_link',
                 posed(pose(self._point(*place[index]), self._quaternion(*turn[index])), pose_spread[index]),
-                twisted(twist(self._vector(*velocity[index]), self._vector(*rate[index])), twist_spread[index]),
+                twisted(
+                    twist(self._vector(*velocity[index]), self._vector(*rate[index])), twist_spread[index]
+                ),
             )
 
         self._write_stream(topic, 'nav_msgs/msg/Odometry', stamps, 'base_link', message)

@@ -35,7 +35,7 @@ class ButterworthDifferentiator:
         self._smoothed = None
 
     def __call__(self, value: Array, interval: float) -> Array:
-        """Filtered rate (...) of a signal whose newest sample is ``value`` (...), ``interval`` seconds after the last."""
+        """Filtered rate (...) of a signal; ``value`` (...) is its newest sample, ``interval`` s after the last."""
         if self._smoothed is None or self._rate is None or self._value is None:
             self._smoothed, self._rate, self._value = np.array(value), np.zeros_like(value), np.array(value)
             return self._rate

@@ -1,4 +1,4 @@
-"""Pose by Gauss-Newton, velocity by differentiation: what a simulator does without an IMU (Miletovic 2017, section 2)."""
+"""Pose by Gauss-Newton, velocity by differentiation: the way without an IMU (Miletovic 2017, section 2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BaselineEstimate:
     rotation_base_platform : (3, 3)
     orientation : (4,) quaternion xyzw
     velocity : (3,) m/s, platform axes, differentiated position (Eq. 28)
-    jacobian_velocity : (3,) m/s, platform axes, through the Jacobian from differentiated leg lengths (not from the paper)
+    jacobian_velocity : (3,) m/s, platform axes, by the Jacobian from differentiated lengths (not from the paper)
     angular_velocity : (3,) rad/s, platform axes, through the Jacobian (the paper gives none)
     pose_covariance : (6, 6), the length noise mapped to position and rotation about base axes
     iterations : Gauss-Newton steps

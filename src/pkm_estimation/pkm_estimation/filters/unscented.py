@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class CovarianceError(Exception):
@@ -98,7 +99,7 @@ class UnscentedKalmanFilter:
         self._shift = np.empty(0)
 
     def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
-        """Move the state: ``propagate`` maps points (n, 2n+1) to points; ``noise_factor`` (n, k) is a root of the noise."""
+        """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
         points = propagate(self.draw_points())
         root = self._deviations(points)
         add(points[:, 0], self._shift, self.state)
@@ -109,7 +110,11 @@ class UnscentedKalmanFilter:
             covariance += self._shift_weight * np.outer(self._shift, self._shift)
 
     def update(
-        self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array, used: Array | None = None
+        self,
+        observe: Callable[[Array], Array],
+        measurement: Array,
+        noise_covariance: Array,
+        used: Indices | None = None,
     ) -> Innovation:
         """Correct the state with ``measurement`` (m,).
 
@@ -136,8 +141,8 @@ class UnscentedKalmanFilter:
         factor, info = dpotrf(innovation_covariance.T, 1)
         if info != 0:
             raise CovarianceError('innovation covariance is not positive definite')
-        # with the small root inverted all else is products; LAPACK's solver (dtrtrs) is no alternative: OpenBLAS runs it in
-        # several threads even for six rows, and waits for milliseconds where the processor is busy
+        # with the small root inverted all else is products; LAPACK's solver (dtrtrs) is no alternative: OpenBLAS runs
+        # it in several threads even for six rows, and waits for milliseconds where the processor is busy
         whitener, _ = dtrtri(factor, 1)
         error = whitener.dot(residual)
         gain = self._factor.dot(whitener.dot(root.all.dot(self._cross_weights)).T)  # cross covariance, whitened
@@ -170,7 +175,7 @@ class UnscentedKalmanFilter:
         return root
 
 
-def _spread(values: Array, used: Array, size: int) -> Array:
+def _spread(values: Array, used: Indices, size: int) -> Array:
     full = np.full(size, np.nan)
     full[used] = values
     return full

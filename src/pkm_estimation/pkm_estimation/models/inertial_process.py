@@ -100,8 +100,8 @@ class InertialProcess:
 
     Notes
     -----
-    Every term of the rates is linear in 28 products of two of the quantities V, q, e0, f, omega, 1 (only ``T_ba V`` needs
-    a second product). So one elementwise product and one constant 15 x 28 matrix give all of them.
+    Every term of the rates is linear in 28 products of two of the quantities V, q, e0, f, omega, 1 (only ``T_ba V``
+    needs a second product). So one elementwise product and one constant 15 x 28 matrix give all of them.
     """
 
     def __init__(self, gravity: Array, integrator: Integrator) -> None:
@@ -131,7 +131,7 @@ class InertialProcess:
         return rates
 
     def propagate(self, states: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
-        """Advance ``states`` (15, N) in place by ``duration`` seconds with the input linear between two samples (6,)."""
+        """Advance ``states`` (15, N) in place by ``duration`` seconds, input linear between two samples (6,)."""
         work = self._workspace(states.shape[1])
         kinematic, biases = states[0:9], states[BIASES]
         work.start.states[:] = kinematic

@@ -38,7 +38,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='estimate',
-        description='Estimate the motion of the platform from a recording (MCAP or sqlite3) of joint_states and imu/data_raw.',
+        description='Estimate the motion of the platform from a recording of joint_states and imu/data_raw.',
     )
     parser.add_argument('bag', help='folder or file of the recording')
     parser.add_argument('-o', '--output', type=Path, help='folder for estimate.npz, estimate.csv and summary.txt')
@@ -71,7 +71,9 @@ def _run(options: argparse.Namespace) -> int:
     summary = describe(result, data, options.settling)
     print(summary)
     seconds = float(result.motion.stamps[-1] - result.motion.stamps[0]) * 1e-9
-    print(f'{len(result)} estimates, {seconds:.1f} s of recording in {spent:.1f} s ({seconds / spent:.1f} times real time)')
+    print(
+        f'{len(result)} estimates: {seconds:.1f} s of recording in {spent:.1f} s ({seconds / spent:.1f} x real time)'
+    )
     if options.output is not None:
         for path in write_result(result, options.output, summary):
             print(f'wrote {path}')
@@ -101,7 +103,7 @@ def describe(result: EstimationResult, data: RecordedData, settling: float) -> s
 
 
 def load_config(path: Path) -> EstimatorConfig:
-    """Read settings from a ROS parameter file (any node name) or from a plain mapping; ignores the node's other parameters."""
+    """Read settings from a ROS parameter file (any node name) or a mapping; the node's own parameters may be there."""
     try:
         content: Any = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:

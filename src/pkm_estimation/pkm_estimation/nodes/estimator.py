@@ -37,7 +37,9 @@ class EstimatorNode(LifecycleNode):
         super().__init__('estimator')
         self._machine = declare_machine(self)
         self._config = declare_config(self)
-        self._publish_tf = declare(self, 'publish_tf', True, 'publish base_link -> platform_link on /tf', read_only=True)
+        self._publish_tf = declare(
+            self, 'publish_tf', True, 'publish base_link -> platform_link on /tf', read_only=True
+        )
         reliability = declare(
             self, 'reliability', 'best_effort', 'of the sensor subscriptions; reliable where no sample may be lost',
             read_only=True, choices=('best_effort', 'reliable'),
@@ -106,7 +108,7 @@ class EstimatorNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _own_publisher(self, kind: type, topic: str) -> Any:
-        publisher = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
+        publisher: Any = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
         self._owned.append((self.destroy_publisher, publisher))
         return publisher
 
@@ -157,7 +159,9 @@ class EstimatorNode(LifecycleNode):
             self._acceleration.publish(messages.acceleration(time, frame, output))
             joints = messages.joint_states(time, self._pipeline.mechanism, output)
             if joints is None:
-                self._pipeline.health.event(output.stamp, 'joint_angles_undefined', 'no passive joint angles at this pose')
+                self._pipeline.health.event(
+                    output.stamp, 'joint_angles_undefined', 'no passive joint angles at this pose'
+                )
             else:
                 self._joint_states.publish(joints)
             if output.baseline is not None:

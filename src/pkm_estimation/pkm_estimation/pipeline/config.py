@@ -44,7 +44,9 @@ class EstimatorConfig:
     beta: float = _setting(2.0, 'sigma point weight for the distribution, 2 for Gaussian', 0.0, 10.0)
     kappa: float = _setting(0.0, 'secondary sigma point scaling', -10.0, 100.0)
     noise_inflation: float = _setting(1.1, 'factor on all noise variances (Miletovic Eq. 23)', 1e-3, 1e3)
-    q_scale: float = _setting(1.0, 'further factor on the IMU noise variances; the experiment needed about 900', 1e-6, 1e9)
+    q_scale: float = _setting(
+        1.0, 'further factor on the IMU noise variances; the experiment needed about 900', 1e-6, 1e9
+    )
     r_scale: float = _setting(1.0, 'further factor on the leg length noise variances', 1e-6, 1e9)
 
     start: str = _setting(
@@ -53,7 +55,7 @@ class EstimatorConfig:
     printed_start_position: tuple[float, ...] = _setting(
         [0.0, 0.0, 1.0], "position of the IMU's point for start 'printed', base_link [m]"
     )
-    printed_start_position_deviation: float = _setting(1.0, "its standard deviation [m]", 1e-6, 1e3)
+    printed_start_position_deviation: float = _setting(1.0, 'its standard deviation [m]', 1e-6, 1e3)
     printed_start_attitude_deviation: float = _setting(
         0.1, "standard deviation of the quaternion's vector part for start 'printed'", 1e-6, 1.0
     )
@@ -61,7 +63,9 @@ class EstimatorConfig:
     start_attitude_deviation: float = _setting(
         1e-4, "standard deviation of the forward kinematics' quaternion vector part", 1e-9, 1.0
     )
-    start_velocity_deviation: float = _setting(1.0, 'standard deviation of the velocity 0 at the start [m/s]', 1e-9, 1e3)
+    start_velocity_deviation: float = _setting(
+        1.0, 'standard deviation of the velocity 0 at the start [m/s]', 1e-9, 1e3
+    )
     start_accelerometer_bias_deviation: float = _setting(1.0, 'accelerometer bias at the start [m/s^2]', 1e-9, 100.0)
     start_gyroscope_bias_deviation: float = _setting(0.1, 'gyroscope bias at the start [rad/s]', 1e-9, 10.0)
 
@@ -102,4 +106,8 @@ class EstimatorConfig:
             if name not in known:
                 raise ConfigurationError(f'{name} is no setting of the estimator; there are {", ".join(sorted(known))}')
         # sequences come as list (YAML), tuple or array (parameter server)
-        return cls(**{n: v if isinstance(v, str | bool | int | float) else tuple(v) for n, v in settings.items()})
+        values: dict[str, Any] = {
+            name: value if isinstance(value, str | bool | int | float) else tuple(value)
+            for name, value in settings.items()
+        }
+        return cls(**values)

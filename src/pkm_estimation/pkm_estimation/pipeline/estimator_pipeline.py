@@ -27,11 +27,12 @@ from pkm_estimation.pipeline.stamps import Instant, StampGate, StampVerdict
 
 Array = NDArray[np.float64]
 
+
 class EstimatorPipeline:
     """Estimator driven by stamps alone.
 
-    A leg measurement is processed as soon as an IMU sample with the same or a later stamp is there; the IMU input at its
-    stamp is interpolated linearly. So the result depends on what the samples say and on the order within each
+    A leg measurement is processed as soon as an IMU sample with the same or a later stamp is there; the IMU input at
+    its stamp is interpolated linearly. So the result depends on what the samples say and on the order within each
     topic, not on which topic's message came first. (Bounded queues: as long as neither topic is more than
     ``queue_length`` samples behind the other.)
 
@@ -64,18 +65,22 @@ class EstimatorPipeline:
         self.reset()
 
     def reset(self, stamp: int = 0) -> None:
-        """Forget everything but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
+        """Forget all but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
         self._imu_gate, self._leg_gate = StampGate(self.config.clock_jump), StampGate(self.config.clock_jump)
         self._imu: deque[ImuSample] = deque()
         self._legs: deque[LegMeasurement] = deque()
         self._baseline_instant: Instant | None = None
+        self._now: ImuSample | None = None
+        self._lost_samples: int = 0
         self._stop()
         if stamp:
             self.health.event(stamp, 'reset', 'reset on request')
 
     # -- input ---------------------------------------------------------------------------------------------------------
 
-    def add_imu(self, stamp: int, specific_force: Sequence[float], angular_rate: Sequence[float]) -> list[EstimatorOutput]:
+    def add_imu(
+        self, stamp: int, specific_force: Sequence[float], angular_rate: Sequence[float]
+    ) -> list[EstimatorOutput]:
         """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
         value = np.array([*specific_force, *angular_rate], dtype=float)
         if value.shape != (6,) or not np.isfinite(value).all():
@@ -203,7 +208,7 @@ class EstimatorPipeline:
     # -- start and stop ------------------------------------------------------------------------------------------------
 
     def _stop(self) -> None:
-        self._now: ImuSample | None = None
+        self._now = None
         self._lost_samples = 0
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:

@@ -53,7 +53,7 @@ class LegMessageReader:
         efforts: Sequence[float] | None,
         complain: Callable[[str, str], None],
     ) -> LegSample | None:
-        """Return the sample, or ``None`` if too few legs can be used; ``complain(reason, detail)`` says what is wrong."""
+        """Return the sample, ``None`` if too few legs are usable; ``complain(reason, detail)`` says what is wrong."""
         if len(names) != len(positions):
             complain('wrong_number_of_positions', f'{len(names)} joint names but {len(positions)} positions')
             return None

@@ -1,4 +1,4 @@
-"""The filter of Miletovic et al. 2017 for one machine: start, prediction, correction and what follows from the state."""
+"""The filter of Miletovic et al. 2017 for one machine: start, prediction, correction, and motion of any point."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PlatformFilter:
         self.legs = LegLengthModel(geometry.base_points, geometry.platform_points_from_imu)
         self.imu_covariance = config.noise_inflation * config.q_scale * imu_covariance
         self.length_covariance = config.noise_inflation * config.r_scale * length_covariance
-        self._imu_noise_factor = np.linalg.cholesky(self.imu_covariance)
+        self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
         self._lever_matrix = skew(geometry.imu_position)
         transform = ScaledUnscentedTransform(STATE_SIZE, config.alpha, config.beta, config.kappa)
         self.ukf = UnscentedKalmanFilter(transform, np.zeros(STATE_SIZE), np.eye(STATE_SIZE))
@@ -125,15 +125,15 @@ class PlatformFilter:
         noise = process.noise_factor(self.ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
         self.ukf.predict(lambda points: process.propagate(points, imu_start, imu_end, duration), noise)
 
-    def update(self, lengths: Array, used: Array | None = None) -> Innovation:
+    def update(self, lengths: Array, used: NDArray[np.intp] | None = None) -> Innovation:
         """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError."""
         return self.ukf.update(self.legs.observe, lengths, self.length_covariance, used)
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
-        """Pose and twist of a point (3,) of the platform (default: its origin) with the IMU sample (6,) of now (Eq. 29).
+        """Pose and twist of a point (3,) of the platform (default: origin) with the IMU sample (6,) of now (Eq. 29).
 
-        The angular rate is the sample less its bias, so the twist's covariance contains the sample's noise, too (taken as
-        independent of the state: the last prediction saw only half of this sample, weighted with its short duration).
+        The angular rate is the sample less its bias, so the twist's covariance contains the sample's noise, too (taken
+        as independent of the state: the last prediction saw half of this sample, over one short interval).
         """
         state, covariance = self.ukf.state, self.ukf.covariance
         arm_matrix, arm = self._lever_matrix, self.geometry.imu_position  # from the point to the IMU

@@ -26,8 +26,8 @@ class Instant(NamedTuple):
 class StampGate:
     """Judges the stamps of one stream, by stamps alone.
 
-    A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, it is the
-    truth: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. So one wild stamp does no harm.
+    A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, it is
+    the truth: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. One wild stamp does no harm.
     """
 
     def __init__(self, jump: float) -> None:

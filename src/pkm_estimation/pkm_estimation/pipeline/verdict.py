@@ -24,7 +24,8 @@ def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
         return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
     if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
         return 'warn', (
-            f'innovations are larger than their covariance (mean NIS {report.nis_mean:.3g}, expected about {leg_count}): '
+            'innovations are larger than their covariance '
+            f'(mean NIS {report.nis_mean:.3g}, expected about {leg_count}): '
             'check lever arm, mounting and delay of the IMU, leg offsets, or raise q_scale'
         )
     if report.unconverged:
