@@ -1,0 +1,1 @@
+"""Look-alike of launch_ros, see launch_runner."""
