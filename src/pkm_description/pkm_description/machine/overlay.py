@@ -150,5 +150,7 @@ def write_overlay(
 
 
 def _plain(value: object) -> object:
-    """Lists and floats of numpy's, as YAML writes them."""
+    """Numbers and (nested, uneven) lists as YAML writes them."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
     return np.asarray(value, dtype=float).tolist()

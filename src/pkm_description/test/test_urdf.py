@@ -1,0 +1,260 @@
+"""The URDF against the machine file, check_urdf, Pinocchio's reader and the analytic model."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.errors import MachineFileError
+from pkm_description.export.urdf import urdf_text
+from pkm_description.export.urdf_tree import UrdfError, link_poses, moving_joints, urdf_joints
+from pkm_description.kinematics import leg_motion
+from pkm_description.machine import Machine, load_machine, machine_file, write_overlay
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.random_states import random_states
+
+pin = pytest.importorskip('pinocchio')
+from pinocchio_oracle import PinocchioOracle
+
+XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
+
+
+@pytest.fixture(scope='module')
+def uneven_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Machine whose legs differ in everything that may differ, with turned frames and a tilted, turned home."""
+    content = yaml.safe_load(machine_file('palida').read_text())
+    content['name'] = 'uneven'
+    chain = content['leg_chain']
+    spread = np.linspace(0.9, 1.15, 6)
+    for joint in chain.values():
+        body = joint['body']
+        body['mass'] = (body['mass'] * spread).tolist()
+        body['center_of_mass'] = [(0.001 + part * spread[::-1]).tolist() for part in body['center_of_mass']]
+        for key, value in body['inertia'].items():
+            body['inertia'][key] = (value * spread).tolist()
+        joint['limits']['lower'] = (joint['limits']['lower'] - 0.01 * spread).tolist()
+        joint['limits']['upper'] = (joint['limits']['upper'] + 0.01 * spread).tolist()
+        joint['limits']['velocity'] = (joint['limits']['velocity'] * spread).tolist()
+    chain['prismatic']['limits']['effort'] = (200.0 * spread).tolist()
+    chain['universal_1']['origin']['rpy'] = [0.1, -0.2, 0.15]
+    for number, leg in enumerate(content['legs'].values()):
+        leg['base_rpy'] = [0.05 * number, -0.1, leg['base_rpy'][2]]
+        leg['platform_point'][2] = 0.01 * number
+    content['platform']['home'] = {'xyz': [0.02, -0.03, 0.75], 'rpy': [0.05, -0.04, 0.1]}
+    content['sensors']['imu']['rpy'] = [0.3, -0.2, 0.1]
+    path = tmp_path_factory.mktemp('uneven') / 'machine.yaml'
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+@pytest.fixture(scope='module', params=['srs', 'palida', 'uneven'])
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return load_machine(request.getfixturevalue('uneven_file') if request.param == 'uneven' else request.param)
+
+
+@pytest.fixture(scope='module')
+def text(machine: Machine) -> str:
+    return urdf_text(machine.path)
+
+
+class UrdfOracle(PinocchioOracle):
+    """The oracle on the model that Pinocchio reads from the URDF: only gravity and names come from the machine."""
+
+    def __init__(self, machine: Machine, text: str) -> None:
+        model = pin.buildModelFromXML(text)
+        model.gravity.linear = machine.gravity
+        joints = [machine.actuated_joints[leg].name for leg in range(6)]
+        self.machine, self.model, self.data = machine, model, model.createData()
+        self.driven = [model.joints[model.getJointId(name)].idx_v for name in joints]
+        self.tips = [model.getFrameId(f'{leg.name}_tip') for leg in machine.legs]
+        self.anchors = [model.getFrameId(f'platform_anchor{i + 1}') for i in range(6)]
+
+    def configuration(self, joint_positions: np.ndarray, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+        """The floating joint's origin lies at home: its coordinates are the pose relative to home."""
+        home = self.machine.home
+        turn = home.rotation_base_platform.T
+        return super().configuration(joint_positions, turn @ (position - home.position), turn @ rotation)
+
+
+@pytest.fixture(scope='module')
+def oracle(machine: Machine, text: str) -> UrdfOracle:
+    return UrdfOracle(machine, text)
+
+
+def _states(machine: Machine, count: int) -> PlatformMotion:
+    """Home, and random states."""
+    home = machine.home
+    random = random_states(machine, count, seed=3, turn=0.2, move=0.08)
+    at_rest = PlatformMotion.at_rest(home.position, home.rotation_base_platform)
+    parts = [field.name for field in dataclasses.fields(PlatformMotion)]
+    return PlatformMotion(**{name: np.concatenate([getattr(at_rest, name), getattr(random, name)]) for name in parts})
+
+
+@pytest.mark.skipif(shutil.which('check_urdf') is None, reason='check_urdf (liburdfdom-tools) is not installed')
+def test_check_urdf_accepts_it(machine: Machine, text: str, tmp_path: Path) -> None:
+    path = tmp_path / 'machine.urdf'
+    path.write_text(text)
+    done = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ''
+    assert 'root Link: base_link has 7 child(ren)' in done.stdout
+
+
+@pytest.mark.parametrize('argument', ['machine', 'machine_file'])
+def test_xacro_says_nothing(machine: Machine, text: str, argument: str) -> None:
+    """As a launch file calls it; every warning would stand on stderr."""
+    if argument == 'machine' and machine.name == 'uneven':
+        pytest.skip('is not a machine of the package')
+    value = machine.name if argument == 'machine' else machine.path
+    command = [sys.executable, '-c', 'import xacro; xacro.main()', str(XACRO_FILE), f'{argument}:={value}']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert [joint.name for joint in urdf_joints(done.stdout)] == [joint.name for joint in urdf_joints(text)]
+
+
+def test_configuration_is_legs_then_platform(machine: Machine, oracle: UrdfOracle) -> None:
+    """What the oracle of the dynamics relies on; the floating joint is a free flyer."""
+    model = oracle.model
+    assert (model.nq, model.nv) == (25, 24)
+    assert list(model.names)[1:] == [*machine.joint_names, f'{machine.platform.name}_pose']
+    assert model.joints[19].shortname() == 'JointModelFreeFlyer'
+
+
+def test_bodies_are_the_machine_files(machine: Machine, oracle: UrdfOracle) -> None:
+    bodies = [(joint.name, joint.body) for leg in machine.legs for joint in leg.joints]
+    for joint, body in [*bodies, (f'{machine.platform.name}_pose', machine.platform)]:
+        read = oracle.model.inertias[oracle.model.getJointId(joint)]
+        assert read.mass == body.mass
+        assert read.lever == pytest.approx(body.center_of_mass, abs=1e-15)
+        assert read.inertia == pytest.approx(body.inertia, abs=1e-15 * np.trace(body.inertia) + 1e-300)
+    assert pin.computeTotalMass(oracle.model) == pytest.approx(
+        machine.platform.mass + sum(body.mass for _, body in bodies), rel=1e-14
+    )
+
+
+def test_joint_frames_axes_limits_and_friction_are_the_machine_files(machine: Machine, text: str) -> None:
+    root = ElementTree.fromstring(text)
+    elements = {element.get('name'): element for element in root.findall('joint')}
+    joints = {joint.name: joint for joint in urdf_joints(text)}
+    for leg in machine.legs:
+        mount = joints[f'{leg.name}_mount']
+        for place, joint in enumerate(leg.joints):
+            read = joints[joint.name]
+            translation, rotation = read.translation, read.rotation_parent_joint
+            if place == 0:
+                translation = mount.translation + mount.rotation_parent_joint @ translation
+                rotation = mount.rotation_parent_joint @ rotation
+            assert translation == pytest.approx(joint.translation, abs=1e-15)
+            assert rotation == pytest.approx(joint.rotation_parent_joint, abs=1e-15)
+            assert read.axis.tolist() == joint.axis.tolist()
+            assert (read.kind, read.child) == (joint.kind, joint.body.name)
+            limit, losses = elements[joint.name].find('limit'), elements[joint.name].find('dynamics')
+            for key in ('lower', 'upper', 'velocity', 'effort'):
+                if np.isfinite(getattr(joint.limits, key)):
+                    assert float(limit.get(key)) == getattr(joint.limits, key)
+            assert float(losses.get('damping')) == joint.friction.viscous
+            assert float(losses.get('friction')) == joint.friction.coulomb
+
+
+def test_home_and_imu_frame(machine: Machine, text: str) -> None:
+    poses = link_poses(urdf_joints(text), {}, 'base_link')
+    position, rotation = poses[machine.platform.name]
+    assert position.tolist() == machine.home.position.tolist()
+    assert rotation == pytest.approx(machine.home.rotation_base_platform, abs=1e-15)
+    imu = link_poses(urdf_joints(text), {}, machine.platform.name)[machine.imu.frame]
+    assert imu[0].tolist() == machine.imu.position.tolist()
+    assert imu[1] == pytest.approx(machine.imu.rotation_platform_imu, abs=1e-15)
+
+
+def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) -> None:
+    states = _states(machine, 20)
+    positions = leg_motion(Mechanism(machine), states).positions
+    joints = urdf_joints(text)
+    for sample in range(len(states)):
+        values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
+        legs = link_poses(joints, values, 'base_link')
+        platform = link_poses(joints, values, machine.platform.name)
+        origin, rotation = states.position[sample], states.rotation_base_platform[sample]
+        for number, leg in enumerate(machine.legs, start=1):
+            anchor = origin + rotation @ platform[f'platform_anchor{number}'][0]
+            assert np.abs(legs[f'{leg.name}_tip'][0] - anchor).max() < 1e-12
+
+
+def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: UrdfOracle) -> None:
+    states = _states(machine, 5)
+    positions = leg_motion(Mechanism(machine), states).positions
+    joints = urdf_joints(text)
+    assert [joint.name for joint in moving_joints(joints)] == list(machine.joint_names)
+    for sample in range(len(states)):
+        position, rotation = states.position[sample], states.rotation_base_platform[sample]
+        pin.framesForwardKinematics(
+            oracle.model, oracle.data, oracle.configuration(positions[sample], position, rotation)
+        )
+        values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
+        poses = link_poses(joints, values, 'base_link')
+        below = link_poses(joints, values, machine.platform.name)
+        poses |= {name: (position + rotation @ at, rotation @ turn) for name, (at, turn) in below.items()}
+        assert len(poses) == len(joints) + 1
+        for name, (at, turn) in poses.items():
+            frame = oracle.data.oMf[oracle.model.getFrameId(name)]
+            assert at == pytest.approx(frame.translation, abs=1e-12), name
+            assert turn == pytest.approx(frame.rotation, abs=1e-12), name
+
+
+def test_forces_of_the_urdf_model_are_the_inverse_dynamics(machine: Machine, oracle: UrdfOracle) -> None:
+    mechanism, states = Mechanism(machine), _states(machine, 20)
+    positions = leg_motion(mechanism, states).positions
+    forces = inverse_dynamics(mechanism, states, friction=False)
+    expected = np.array([oracle.drive_forces(positions[i], states, i) for i in range(len(states))])
+    assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_urdf_with_an_overlay(machine: Machine, tmp_path: Path) -> None:
+    overlay = write_overlay(
+        tmp_path / 'overlay.yaml',
+        machine.name,
+        {
+            'platform.body.mass': 1.01 * machine.platform.mass,
+            'leg_chain.prismatic.friction.viscous': [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        },
+        date='2026-11-21',
+        data='test',
+        method='by hand',
+    )
+    root = ElementTree.fromstring(urdf_text(machine.path, overlay))
+    mass = root.find(f"link[@name='{machine.platform.name}']/inertial/mass")
+    assert float(mass.get('value')) == 1.01 * machine.platform.mass
+    damping = [root.find(f"joint[@name='{joint.name}']/dynamics") for joint in machine.actuated_joints]
+    assert [float(one.get('damping')) for one in damping] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+def test_a_wrong_machine_file_is_refused_before_xacro_sees_it(tmp_path: Path) -> None:
+    path = tmp_path / 'machine.yaml'
+    path.write_text(machine_file('palida').read_text().replace('mass: 8.0', 'mass: -8.0'))
+    with pytest.raises(MachineFileError, match=r'platform\.body\.mass = -8\.0'):
+        urdf_text(path)
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        ('<robot', 'is not XML'),
+        ('<robot><joint name="a" type="fixed"><parent link="b"/></joint></robot>', "joint 'a' has no parent or no child"),
+        ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin xyz="0 0"/></joint></robot>',
+         "xyz = '0 0'"),
+        ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin rpy="0 0 x"/></joint></robot>',
+         "rpy = '0 0 x'"),
+    ],
+)  # fmt: skip
+def test_unusable_urdf_text(text: str, words: str) -> None:
+    with pytest.raises(UrdfError, match=words):
+        urdf_joints(text)
