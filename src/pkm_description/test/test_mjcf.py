@@ -11,10 +11,10 @@ import pytest
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics import leg_motion
-from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, load_machine
 from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.motion.random_states import random_states
 
 
 @pytest.fixture(scope='module', params=['srs', 'palida'])
@@ -25,16 +25,6 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 @pytest.fixture(scope='module')
 def model(machine: Machine) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(mjcf_text(machine))
-
-
-def _random_motion(machine: Machine, count: int = 20) -> PlatformMotion:
-    """Random states around home, larger than any profile's."""
-    random = np.random.default_rng(1)
-    size = 0.1 * np.linalg.norm(machine.platform_points, axis=1).max()
-    rotation = rotation_exp(random.uniform(-0.15, 0.15, (count, 3))) @ machine.home.rotation_base_platform
-    position = machine.home.position + random.uniform(-size, size, (count, 3))
-    vectors = (random.normal(size=(count, 3)) for _ in range(4))
-    return PlatformMotion(np.arange(count, dtype=float), position, rotation, *vectors)
 
 
 def test_one_root_body_and_the_suites_names(machine: Machine, model: mujoco.MjModel) -> None:
@@ -94,7 +84,7 @@ def test_home_is_closed_and_in_equilibrium(machine: Machine, model: mujoco.MjMod
 
 def test_forces_equal_mujocos_inverse_dynamics(machine: Machine, model: mujoco.MjModel) -> None:
     """mj_inverse of the open tree, then the loop forces that leave the passive joints free: no constraint softness."""
-    mechanism, motion = Mechanism(machine), _random_motion(machine)
+    mechanism, motion = Mechanism(machine), random_states(machine, 20, seed=1)
     legs = leg_motion(mechanism, motion)
     expected = inverse_dynamics(mechanism, motion, friction=False)
     data = mujoco.MjData(model)

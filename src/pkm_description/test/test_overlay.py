@@ -28,7 +28,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
             'platform.body.center_of_mass': np.array([0.011, -0.005, 0.031]),
             'leg_chain.prismatic.friction.viscous': VISCOUS,
             'leg_chain.prismatic.body.center_of_mass': [5e-4, [1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3], -0.35],
-            'leg_chain.prismatic.body.inertia.izz': 1e-05,
+            'leg_chain.prismatic.body.inertia.izz': 1.6e-3,
         },
         standard_deviations={
             'platform.body.mass': 0.01,
@@ -43,7 +43,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [joint.friction.viscous for joint in machine.actuated_joints] == VISCOUS
     rods = [leg.joints[2].body for leg in machine.legs]
     assert [rod.center_of_mass[1] for rod in rods] == [1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3]
-    assert {rod.inertia[2, 2] for rod in rods} == {1e-5}
+    assert {rod.inertia[2, 2] for rod in rods} == {1.6e-3}
     # all else is as it was
     assert (machine.name, machine.path) == (nominal.name, nominal.path)
     assert [joint.friction.coulomb for joint in machine.actuated_joints] == [

@@ -23,7 +23,7 @@ from pkm_description.motion import PlatformMotion
 from pkm_description.motion.random_states import random_states
 
 pin = pytest.importorskip('pinocchio')
-from pinocchio_oracle import PinocchioOracle
+from pinocchio_oracle import PinocchioOracle  # noqa: E402 (imports pinocchio)
 
 XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 
@@ -248,7 +248,7 @@ def test_a_wrong_machine_file_is_refused_before_xacro_sees_it(tmp_path: Path) ->
     ('text', 'words'),
     [
         ('<robot', 'is not XML'),
-        ('<robot><joint name="a" type="fixed"><parent link="b"/></joint></robot>', "joint 'a' has no parent or no child"),
+        ('<robot><joint name="a" type="fixed"><parent link="b"/></joint></robot>', "'a' has no parent or no child"),
         ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin xyz="0 0"/></joint></robot>',
          "xyz = '0 0'"),
         ('<robot><joint name="a" type="fixed"><parent link="b"/><child link="c"/><origin rpy="0 0 x"/></joint></robot>',
