@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKS = {'ruff': ['ruff', 'check', '.'], 'mypy': ['mypy']}
+CHECKS = {'ruff': ['ruff', 'check', '--output-format', 'concise', '.'], 'mypy': ['mypy']}
 
 
 def failed_checks() -> list[str]:
