@@ -83,8 +83,6 @@ class EstimatorNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start with the next samples."""
-        assert self._pipeline is not None
-        self._pipeline.reset()
         self._is_active = True
         self.get_logger().info(
             f'estimating {self._machine.name}: {self._config.integrator}, start {self._config.start}, '
@@ -93,8 +91,10 @@ class EstimatorNode(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Ignore samples."""
+        """Ignore samples; activated again, the estimator starts anew."""
         self._is_active = False
+        if self._pipeline is not None:
+            self._pipeline.reset(self._last_stamp)
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -184,6 +184,8 @@ class EstimatorNode(LifecycleNode):
 
     def _note(self, time: int) -> None:
         """Report once a second of stamps; a stamp that jumps backwards begins a new second."""
+        if time <= 0:
+            return  # no time; rejected and counted by the pipeline
         self._last_stamp = time
         if not 0 <= time - self._diagnosed_at < _DIAGNOSTIC_PERIOD:
             self._diagnosed_at = time

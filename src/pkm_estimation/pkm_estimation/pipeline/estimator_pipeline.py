@@ -62,19 +62,20 @@ class EstimatorPipeline:
         self.health = HealthMonitor(self.mechanism.leg_count)
         self._reader = LegMessageReader(machine, config.minimum_legs)
         self._side = AssemblySide(machine)
-        self.reset()
+        self._clear()
 
     def reset(self, stamp: int = 0) -> None:
         """Forget all but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
+        self._clear()
+        self.health.event(stamp, 'reset', 'reset on request')
+
+    def _clear(self) -> None:
         self._imu_gate, self._leg_gate = StampGate(self.config.clock_jump), StampGate(self.config.clock_jump)
         self._imu: deque[ImuSample] = deque()
         self._legs: deque[LegMeasurement] = deque()
         self._baseline_instant: Instant | None = None
         self._now: ImuSample | None = None
         self._lost_samples: int = 0
-        self._stop()
-        if stamp:
-            self.health.event(stamp, 'reset', 'reset on request')
 
     # -- input ---------------------------------------------------------------------------------------------------------
 
@@ -132,7 +133,7 @@ class EstimatorPipeline:
         self.health.count(f'{topic}_queue_overflow')
         if self._imu_gate.epoch != self._leg_gate.epoch:
             self.health.event(stamp, 'clocks_disagree', 'only one of the two topics restarted its clock: starting anew')
-            self.reset()
+            self._clear()
 
     # -- processing ----------------------------------------------------------------------------------------------------
 
