@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    Shutdown,
+)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
-from pkm_bringup.launching import MACHINE_ARGUMENTS, boolean_argument, machine_arguments, machine_parameters, suite_node
+from pkm_bringup.launching import (
+    MACHINE_ARGUMENTS,
+    boolean_argument,
+    machine_arguments,
+    machine_parameters,
+    suite_node,
+)
 
 #: tracking, excitation, validation: s
 DURATIONS = (70.0, 25.0, 20.0)
@@ -24,12 +36,15 @@ def _start(context: LaunchContext) -> list[object]:
     def value(name: str) -> str:
         return str(LaunchConfiguration(name).perform(context))
 
-    output = Path(value('output') or f'results/demo-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}').absolute()
+    output = Path(value('output') or f'results/demo-{datetime.now(UTC):%Y%m%d-%H%M%S}').absolute()
     if output.exists():
         raise RuntimeError(f'{output} exists already and is not overwritten; give another output:=DIRECTORY')
     fast = value('fast') == 'true'
     given = [value(f'{name}_duration') for name in ('tracking', 'excitation', 'validation')]
-    durations = [float(text or default) for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)]
+    durations = [
+        float(text or default)
+        for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)
+    ]
     machine = {name: value(name) for name in MACHINE_ARGUMENTS}
 
     def include(file: str, **arguments: str) -> GroupAction:
@@ -55,7 +70,10 @@ def _start(context: LaunchContext) -> list[object]:
             bag=str(output / 'bag'),
             storage=value('storage'),
         ),
-        include('estimation.launch.py', reliability='reliable', rviz=value('rviz')),
+        # frames of the links are for the eye only, and cost time
+        include(
+            'estimation.launch.py', reliability='reliable', rviz=value('rviz'), state_publisher=value('rviz')
+        ),
         include('identification.launch.py', output=str(output / 'identification'), overlay=_belief(value)),
         suite_node(
             'pkm_bringup', 'demo', [machine_parameters(), demo], on_exit=Shutdown(reason='the demo has ended')
@@ -68,30 +86,48 @@ def _belief(value: Callable[[str], str]) -> str:
     chosen = value('belief')
     if chosen == 'true' or (not chosen and value('machine_file')):
         return value('overlay')
-    default = Path(get_package_share_directory('pkm_identification'), 'config', f'nominal_{value("machine")}.yaml')
+    default = Path(
+        get_package_share_directory('pkm_identification'), 'config', f'nominal_{value("machine")}.yaml'
+    )
     return chosen or (str(default) if default.exists() else value('overlay'))
 
 
 def generate_launch_description() -> LaunchDescription:
     """Start simulator, estimator, identification, recorder and the demo that leads them."""
-    return LaunchDescription([
-        *machine_arguments(),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory of this run; default results/demo-<UTC date and time>'
-        ),
-        DeclareLaunchArgument(
-            'belief',
-            default_value='',
-            description='overlay that only the identification gets, so that it cannot be fed with the truth; '
-            'default: the suite\'s, wrong on purpose; true: as simulated',
-        ),
-        DeclareLaunchArgument('real_time_factor', default_value='1.0', description='speed of the simulation'),
-        DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
-        DeclareLaunchArgument('storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'),
-        boolean_argument('fast', 'false', 'short motions, for a quick look; limits that need time are not judged'),
-        DeclareLaunchArgument('tracking_duration', default_value='', description='s of motion profile 1; default 70'),
-        DeclareLaunchArgument('excitation_duration', default_value='', description='s of excitation; default 25'),
-        DeclareLaunchArgument('validation_duration', default_value='', description='s of validation; default 20'),
-        boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
-        OpaqueFunction(function=_start),
-    ])
+    return LaunchDescription(
+        [
+            *machine_arguments(),
+            DeclareLaunchArgument(
+                'output',
+                default_value='',
+                description='directory of this run; default results/demo-<UTC date and time>',
+            ),
+            DeclareLaunchArgument(
+                'belief',
+                default_value='',
+                description='overlay that only the identification gets, so that it cannot be fed the truth; '
+                "default: the suite's, wrong on purpose; true: as simulated",
+            ),
+            DeclareLaunchArgument(
+                'real_time_factor', default_value='1.0', description='speed of the simulation'
+            ),
+            DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
+            DeclareLaunchArgument(
+                'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
+            ),
+            boolean_argument(
+                'fast', 'false', 'short motions, for a quick look; limits that need time are not judged'
+            ),
+            DeclareLaunchArgument(
+                'tracking_duration', default_value='', description='s of motion profile 1; default 70'
+            ),
+            DeclareLaunchArgument(
+                'excitation_duration', default_value='', description='s of excitation; default 25'
+            ),
+            DeclareLaunchArgument(
+                'validation_duration', default_value='', description='s of validation; default 20'
+            ),
+            boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
+            OpaqueFunction(function=_start),
+        ]
+    )

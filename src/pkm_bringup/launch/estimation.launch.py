@@ -25,7 +25,9 @@ def generate_launch_description() -> LaunchDescription:
     view = PathJoinSubstitution([FindPackageShare('pkm_description'), 'rviz', 'pkm.rviz'])
     actions = [
         *machine_arguments(),
-        DeclareLaunchArgument('estimator_settings', default_value=settings, description='YAML file with its parameters'),
+        DeclareLaunchArgument(
+            'estimator_settings', default_value=settings, description='YAML file with its parameters'
+        ),
         DeclareLaunchArgument(
             'reliability',
             default_value='best_effort',
@@ -37,9 +39,15 @@ def generate_launch_description() -> LaunchDescription:
         suite_node(
             'pkm_estimation',
             'estimator',
-            [LaunchConfiguration('estimator_settings'), machine_parameters(), {'reliability': text('reliability')}],
+            [
+                LaunchConfiguration('estimator_settings'),
+                machine_parameters(),
+                {'reliability': text('reliability')},
+            ],
         ),
-        state_publisher('platform/joint_states', condition=IfCondition(LaunchConfiguration('state_publisher'))),
+        state_publisher(
+            'platform/joint_states', condition=IfCondition(LaunchConfiguration('state_publisher'))
+        ),
     ]
     if is_installed('rviz2'):
         actions.append(

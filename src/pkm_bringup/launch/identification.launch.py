@@ -12,17 +12,25 @@ from pkm_bringup.launching import machine_arguments, machine_parameters, suite_n
 def generate_launch_description() -> LaunchDescription:
     """Start the identification node."""
     settings = PathJoinSubstitution([FindPackageShare('pkm_identification'), 'config', 'identification.yaml'])
-    return LaunchDescription([
-        *machine_arguments(),
-        DeclareLaunchArgument(
-            'identification_settings', default_value=settings, description='YAML file with its parameters'
-        ),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory for report, overlay and numbers; ~/.ros if empty'
-        ),
-        suite_node(
-            'pkm_identification',
-            'identification',
-            [LaunchConfiguration('identification_settings'), machine_parameters(), {'output_directory': text('output')}],
-        ),
-    ])
+    return LaunchDescription(
+        [
+            *machine_arguments(),
+            DeclareLaunchArgument(
+                'identification_settings', default_value=settings, description='YAML file with its parameters'
+            ),
+            DeclareLaunchArgument(
+                'output',
+                default_value='',
+                description='directory for report, overlay and numbers; ~/.ros if empty',
+            ),
+            suite_node(
+                'pkm_identification',
+                'identification',
+                [
+                    LaunchConfiguration('identification_settings'),
+                    machine_parameters(),
+                    {'output_directory': text('output')},
+                ],
+            ),
+        ]
+    )

@@ -6,7 +6,12 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition, UnlessCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution, PythonExpression
+from launch.substitutions import (
+    EqualsSubstitution,
+    LaunchConfiguration,
+    PathJoinSubstitution,
+    PythonExpression,
+)
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from pkm_bringup.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
@@ -28,47 +33,58 @@ COMPUTED = [
 def generate_launch_description() -> LaunchDescription:
     """Start player, estimator and, on request, a recorder."""
     launch = PathJoinSubstitution([FindPackageShare('pkm_bringup'), 'launch', 'estimation.launch.py'])
-    listener = PythonExpression(["'estimator' if '", LaunchConfiguration('estimation'), "' == 'true' else ''"])
-    return LaunchDescription([
-        *machine_arguments(),
-        DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
-        DeclareLaunchArgument('rate', default_value='1.0', description='speed, 1 is as recorded'),
-        DeclareLaunchArgument('start_offset', default_value='0.0', description='s to skip at the beginning'),
-        boolean_argument('loop', 'false', 'start again at the end'),
-        boolean_argument('estimation', 'true', 'run the estimator on it'),
-        boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
-        DeclareLaunchArgument('record', default_value='', description='directory of a new bag with the new estimates'),
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(launch),
-            launch_arguments={
-                **{name: LaunchConfiguration(name) for name in ('machine', 'machine_file', 'overlay', 'namespace')},
-                'use_sim_time': 'true',
-                'reliability': 'reliable',
-                'rviz': LaunchConfiguration('rviz'),
-            }.items(),
-            condition=IfCondition(LaunchConfiguration('estimation')),
-        ),
-        suite_node(
-            'pkm_bringup',
-            'recorder',
-            [{'output': text('record')}],
-            condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('record'), '')),
-        ),
-        suite_node(
-            'pkm_bringup',
-            'player',
-            [
-                {
-                    'bag': text('bag'),
-                    'rate': number('rate'),
-                    'start_offset': number('start_offset'),
-                    'loop': truth('loop'),
-                    'exclude': COMPUTED,
-                    'wait_for_topics': ['joint_states', 'imu/data_raw'],
-                    'wait_for_nodes': ParameterValue(listener, value_type=str),
-                    'wait_for_subscribers': 30.0,
-                }
-            ],
-            on_exit=Shutdown(reason='the bag is at its end'),
-        ),
-    ])
+    listener = PythonExpression(
+        ["'estimator' if '", LaunchConfiguration('estimation'), "' == 'true' else ''"]
+    )
+    return LaunchDescription(
+        [
+            *machine_arguments(),
+            DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
+            DeclareLaunchArgument('rate', default_value='1.0', description='speed, 1 is as recorded'),
+            DeclareLaunchArgument(
+                'start_offset', default_value='0.0', description='s to skip at the beginning'
+            ),
+            boolean_argument('loop', 'false', 'start again at the end'),
+            boolean_argument('estimation', 'true', 'run the estimator on it'),
+            boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
+            DeclareLaunchArgument(
+                'record', default_value='', description='directory of a new bag with the new estimates'
+            ),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(launch),
+                launch_arguments={
+                    **{
+                        name: LaunchConfiguration(name)
+                        for name in ('machine', 'machine_file', 'overlay', 'namespace')
+                    },
+                    'use_sim_time': 'true',
+                    'reliability': 'reliable',
+                    'rviz': LaunchConfiguration('rviz'),
+                }.items(),
+                condition=IfCondition(LaunchConfiguration('estimation')),
+            ),
+            suite_node(
+                'pkm_bringup',
+                'recorder',
+                [{'output': text('record')}],
+                condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('record'), '')),
+            ),
+            suite_node(
+                'pkm_bringup',
+                'player',
+                [
+                    {
+                        'bag': text('bag'),
+                        'rate': number('rate'),
+                        'start_offset': number('start_offset'),
+                        'loop': truth('loop'),
+                        'exclude': COMPUTED,
+                        'wait_for_topics': ['joint_states', 'imu/data_raw'],
+                        'wait_for_nodes': ParameterValue(listener, value_type=str),
+                        'wait_for_subscribers': 30.0,
+                    }
+                ],
+                on_exit=Shutdown(reason='the bag is at its end'),
+            ),
+        ]
+    )

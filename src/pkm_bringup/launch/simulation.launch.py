@@ -22,52 +22,62 @@ PROFILES = ['none', 'mp1', 'fourier', 'fourier_validation', 'hold']
 
 def generate_launch_description() -> LaunchDescription:
     """Start the simulator."""
-    return LaunchDescription([
-        *machine_arguments(),
-        DeclareLaunchArgument('real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'),
-        DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
-        boolean_argument('noise', 'true', 'noise and bias of the sensors as in the machine file'),
-        boolean_argument('start_paused', 'false', 'wait at t = 0 until the service ~/start is called'),
-        DeclareLaunchArgument(
-            'controller',
-            default_value='platform_reference',
-            choices=['platform_reference', 'effort'],
-            description="platform_reference: the simulator's own servo; effort: the node leg_controller commands forces",
-        ),
-        DeclareLaunchArgument('motion', default_value='none', choices=PROFILES, description='motion to play once'),
-        DeclareLaunchArgument('motion_duration', default_value='60.0', description='its duration, s'),
-        DeclareLaunchArgument('bag', default_value='', description='directory of a bag to record; none if empty'),
-        DeclareLaunchArgument('storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'),
-        suite_node(
-            'pkm_bringup',
-            'simulator',
-            [
-                machine_parameters(),
-                {
-                    'real_time_factor': number('real_time_factor'),
-                    'seed': whole_number('seed'),
-                    'noise': truth('noise'),
-                    'start_paused': truth('start_paused'),
-                    'controller': text('controller'),
-                },
-            ],
-        ),
-        suite_node(
-            'pkm_bringup',
-            'leg_controller',
-            [machine_parameters()],
-            condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), 'effort')),
-        ),
-        suite_node(
-            'pkm_bringup',
-            'motion_player',
-            [machine_parameters(), {'profile': text('motion'), 'duration': number('motion_duration')}],
-            condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('motion'), 'none')),
-        ),
-        suite_node(
-            'pkm_bringup',
-            'recorder',
-            [{'output': text('bag'), 'storage': text('storage')}],
-            condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('bag'), '')),
-        ),
-    ])
+    return LaunchDescription(
+        [
+            *machine_arguments(),
+            DeclareLaunchArgument(
+                'real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'
+            ),
+            DeclareLaunchArgument('seed', default_value='0', description='seed of the sensor noise'),
+            boolean_argument('noise', 'true', 'noise and bias of the sensors as in the machine file'),
+            boolean_argument('start_paused', 'false', 'wait at t = 0 until the service ~/start is called'),
+            DeclareLaunchArgument(
+                'controller',
+                default_value='platform_reference',
+                choices=['platform_reference', 'effort'],
+                description="platform_reference: the simulator's own servo; effort: node leg_controller",
+            ),
+            DeclareLaunchArgument(
+                'motion', default_value='none', choices=PROFILES, description='motion to play once'
+            ),
+            DeclareLaunchArgument('motion_duration', default_value='60.0', description='its duration, s'),
+            DeclareLaunchArgument(
+                'bag', default_value='', description='directory of a bag to record; none if empty'
+            ),
+            DeclareLaunchArgument(
+                'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
+            ),
+            suite_node(
+                'pkm_bringup',
+                'simulator',
+                [
+                    machine_parameters(),
+                    {
+                        'real_time_factor': number('real_time_factor'),
+                        'seed': whole_number('seed'),
+                        'noise': truth('noise'),
+                        'start_paused': truth('start_paused'),
+                        'controller': text('controller'),
+                    },
+                ],
+            ),
+            suite_node(
+                'pkm_bringup',
+                'leg_controller',
+                [machine_parameters()],
+                condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), 'effort')),
+            ),
+            suite_node(
+                'pkm_bringup',
+                'motion_player',
+                [machine_parameters(), {'profile': text('motion'), 'duration': number('motion_duration')}],
+                condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('motion'), 'none')),
+            ),
+            suite_node(
+                'pkm_bringup',
+                'recorder',
+                [{'output': text('bag'), 'storage': text('storage')}],
+                condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('bag'), '')),
+            ),
+        ]
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch import SomeSubstitutionsType
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution, PythonExpression
 from launch_ros.actions import Node
@@ -17,20 +16,28 @@ MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'use_sim
 
 def boolean_argument(name: str, default: str, description: str) -> DeclareLaunchArgument:
     """Declare an argument that is ``true`` or ``false``."""
-    return DeclareLaunchArgument(name, default_value=default, description=description, choices=['true', 'false'])
+    return DeclareLaunchArgument(
+        name, default_value=default, description=description, choices=['true', 'false']
+    )
 
 
 def machine_arguments() -> list[DeclareLaunchArgument]:
     """Arguments that every launch file of the package has."""
     return [
-        DeclareLaunchArgument('machine', default_value='srs', description='machine of pkm_description, e.g. srs or palida'),
+        DeclareLaunchArgument(
+            'machine', default_value='srs', description='machine of pkm_description, e.g. srs or palida'
+        ),
         DeclareLaunchArgument(
             'machine_file', default_value='', description='path of a machine file; takes the place of machine'
         ),
         DeclareLaunchArgument(
-            'overlay', default_value='', description='path of a parameter overlay, e.g. from an identification'
+            'overlay',
+            default_value='',
+            description='path of a parameter overlay, e.g. from an identification',
         ),
-        DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes and relative topics'),
+        DeclareLaunchArgument(
+            'namespace', default_value='', description='namespace of all nodes and relative topics'
+        ),
         boolean_argument('use_sim_time', 'true', 'take the time from /clock'),
     ]
 
@@ -61,7 +68,7 @@ def machine_parameters() -> dict[str, Any]:
 
 
 def suite_node(package: str, executable: str, parameters: list[Any], **options: Any) -> Node:
-    """Node of the suite in the namespace, with the time that the launch was told; named like its executable."""
+    """Node of the suite in the namespace, with the time that the launch was told; named as its program."""
     return Node(
         package=package,
         executable=executable,
@@ -82,8 +89,8 @@ def is_installed(package: str) -> bool:
     return True
 
 
-def state_publisher(joint_states: SomeSubstitutionsType, **options: Any) -> Node:
-    """Frames of all links from complete joint states: robot_state_publisher, or the suite's own where that is absent."""
+def state_publisher(joint_states: str, **options: Any) -> Node:
+    """Publish the frames of all links: robot_state_publisher, or the suite's own node."""
     remappings = [('joint_states', joint_states)]
     if not is_installed('robot_state_publisher'):
         parameters = [machine_parameters()]

@@ -1,4 +1,4 @@
-"""Start launch files as a user does, through the real ``ros2 launch`` or the runner for machines without it."""
+"""Start launch files as a user does: real ``ros2 launch``, or the runner for machines without it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,9 @@ from pkm_identification.observation import ObservationModel
 class PaperSystem:
     """Simulated time advances by a step per look; everything that is asked of it is written down."""
 
-    def __init__(self, arrives_after: int = 0, step: float = 0.05, stands_still_at: float = np.inf, lag: float = 0.0) -> None:
+    def __init__(
+        self, arrives_after: int = 0, step: float = 0.05, stands_still_at: float = np.inf, lag: float = 0.0
+    ) -> None:
         self.looks, self.time, self.started = 0, 0.0, False
         self.arrives_after, self.step, self.stands_still_at = arrives_after, step, stands_still_at
         self.lag = lag
@@ -77,7 +79,9 @@ def test_the_time_line_is_followed(tmp_path: Path) -> None:
         'simulator/start',
         *['identification/start_recording', 'identification/stop_recording'] * 2,
     ]
-    for (begun, _), (ended, _), phase in zip(system.calls[1::2], system.calls[2::2], timeline.phases[1:], strict=True):
+    for (begun, _), (ended, _), phase in zip(
+        system.calls[1::2], system.calls[2::2], timeline.phases[1:], strict=True
+    ):
         assert begun < phase.start < phase.end < ended
     assert timeline.end <= system.time < timeline.end + 0.1
     log = (tmp_path / 'demo.log').read_text()
@@ -114,7 +118,9 @@ def test_a_simulation_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def rows(*deviations: float) -> tuple[ParameterRow, ...]:
-    return tuple(ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(deviations))
+    return tuple(
+        ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(deviations)
+    )
 
 
 def figures(**changes: object) -> IdentificationFigures:
@@ -145,7 +151,9 @@ def test_identification_is_judged() -> None:
 
 def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> None:
     good, bad = Criterion('good', 1.0, 2.0), Criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
-    outcome = DemoOutcome('srs', (good, bad), (), (), (20.0, 71.5), figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag')
+    outcome = DemoOutcome(
+        'srs', (good, bad), (), (), (20.0, 71.5), figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag'
+    )
     page = last_page(outcome)
     assert 'FAILED: position error = 30 um, limit <= 10 um' in page
     assert 'R.html' in page and 'O.yaml' in page and str(tmp_path / 'bag') in page
@@ -154,7 +162,9 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     verdict = json.loads(verdict_json(outcome))
     assert verdict['passed'] is False
     assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
-    passed = DemoOutcome('srs', (good, Criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path)
+    passed = DemoOutcome(
+        'srs', (good, Criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path
+    )
     assert json.loads(verdict_json(passed))['passed'] is True
     assert 'PASSED: all 1 limits hold (1 not judged' in last_page(passed)
 
@@ -173,14 +183,19 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
         'settings': {'identical_legs': True, 'friction': 'actuated', 'fixed': []},
         'parameters': list(model.names),
         'combination': combination.tolist(),
-        'base_parameters': [{**row, 'name': 'platform_link.m + 6 leg_rod.m'}, {**row, 'name': 'b', 'status': 'weakly excited'}],
+        'base_parameters': [
+            {**row, 'name': 'platform_link.m + 6 leg_rod.m'},
+            {**row, 'name': 'b', 'status': 'weakly excited'},
+        ],
         'physical_parameters': [{'name': name, 'value': 1.0, 'standard_deviation': 0.1} for name in heads],
         'force_error': {'validation': {'relative_to_force_rms': 0.01}},
     }
     path = tmp_path / 'parameters.yaml'
     path.write_text(yaml.safe_dump(content))
     found = identification_figures(tmp_path, machine)
-    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == ('b',)
+    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == (
+        'b',
+    )
     # 3000 kg and six rods of 70 kg, as in the machine file
     assert found.base[0].true_value == pytest.approx(3420.0)
     assert found.base[0].deviation == pytest.approx(2.0)

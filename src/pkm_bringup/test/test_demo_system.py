@@ -12,7 +12,13 @@ pytest.importorskip('rclpy')
 
 from launched_system import LaunchedSystem
 
-SHORT = ['tracking_duration:=6', 'excitation_duration:=6', 'validation_duration:=5', 'real_time_factor:=2.5', 'machine:=srs']
+SHORT = [
+    'tracking_duration:=6',
+    'excitation_duration:=6',
+    'validation_duration:=5',
+    'real_time_factor:=2.5',
+    'machine:=srs',
+]
 
 
 def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) -> None:
@@ -23,7 +29,13 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) ->
         assert not system.survivors()
     assert code == 0, text
     assert 'Traceback' not in text, text
-    for expected in ('position error, rms', 'platform mass, error', 'try next:', 'PASSED', 'recomputed bit by bit'):
+    for expected in (
+        'position error, rms',
+        'platform mass, error',
+        'try next:',
+        'PASSED',
+        'recomputed bit by bit',
+    ):
         assert expected in text, text
     verdict = json.loads((output / 'verdict.json').read_text())
     limits = {item['name']: item for item in verdict['limits']}

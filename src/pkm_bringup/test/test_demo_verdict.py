@@ -19,12 +19,16 @@ from scipy.spatial.transform import Rotation
 
 MACHINE = SimpleNamespace(
     name='srs',
-    imu=SimpleNamespace(accelerometer_bias=np.array([0.01, -0.02, 0.03]), gyroscope_bias=np.array([1e-3, 2e-3, -1e-3]))
+    imu=SimpleNamespace(
+        accelerometer_bias=np.array([0.01, -0.02, 0.03]), gyroscope_bias=np.array([1e-3, 2e-3, -1e-3])
+    ),
 )
 
 
-def run_bag(path: Path, duration: float, position: float = 4e-6, velocity: float = 4e-5, turn: float = 2e-6) -> Path:
-    """Make a bag whose estimate is wrong by known amounts (rms per axis), its baseline three times as much."""
+def run_bag(
+    path: Path, duration: float, position: float = 4e-6, velocity: float = 4e-5, turn: float = 2e-6
+) -> Path:
+    """Make a bag whose estimate is wrong by known amounts (rms per axis), its baseline three times."""
     rate = 50
     count = int(duration * rate)
     random = np.random.default_rng(1)
@@ -40,7 +44,12 @@ def run_bag(path: Path, duration: float, position: float = 4e-6, velocity: float
             turned = rotation * Rotation.from_rotvec(2.0 * factor * turn * signs * np.ones(3))
             quaternions = turned.as_quat() * signs  # either sign means the same attitude
             bag.write_odometry(
-                stamps, place + factor * position * signs, quaternions, speed + factor * velocity * signs, spin, topic
+                stamps,
+                place + factor * position * signs,
+                quaternions,
+                speed + factor * velocity * signs,
+                spin,
+                topic,
             )
         bag.write_imu(stamps, force + MACHINE.imu.accelerometer_bias, spin + MACHINE.imu.gyroscope_bias)
         bag.write_imu(stamps, force - 3e-5 * signs, spin - 2e-5 * signs, topic='imu/data')
@@ -114,7 +123,9 @@ def test_missing_streams_are_named(tmp_path: Path) -> None:
 def test_criterion_directions_and_nan() -> None:
     assert Criterion('a', 1.0, 2.0).holds and not Criterion('a', 3.0, 2.0).holds
     assert Criterion('a', 3.0, 2.0, at_least=True).holds and not Criterion('a', 1.0, 2.0, at_least=True).holds
-    assert Criterion('a', float('nan'), 2.0).failed and Criterion('a', float('nan'), 2.0, at_least=True).failed
+    assert (
+        Criterion('a', float('nan'), 2.0).failed and Criterion('a', float('nan'), 2.0, at_least=True).failed
+    )
     assert Criterion('a', 4e-6, 1e-5, 'um', 1e6).shown_limit == '<= 10 um'
 
 
@@ -126,7 +137,21 @@ def test_live_line_shows_the_errors_since_the_last_line(tmp_path: Path) -> None:
     live.take_estimator_values({'estimates': '100', 'mean NIS': '5.4'})
     line = live.line(2.0, 'tracking')
     assert line.split() == ['2.0', 'tracking', '4', '(12)', '0.04', '(0.12)', '2', '(6)', '5.4', '0.3', '0.2']
-    assert live.line(3.0, '').split()[1:] == ['-', '(-)', '-', '(-)', '-', '(-)', '5.4', '-', '-']
+    assert live.line(2.5, '').split()[1:] == ['-', '(-)', '-', '(-)', '-', '(-)', '5.4', '-', '-']
+
+
+def test_live_line_waits_for_an_estimator_that_is_behind(tmp_path: Path) -> None:
+    live, late = LiveErrors(MACHINE), []
+    with open_bag(run_bag(tmp_path / 'run', 4.0)) as bag:
+        for topic, time, data in bag.read({'/' + topic for topic in LIVE_TOPICS}):
+            if time >= 10**9 and topic in ('/platform/odometry', '/imu/data'):
+                late.append((topic[1:], data))
+            else:
+                live.add(topic[1:], data)
+    assert live.line(4.0, 'tracking').endswith('estimator 3.0 s behind')
+    for topic, data in late:
+        live.add(topic, data)
+    assert live.line(4.0, 'tracking').split()[2] == '4'
 
 
 def test_text_table_aligns() -> None:
@@ -137,9 +162,11 @@ def test_text_table_aligns() -> None:
 def test_errors_use_common_stamps_only(tmp_path: Path) -> None:
     data = read_bag(run_bag(tmp_path / 'run', 2.0))
     truth = data.require(data.ground_truth, 'truth')
-    half = type(truth)(**{
-        name: getattr(truth, name) if isinstance(getattr(truth, name), str) else getattr(truth, name)[::2]
-        for name in truth.__dataclass_fields__
-    })
+    half = type(truth)(
+        **{
+            name: getattr(truth, name) if isinstance(getattr(truth, name), str) else getattr(truth, name)[::2]
+            for name in truth.__dataclass_fields__
+        }
+    )
     errors = estimation_errors(truth, half)
     assert len(errors) == 50 and not errors.position.any() and not errors.attitude.any()

@@ -31,7 +31,12 @@ STARTED = {
 
 def dry_run(file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        launch_command(file, *arguments, DRY_RUN), env=ros_environment(), capture_output=True, text=True, timeout=60, check=False
+        launch_command(file, *arguments, DRY_RUN),
+        env=ros_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -50,7 +55,11 @@ def test_every_launch_file_can_be_evaluated(file: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot evaluate conditions without starting')
 def test_arguments_choose_what_is_started() -> None:
     plain = dry_run('simulation.launch.py').stdout
-    assert '__node:=leg_controller' not in plain and '__node:=recorder' not in plain and '__node:=motion_player' not in plain
+    assert (
+        '__node:=leg_controller' not in plain
+        and '__node:=recorder' not in plain
+        and '__node:=motion_player' not in plain
+    )
     chosen = dry_run('simulation.launch.py', 'controller:=effort', 'bag:=/tmp/nowhere', 'motion:=mp1').stdout
     for node in ('leg_controller', 'recorder', 'motion_player'):
         assert f'__node:={node}' in chosen
@@ -86,7 +95,9 @@ def simulated_bag(path: Path, duration: float = 4.0) -> Path:
     run = simulate(machine, named_profile('mp1', machine, duration, 50.0), seed=1, pause=0.2)
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path) as bag:
-        bag.write_joint_states(run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts)
+        bag.write_joint_states(
+            run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts
+        )
         bag.write_imu(run.imu_stamps, run.specific_force, run.angular_rate)
         truth = run.truth
         to_platform = truth.rotation_base_platform
@@ -108,10 +119,14 @@ def test_replay_estimates_a_recorded_run(tmp_path: Path) -> None:
         assert 'end of the bag' in system.output
         assert 'Traceback' not in system.output, system.output
         assert not system.survivors()
-    again = read_bag(tmp_path / 'again', require=('joint_states', 'imu/data_raw', 'platform/odometry', 'baseline/odometry'))
+    again = read_bag(
+        tmp_path / 'again', require=('joint_states', 'imu/data_raw', 'platform/odometry', 'baseline/odometry')
+    )
     assert again.warnings == ()
     before = read_bag(source)
-    np.testing.assert_array_equal(again.streams['joint_states'].positions, before.streams['joint_states'].positions)
+    np.testing.assert_array_equal(
+        again.streams['joint_states'].positions, before.streams['joint_states'].positions
+    )
     estimate, truth = again.platform_odometry, before.ground_truth
     assert estimate is not None and truth is not None
     _, ours, theirs = np.intersect1d(estimate.stamps, truth.stamps, return_indices=True)

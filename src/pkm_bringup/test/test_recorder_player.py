@@ -25,7 +25,9 @@ def make_bag(path: Path, count: int = 300, rate: int = 200) -> Path:
     random = np.random.default_rng(8)
     stamps = 5 * 10**9 + np.arange(count) * 10**9 // rate
     with BagWriter(path) as bag:
-        bag.write_joint_states(stamps, NAMES, random.normal(size=(count, 6)), None, random.normal(size=(count, 6)))
+        bag.write_joint_states(
+            stamps, NAMES, random.normal(size=(count, 6)), None, random.normal(size=(count, 6))
+        )
         bag.write_imu(stamps, random.normal(size=(count, 3)), random.normal(size=(count, 3)))
         numbers = random.normal(size=(count, 13))
         bag.write_odometry(stamps, numbers[:, :3], numbers[:, 3:7], numbers[:, 7:10], numbers[:, 10:])
@@ -51,9 +53,13 @@ def parameters(**values: object) -> list[str]:
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage: str) -> None:
     source = make_bag(tmp_path / 'source')
-    with NodeProcess('pkm_bringup', 'recorder', parameters(output=tmp_path / 'copy', storage=storage, use_sim_time='true')) as recorder:
+    with NodeProcess(
+        'pkm_bringup', 'recorder', parameters(output=tmp_path / 'copy', storage=storage, use_sim_time='true')
+    ) as recorder:
         recorder.wait_for_output('recording to')
-        with NodeProcess('pkm_bringup', 'player', parameters(bag=source, rate=2.0, wait_for_subscribers=20.0)) as player:
+        with NodeProcess(
+            'pkm_bringup', 'player', parameters(bag=source, rate=2.0, wait_for_subscribers=20.0)
+        ) as player:
             assert player.wait(60.0) == 0, player.output
             assert 'nobody listens' not in player.output
         assert recorder.stop() == 0, recorder.output
@@ -69,7 +75,9 @@ def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage
 def test_stop_service_closes_the_bag_and_a_second_sigint_does_no_harm(tmp_path: Path) -> None:
     with (
         ros_domain(),
-        NodeProcess('pkm_bringup', 'recorder', parameters(output=tmp_path / 'run', topics='[imu/data_raw]')) as recorder,
+        NodeProcess(
+            'pkm_bringup', 'recorder', parameters(output=tmp_path / 'run', topics='[imu/data_raw]')
+        ) as recorder,
     ):
         node = Node('test_recorder_player')
         publisher = node.create_publisher(Imu, 'imu/data_raw', 10)
@@ -93,7 +101,7 @@ def test_stop_service_closes_the_bag_and_a_second_sigint_does_no_harm(tmp_path: 
     assert len(rates) >= 1
 
 
-def rclpy_vector(value: float):  # noqa: ANN201 (message class)
+def rclpy_vector(value: float):
     from geometry_msgs.msg import Vector3
 
     return Vector3(x=float(value))
@@ -115,9 +123,12 @@ def test_bad_parameters_end_with_one_line(tmp_path: Path) -> None:
 def test_player_renames_and_excludes(tmp_path: Path) -> None:
     source = make_bag(tmp_path / 'source', count=40)
     arguments = parameters(
-        bag=source, exclude='[ground_truth/odometry]', remap='["/imu/data_raw:=/left/imu"]', wait_for_topics='[/left/imu]',
+        bag=source,
+        exclude='[ground_truth/odometry]',
+        remap='["/imu/data_raw:=/left/imu"]',
+        wait_for_topics='[/left/imu]',
         wait_for_subscribers=20.0,
-    )  # fmt: skip
+    )
     received: list[Imu] = []
     with ros_domain():
         node = Node('test_player_listener')
@@ -128,7 +139,9 @@ def test_player_renames_and_excludes(tmp_path: Path) -> None:
             assert player.wait(20.0) == 0
         node.destroy_node()
     expected = read_bag(source).require(read_bag(source).imu_data_raw, 'imu/data_raw').angular_rate
-    np.testing.assert_array_equal([[m.angular_velocity.x, m.angular_velocity.y, m.angular_velocity.z] for m in received], expected)
+    np.testing.assert_array_equal(
+        [[m.angular_velocity.x, m.angular_velocity.y, m.angular_velocity.z] for m in received], expected
+    )
 
 
 def test_rclpy_reads_what_the_writer_serialises(tmp_path: Path) -> None:
@@ -141,4 +154,7 @@ def test_rclpy_reads_what_the_writer_serialises(tmp_path: Path) -> None:
         assert deserialize_message(serialize_message(message), Imu) == message
         # rclpy leaves padding as it is in memory, so the bytes are compared where they mean something
         again = decoding.imu(np.zeros(1, dtype=np.int64), [serialize_message(message)])
-        assert again.angular_rate.tobytes() == decoding.imu(np.zeros(1, dtype=np.int64), [item]).angular_rate.tobytes()
+        assert (
+            again.angular_rate.tobytes()
+            == decoding.imu(np.zeros(1, dtype=np.int64), [item]).angular_rate.tobytes()
+        )

@@ -90,7 +90,9 @@ def test_bad_playback_requests_are_explained(tmp_path: Path, arguments: dict, te
         Playback(make_bag(tmp_path / 'run'), **arguments)
 
 
-def test_definition_of_a_type_comes_from_its_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_definition_of_a_type_comes_from_its_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     share = tmp_path / 'share' / 'machine_msgs'
     (tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages').mkdir(parents=True)
     (tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'machine_msgs').touch()
@@ -112,7 +114,12 @@ def test_definition_of_a_type_comes_from_its_installed_package(tmp_path: Path, m
 def test_standard_definitions_agree_between_distributions() -> None:
     kilted = get_typestore(Stores.ROS2_KILTED)
     store = message_definitions()
-    for name in ('sensor_msgs/msg/Imu', 'sensor_msgs/msg/JointState', 'nav_msgs/msg/Odometry', 'tf2_msgs/msg/TFMessage'):
+    for name in (
+        'sensor_msgs/msg/Imu',
+        'sensor_msgs/msg/JointState',
+        'nav_msgs/msg/Odometry',
+        'tf2_msgs/msg/TFMessage',
+    ):
         assert store.hash_rihs01(name) == kilted.hash_rihs01(name)
 
 

@@ -1,1 +1,1 @@
-"""The guided run of the whole system: time line, error figures, criteria and the table at the end; free of ROS."""
+"""The guided run of the whole system: time line, errors, criteria and the table at the end; free of ROS."""

@@ -7,6 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from pkm_description.machine.model import Machine
+from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.offline import estimate_recording
+from pkm_estimation.pipeline import EstimatorConfig
+from pkm_identification.configuration import config_from_mapping
+from pkm_identification.observation import ObservationModel
 
 from pkm_bringup.demo.criteria import Criterion
 from pkm_bringup.demo.estimation_verdict import judge_estimation
@@ -18,20 +25,18 @@ from pkm_bringup.demo.identification_verdict import (
 from pkm_bringup.demo.report import DemoOutcome
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Timeline
-from pkm_description.machine.model import Machine
-from pkm_estimation.bags import RecordedData, read_bag
-from pkm_estimation.comparison import compare_with_live
-from pkm_estimation.offline import estimate_recording
-from pkm_estimation.pipeline import EstimatorConfig
-from pkm_identification.configuration import config_from_mapping
-from pkm_identification.observation import ObservationModel
 
 #: s of excitation below which the identification's limits are not judged
 SHORTEST_JUDGED_EXCITATION = 20.0
 
 
 def assess(
-    output: Path, true_machine: Machine, timeline: Timeline, config: EstimatorConfig, namespace: str, say: Callable[[str], None]
+    output: Path,
+    true_machine: Machine,
+    timeline: Timeline,
+    config: EstimatorConfig,
+    namespace: str,
+    say: Callable[[str], None],
 ) -> DemoOutcome:
     """Judge a finished run from the files that it left.
 
@@ -51,7 +56,9 @@ def assess(
     """
     bag = output / 'bag'
     say('  reading the bag ...')
-    data = read_bag(bag, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry', 'platform/odometry'))
+    data = read_bag(
+        bag, namespace, require=('joint_states', 'imu/data_raw', 'ground_truth/odometry', 'platform/odometry')
+    )
     tracking, excitation = timeline.phase('tracking'), timeline.phase('excitation')
     estimation = judge_estimation(data, true_machine, tracking.end)
     figures = identification_figures(output / 'identification', true_machine)
@@ -60,7 +67,10 @@ def assess(
         machine=true_machine.name,
         estimation=estimation.criteria,
         identification=tuple(judge_identification(figures, excuse)),
-        consistency=(_recomputed(true_machine, data, config, say), _completeness(data, timeline, true_machine)),
+        consistency=(
+            _recomputed(true_machine, data, config, say),
+            _completeness(data, timeline, true_machine),
+        ),
         window=estimation.window,
         figures=figures,
         bag=bag,
@@ -68,8 +78,10 @@ def assess(
     )
 
 
-def _recomputed(machine: Machine, data: RecordedData, config: EstimatorConfig, say: Callable[[str], None]) -> Criterion:
-    """Run the estimator over the bag and count the live messages that it does not reproduce to the last bit."""
+def _recomputed(
+    machine: Machine, data: RecordedData, config: EstimatorConfig, say: Callable[[str], None]
+) -> Criterion:
+    """Run the estimator over the bag; count the live messages that it does not reproduce to the last bit."""
     say('  recomputing the estimator from the bag ...')
     live = data.require(data.platform_odometry, 'platform/odometry')
     offline = estimate_recording(machine, data, config, start_stamp_ns=int(live.stamps[0]))
@@ -84,7 +96,10 @@ def _recomputed(machine: Machine, data: RecordedData, config: EstimatorConfig, s
 def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> Criterion:
     """Part of the sensor samples that the bag lacks."""
     expected = timeline.end * (machine.leg_sensors.rate + machine.imu.rate)
-    legs, imu = data.require(data.joint_states, 'joint_states'), data.require(data.imu_data_raw, 'imu/data_raw')
+    legs, imu = (
+        data.require(data.joint_states, 'joint_states'),
+        data.require(data.imu_data_raw, 'imu/data_raw'),
+    )
     found = sum(int((stream.stamps <= round(timeline.end * 1e9)).sum()) for stream in (legs, imu))
     return Criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
 
@@ -99,18 +114,25 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
     """
     path = directory / 'parameters.yaml'
     try:
-        content = yaml.load(path.read_text(encoding='utf-8'), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+        content = yaml.load(
+            path.read_text(encoding='utf-8'), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+        )
         config = config_from_mapping(content['settings'])
         model = ObservationModel(true_machine, config.identical_legs, config.friction, config.fixed)
         true_values = dict(zip(model.names, model.parameters(true_machine).tolist(), strict=True))
         full = np.array([true_values[name] for name in content['parameters']])
         true_base = np.array(content['combination']) @ full
-        rows = [(_row(entry, true), entry['status']) for entry, true in zip(content['base_parameters'], true_base, strict=True)]
+        rows = [
+            (_row(entry, true), entry['status'])
+            for entry, true in zip(content['base_parameters'], true_base, strict=True)
+        ]
         overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
             base=tuple(row for row, status in rows if status == 'identified'),
             unidentified=tuple(row.name for row, status in rows if status != 'identified'),
-            physical=tuple(_row(entry, true_values[entry['name']]) for entry in content['physical_parameters']),
+            physical=tuple(
+                _row(entry, true_values[entry['name']]) for entry in content['physical_parameters']
+            ),
             held_out_force_error=float(content['force_error']['validation']['relative_to_force_rms']),
             report=str(directory / 'report.html'),
             overlay=str(overlay) if overlay.exists() else '',

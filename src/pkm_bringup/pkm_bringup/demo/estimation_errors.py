@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
 from pkm_estimation.bags import Imu, Odometry
 
 Array = NDArray[np.float64]
@@ -59,7 +58,7 @@ def estimation_errors(truth: Odometry, estimate: Odometry) -> EstimationErrors:
 
 
 def attitude_error(truth: Array, estimate: Array) -> Array:
-    """Vector part (N, 3) of ``truth^-1 * estimate``, of two quaternion arrays (N, 4) xyzw; sign of the shorter turn."""
+    """Vector part (N, 3) of ``truth^-1 * estimate`` of quaternions (N, 4) xyzw; sign of the shorter turn."""
     vector, scalar = -truth[:, :3], truth[:, 3:]
     product = scalar * estimate[:, :3] + estimate[:, 3:] * vector + np.cross(vector, estimate[:, :3])
     real = scalar * estimate[:, 3:] - np.sum(vector * estimate[:, :3], axis=1, keepdims=True)
@@ -67,7 +66,7 @@ def attitude_error(truth: Array, estimate: Array) -> Array:
 
 
 def estimated_biases(raw: Imu, corrected: Imu) -> tuple[Stamps, Array, Array]:
-    """Biases that the estimator took off, at common stamps: (N,) ns, accelerometer (N, 3) m/s^2, gyroscope (N, 3) rad/s."""
+    """Biases that the estimator took off: stamps (N,) ns, (N, 3) m/s^2 and (N, 3) rad/s."""
     stamps, at_raw, at_corrected = np.intersect1d(raw.stamps, corrected.stamps, return_indices=True)
     return (
         stamps,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from pkm_description.machine.model import Machine
+from pkm_estimation.bags import RecordedData
 
 from pkm_bringup.demo.criteria import Criterion
 from pkm_bringup.demo.estimation_errors import (
@@ -14,8 +16,6 @@ from pkm_bringup.demo.estimation_errors import (
     within,
     worst_axis_rms,
 )
-from pkm_description.machine.model import Machine
-from pkm_estimation.bags import RecordedData
 
 #: s after which the filter counts as settled, and after which the biases do
 SETTLED, BIASES_SETTLED = 20.0, 60.0
@@ -54,7 +54,9 @@ def judge_estimation(data: RecordedData, machine: Machine, end: float) -> Estima
     return EstimationVerdict(tuple(criteria), window, len(estimate.between(*window)))
 
 
-def _pose_and_velocity(estimate: EstimationErrors, baseline: EstimationErrors, excuse: str) -> list[Criterion]:
+def _pose_and_velocity(
+    estimate: EstimationErrors, baseline: EstimationErrors, excuse: str
+) -> list[Criterion]:
     def compare(name: str, field: str, limit: float, unit: str, scale: float) -> Criterion:
         value, other = worst_axis_rms(getattr(estimate, field)), worst_axis_rms(getattr(baseline, field))
         return Criterion(name, value, limit, unit, scale, baseline=other, excuse=excuse)
@@ -65,7 +67,9 @@ def _pose_and_velocity(estimate: EstimationErrors, baseline: EstimationErrors, e
         compare('position error, rms', 'position', 1e-5, 'um', 1e6),
         velocity,
         compare('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
-        Criterion('velocity, baseline error / estimator error', float(gain), 2.0, at_least=True, excuse=excuse),
+        Criterion(
+            'velocity, baseline error / estimator error', float(gain), 2.0, at_least=True, excuse=excuse
+        ),
     ]
 
 
@@ -76,7 +80,14 @@ def _biases(data: RecordedData, machine: Machine, end: float, other: str) -> lis
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
     keep = within(stamps, BIASES_SETTLED if not excuse else end / 2, end)
     return [
-        Criterion(f'{name} bias error, rms', worst_axis_rms(found[keep] - true), 1e-4, unit, 1.0, excuse=excuse or other)
+        Criterion(
+            f'{name} bias error, rms',
+            worst_axis_rms(found[keep] - true),
+            1e-4,
+            unit,
+            1.0,
+            excuse=excuse or other,
+        )
         for name, found, true, unit in (
             ('accelerometer', accelerometer, machine.imu.accelerometer_bias, 'm/s2'),
             ('gyroscope', gyroscope, machine.imu.gyroscope_bias, 'rad/s'),

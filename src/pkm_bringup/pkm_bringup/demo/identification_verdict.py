@@ -56,7 +56,7 @@ class IdentificationFigures:
 
 
 def judge_identification(figures: IdentificationFigures, excuse: str = '') -> list[Criterion]:
-    """Judge base parameters by their own standard deviations, mass and friction by percentage, forces on held-out data."""
+    """Judge base parameters in standard deviations, mass and friction in percent, forces on held-out data."""
 
     def worst(values: Sequence[float]) -> float:
         return float(np.max(values)) if len(values) else float('nan')
@@ -71,6 +71,15 @@ def judge_identification(figures: IdentificationFigures, excuse: str = '') -> li
     return [
         Criterion(name, worst([row.deviation for row in figures.base]), 3.0, 'sigma', excuse=excuse),
         Criterion('platform mass, error', worst(mass), 0.01, '%', 100.0, excuse=excuse),
-        Criterion(f'friction ({len(friction)}), largest error', worst(friction), 0.05, '%', 100.0, excuse=excuse),
-        Criterion('force on the held-out motion, rms error', figures.held_out_force_error, 0.03, '%', 100.0, excuse=excuse),
+        Criterion(
+            f'friction ({len(friction)}), largest error', worst(friction), 0.05, '%', 100.0, excuse=excuse
+        ),
+        Criterion(
+            'force on the held-out motion, rms error',
+            figures.held_out_force_error,
+            0.03,
+            '%',
+            100.0,
+            excuse=excuse,
+        ),
     ]

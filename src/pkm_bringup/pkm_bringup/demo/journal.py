@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -23,7 +24,5 @@ class Journal:
         if self._path is not None:
             with self._path.open('a', encoding='utf-8') as file:
                 file.write(text + '\n')
-        try:
+        with suppress(OSError):
             print(text, flush=True)
-        except OSError:
-            pass

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
-from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms
 from pkm_description.machine.model import Machine
 from pkm_estimation.bags import Imu, Odometry, decoding
 
-#: streams that the live line is made of; their bytes are kept until the next line and only then decoded, in one go
+from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms
+
+#: streams of the live line; their bytes are kept until the next line and only then decoded, in one go
 _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
     'ground_truth/odometry': decoding.odometry,
     'platform/odometry': decoding.odometry,
@@ -20,6 +20,7 @@ _DECODERS: dict[str, Callable[[Any, Sequence[bytes]], Any]] = {
     'imu/data_raw': decoding.imu,
     'imu/data': decoding.imu,
 }
+_REFERENCES = ('ground_truth/odometry', 'imu/data_raw')
 LIVE_TOPICS = {
     'ground_truth/odometry': 'nav_msgs/msg/Odometry',
     'platform/odometry': 'nav_msgs/msg/Odometry',
@@ -28,8 +29,10 @@ LIVE_TOPICS = {
     'imu/data': 'sensor_msgs/msg/Imu',
 }
 HEADER = (
-    '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  bias error [1e-4 of the unit]\n'
-    '     [s]                est. (baseline)   est. (baseline)   est. (baseline)        accelerometer  gyroscope'
+    '    time  motion        position [um]    velocity [mm/s]   attitude [1e-6]    NIS  '
+    'bias error [1e-4 of the unit]\n'
+    '     [s]                est. (baseline)   est. (baseline)   est. (baseline)        '
+    'accelerometer  gyroscope'
 )
 
 
@@ -56,9 +59,7 @@ class LiveErrors:
         """Keep one message for the next line."""
         self._pending[topic].append(data)
         if topic == 'platform/odometry':
-            # CDR: four bytes of encapsulation, then the stamp
-            seconds, nanoseconds = struct.unpack_from('<iI', data, 4)
-            self.latest_estimate = seconds + nanoseconds * 1e-9
+            self.latest_estimate = _stamp(data)
 
     def take_estimator_values(self, values: Mapping[str, str]) -> None:
         """Note the key-value pairs of the estimator's diagnostic status."""
@@ -66,21 +67,31 @@ class LiveErrors:
             self.latest_nis = float(values['mean NIS'])
 
     def line(self, time: float, motion: str) -> str:
-        """Root mean squares (worst axis) over what came in since the last line, as one line under :data:`HEADER`."""
+        """Root mean squares (worst axis) of what came in since the last line, under :data:`HEADER`."""
         streams = {
             topic: _DECODERS[topic](np.zeros(len(data), dtype=np.int64), data) if data else None
             for topic, data in self._pending.items()
         }
-        self._pending = {topic: [] for topic in self._pending}
+        # on a busy computer the estimator is behind: what it has still to be compared with is kept
+        self._pending = {
+            topic: [item for item in data if topic in _REFERENCES and _stamp(item) > self.latest_estimate]
+            for topic, data in self._pending.items()
+        }
         truth, cells = streams['ground_truth/odometry'], []
-        figures = [self._figures(truth, streams[topic]) for topic in ('platform/odometry', 'baseline/odometry')]
+        figures = [
+            self._figures(truth, streams[topic]) for topic in ('platform/odometry', 'baseline/odometry')
+        ]
         for name, scale in (('position', 1e6), ('velocity', 1e3), ('attitude', 1e6)):
             cells.append(f'{_number(figures[0].get(name), scale)} ({_number(figures[1].get(name), scale)})')
         accelerometer, gyroscope = self._bias_errors(streams['imu/data_raw'], streams['imu/data'])
-        return (
-            f'{time:8.1f}  {motion:<12}' + ''.join(f'{cell:>18}' for cell in cells)
-            + f'{_number(self.latest_nis, 1.0):>7}{_number(accelerometer, 1e4):>11}{_number(gyroscope, 1e4):>12}'
-        )  # fmt: skip
+        lag = time - self.latest_estimate
+        parts = [
+            f'{time:8.1f}  {motion:<12}',
+            *(f'{cell:>18}' for cell in cells),
+            f'{_number(self.latest_nis, 1.0):>7}{_number(accelerometer, 1e4):>11}{_number(gyroscope, 1e4):>12}',
+            f'  estimator {lag:.1f} s behind' if lag > 1.0 else '',
+        ]
+        return ''.join(parts)
 
     @staticmethod
     def _figures(truth: Odometry | None, estimate: Odometry | None) -> dict[str, float]:
@@ -97,6 +108,12 @@ class LiveErrors:
             worst_axis_rms(accelerometer - self._imu.accelerometer_bias),
             worst_axis_rms(gyroscope - self._imu.gyroscope_bias),
         )
+
+
+def _stamp(data: bytes) -> float:
+    """Header stamp [s] of a serialised message: CDR has four bytes of encapsulation before it."""
+    seconds, nanoseconds = struct.unpack_from('<iI', data, 4)
+    return float(seconds + nanoseconds * 1e-9)
 
 
 def _number(value: float | None, scale: float) -> str:

@@ -61,10 +61,19 @@ def last_page(outcome: DemoOutcome) -> str:
 def verdict_json(outcome: DemoOutcome) -> str:
     """Format the outcome for programs: ``passed`` and every limit with its figure in SI units."""
     limits = [
-        {'name': item.name, 'value': item.value, 'limit': item.limit, 'verdict': item.verdict, 'baseline': item.baseline}
+        {
+            'name': item.name,
+            'value': item.value,
+            'limit': item.limit,
+            'verdict': item.verdict,
+            'baseline': item.baseline,
+        }
         for item in outcome.criteria
     ]
-    return json.dumps({'passed': not outcome.failed, 'machine': outcome.machine, 'limits': limits}, indent=2) + '\n'
+    return (
+        json.dumps({'passed': not outcome.failed, 'machine': outcome.machine, 'limits': limits}, indent=2)
+        + '\n'
+    )
 
 
 def _criteria_table(outcome: DemoOutcome) -> str:
@@ -77,7 +86,13 @@ def _criteria_table(outcome: DemoOutcome) -> str:
         if criteria:
             rows.append([heading, '', '', '', ''])
         rows += [
-            [f'  {item.name}', item.shown(item.value), item.shown(item.baseline), item.shown_limit, item.verdict]
+            [
+                f'  {item.name}',
+                item.shown(item.value),
+                item.shown(item.baseline),
+                item.shown_limit,
+                item.verdict,
+            ]
             for item in criteria
         ]
     return text_table(['', 'value', 'baseline', 'limit', ''], rows)
@@ -86,7 +101,13 @@ def _criteria_table(outcome: DemoOutcome) -> str:
 def _parameter_table(figures: IdentificationFigures) -> str:
     def rows(parameters: Sequence[ParameterRow]) -> list[list[str]]:
         return [
-            [row.name, f'{row.value:.6g}', f'{row.standard_deviation:.2g}', f'{row.true_value:.6g}', f'{row.deviation:.2f}']
+            [
+                row.name,
+                f'{row.value:.6g}',
+                f'{row.standard_deviation:.2g}',
+                f'{row.true_value:.6g}',
+                f'{row.deviation:.2f}',
+            ]
             for row in parameters
         ]
 
@@ -110,7 +131,9 @@ def _next_commands(outcome: DemoOutcome) -> list[str]:
         f'./pkm run pkm_estimation estimate {outcome.bag} --compare-live',
     ]
     if overlay:
-        commands.append(f'./pkm launch pkm_bringup simulation.launch.py machine:={outcome.machine} overlay:={overlay}')
+        commands.append(
+            f'./pkm launch pkm_bringup simulation.launch.py machine:={outcome.machine} overlay:={overlay}'
+        )
     else:
         commands.append(f'./pkm run pkm_description inspect_machine {outcome.machine}')
     return commands
@@ -121,6 +144,8 @@ def _verdict(outcome: DemoOutcome) -> str:
     left_out = len(outcome.criteria) - len(judged)
     rest = f' ({left_out} not judged: the run was shortened)' if left_out else ''
     if outcome.failed:
-        failures = '; '.join(f'{item.name} = {item.shown(item.value)}, limit {item.shown_limit}' for item in outcome.failed)
+        failures = '; '.join(
+            f'{item.name} = {item.shown(item.value)}, limit {item.shown_limit}' for item in outcome.failed
+        )
         return f'FAILED: {failures}{rest}'
     return f'PASSED: all {len(judged)} limits hold{rest}'

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pkm_description.motion import PlatformMotion
+
 from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import HEADER
 from pkm_bringup.demo.system import DemoError, DemoSystem
 from pkm_bringup.demo.timeline import REST, Phase, Timeline
-from pkm_description.motion import PlatformMotion
 
 #: the identification's recordings begin and end this long before and after the motion, s of simulated time
 RECORDING_MARGIN = REST / 2
 
-#: s of wall-clock time: between two looks at the system, between two complaints, without progress of the simulation
+#: s of wall-clock time: between two looks at the system, between two complaints, without simulated progress
 _LOOK, _COMPLAINT, _STALLED = 0.05, 5.0, 20.0
 
 
@@ -64,7 +65,9 @@ class DemoRun:
         while missing := self._system.missing():
             now = time.monotonic()
             if now - began > self._patience:
-                raise DemoError(f'after {self._patience:.0f} s still missing: {", ".join(missing)}; see their messages above')
+                raise DemoError(
+                    f'after {self._patience:.0f} s still missing: {", ".join(missing)}; see above'
+                )
             if now - complained > _COMPLAINT:
                 self._say(f'  waiting for {", ".join(missing)}')
                 complained = now
@@ -87,8 +90,8 @@ class DemoRun:
             while events and now >= events[0].time:
                 events.pop(0).action()
             if now >= next_line:
-                phase = self._timeline.at(now)
-                self._say(self._system.live_line(now, phase.name if phase else 'at rest'))
+                moving = self._timeline.at(now)
+                self._say(self._system.live_line(now, moving.name if moving else 'at rest'))
                 next_line += self._period * max(1, int((now - next_line) // self._period) + 1)
             if now >= self._timeline.end:
                 self._wait_for_estimator()
@@ -96,10 +99,12 @@ class DemoRun:
             if now > last_time:
                 last_time, moved_at = now, time.monotonic()
             elif time.monotonic() - moved_at > _STALLED:
-                raise DemoError(f'the simulation stands still at t = {now:.2f} s for {_STALLED:.0f} s; see its messages above')
+                raise DemoError(
+                    f'the simulation stands still at t = {now:.2f} s for {_STALLED:.0f} s; see above'
+                )
 
     def _wait_for_estimator(self) -> None:
-        """Let an estimator that is behind (a busy computer) finish, so that the bag has all of its estimates."""
+        """Let an estimator that is behind (a busy computer) finish, so that the bag has all estimates."""
         began = time.monotonic()
         while (lag := self._timeline.end - self._system.estimated_time()) > 0.1:
             if time.monotonic() - began > _STALLED:
@@ -111,10 +116,14 @@ class DemoRun:
         """List what has to be done when: announcements and the identification's recordings."""
 
         def start_recording() -> None:
-            self._say(f'          identification: {self._system.call("identification/start_recording", self._patience)}')
+            self._say(
+                f'          identification: {self._system.call("identification/start_recording", self._patience)}'
+            )
 
         def stop_recording() -> None:
-            self._say(f'          identification: {self._system.call("identification/stop_recording", self._patience)}')
+            self._say(
+                f'          identification: {self._system.call("identification/stop_recording", self._patience)}'
+            )
 
         events = []
         for phase in self._timeline.phases:

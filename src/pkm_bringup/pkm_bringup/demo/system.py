@@ -31,7 +31,7 @@ class DemoSystem(Protocol):
         """Hand a motion to the simulator, to begin at ``start`` s of simulated time."""
 
     def call(self, service: str, patience: float) -> str:
-        """Call a Trigger service; returns its message, raises :class:`DemoError` if it fails or does not answer."""
+        """Call a Trigger service; return its message; raises :class:`DemoError` if it fails or is silent."""
 
     def live_line(self, time: float, motion: str) -> str:
         """One line of errors since the last one."""

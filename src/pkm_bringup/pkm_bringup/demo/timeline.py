@@ -64,7 +64,13 @@ def plan(tracking: float = 70.0, excitation: float = 25.0, validation: float = 2
     described = (
         ('tracking', 'mp1', tracking, False, 'motion profile 1: the estimator against truth and baseline'),
         ('excitation', 'fourier', excitation, True, 'Fourier excitation: recorded for identification'),
-        ('validation', 'fourier_validation', validation, True, 'another Fourier motion: held out for validation'),
+        (
+            'validation',
+            'fourier_validation',
+            validation,
+            True,
+            'another Fourier motion: held out for validation',
+        ),
     )
     phases, start = [], REST
     for name, profile, duration, recorded, title in described:

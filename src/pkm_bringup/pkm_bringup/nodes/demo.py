@@ -7,6 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
+from pkm_description.errors import PkmError
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
+from pkm_estimation.pipeline import EstimatorConfig
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -21,16 +30,8 @@ from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 from pkm_bringup.recording.message_classes import message_class
-from pkm_description.errors import PkmError
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.profiles import named_profile
-from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
-from pkm_estimation.pipeline import EstimatorConfig
 
-#: services that must be there, and topics with the nodes that must listen to them before the simulation starts
+#: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (
     'simulator/start',
     'estimator/reset',
@@ -55,14 +56,20 @@ class DemoNode(Node):
     def __init__(self) -> None:
         super().__init__('demo')
         self._machine = declare_machine(self)
-        output = declare(self, 'output', '', 'directory of this run: log, bag, identification', read_only=True)
+        output = declare(
+            self, 'output', '', 'directory of this run: log, bag, identification', read_only=True
+        )
         durations = [
             declare(self, f'{name}_duration', default, f'{name} motion, s', (4.0, 3600.0), read_only=True)
             for name, default in (('tracking', 70.0), ('excitation', 25.0), ('validation', 20.0))
         ]
         self._seed = declare(self, 'seed', 0, 'of the Fourier motions', (0, 2**31 - 1), read_only=True)
-        self._period = declare(self, 'progress_period', 5.0, 's of simulated time between lines', (0.1, 3600.0), read_only=True)
-        self._patience = declare(self, 'patience', 60.0, 's to wait for nodes and services', (1.0, 3600.0), read_only=True)
+        self._period = declare(
+            self, 'progress_period', 5.0, 's of simulated time between lines', (0.1, 3600.0), read_only=True
+        )
+        self._patience = declare(
+            self, 'patience', 60.0, 's to wait for nodes and services', (1.0, 3600.0), read_only=True
+        )
         if not output:
             raise DemoError("parameter 'output' is empty: name the directory of this run")
         self._output = Path(output)
@@ -74,7 +81,7 @@ class DemoNode(Node):
             take = partial(self._live.add, topic)
             self.create_subscription(message_class(kind), topic, take, LOSSLESS_QOS, raw=True)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 10)
-        self._service_clients = {
+        self._service_clients: dict[str, Client] = {
             name: self.create_client(Trigger, name) for name in (*SERVICES, 'identification/stop_recording')
         }
         self._executor = SingleThreadedExecutor()
@@ -114,7 +121,10 @@ class DemoNode(Node):
             if not self._service_clients[name].service_is_ready()
         }
         for topic, listeners in LISTENERS.items():
-            names = {item.node_name for item in self.get_subscriptions_info_by_topic(self.resolve_topic_name(topic))}
+            names = {
+                item.node_name
+                for item in self.get_subscriptions_info_by_topic(self.resolve_topic_name(topic))
+            }
             for listener in listeners:
                 if listener not in names:
                     missing.setdefault(listener, f'{listener} to listen to {topic}')
@@ -150,6 +160,7 @@ class DemoNode(Node):
                 raise DemoError(f'{service} did not answer within {patience:.0f} s')
             self.wait(0.05)
         result = answer.result()
+        assert result is not None  # the answer is done
         if not result.success:
             raise DemoError(f'{service} failed: {result.message}')
         return result.message

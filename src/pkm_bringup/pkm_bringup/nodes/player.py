@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -14,9 +17,6 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from pkm_bringup.recording import Playback
 from pkm_bringup.recording.message_classes import message_class
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
-from pkm_estimation.bags import BagError
 
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
@@ -32,26 +32,54 @@ class PlayerNode(Node):
         super().__init__('player')
         bag = declare(self, 'bag', '', 'bag directory or file', read_only=True)
         rate = declare(self, 'rate', 1.0, 'speed, 1 is as recorded', (1e-3, 1e3), read_only=True)
-        self._loop = declare(self, 'loop', False, 'start again at the end (the clock jumps back)', read_only=True)
+        self._loop = declare(
+            self, 'loop', False, 'start again at the end (the clock jumps back)', read_only=True
+        )
         offset = declare(self, 'start_offset', 0.0, 's to skip at the beginning', (0.0, 1e9), read_only=True)
-        topics = declare(self, 'topics', [''], 'topics to play, as they are called in the bag; none means all', read_only=True)
+        topics = declare(
+            self,
+            'topics',
+            [''],
+            'topics to play, as they are called in the bag; none means all',
+            read_only=True,
+        )
         exclude = declare(self, 'exclude', [''], 'topics not to play', read_only=True)
-        awaited = declare(self, 'wait_for_topics', [''], 'topics that need a subscriber; none means all', read_only=True)
-        remap = declare(self, 'remap', [''], "topics to rename, entries of the form 'from:=to'", read_only=True)
-        nodes = declare(self, 'wait_for_nodes', '', 'nodes, with commas, that must be the subscribers', read_only=True)
+        awaited = declare(
+            self, 'wait_for_topics', [''], 'topics that need a subscriber; none means all', read_only=True
+        )
+        remap = declare(
+            self, 'remap', [''], "topics to rename, entries of the form 'from:=to'", read_only=True
+        )
+        nodes = declare(
+            self, 'wait_for_nodes', '', 'nodes, with commas, that must be the subscribers', read_only=True
+        )
         clock_rate = declare(
-            self, 'clock_rate', 200.0, 'most messages on /clock per recorded second, 0 for none', (0.0, 1e4), read_only=True
+            self,
+            'clock_rate',
+            200.0,
+            'most messages on /clock per recorded second, 0 for none',
+            (0.0, 1e4),
+            read_only=True,
         )
         self._patience = declare(
-            self, 'wait_for_subscribers', 0.0, 's to wait at most until every topic has a subscriber', (0.0, 3600.0), read_only=True
+            self,
+            'wait_for_subscribers',
+            0.0,
+            's to wait at most until every topic has a subscriber',
+            (0.0, 3600.0),
+            read_only=True,
         )
         if not bag:
             raise BagError("parameter 'bag' is empty: name the bag to play")
-        self._playback = Playback(bag, self._resolved(topics), _remapping(remap), rate, offset, self._resolved(exclude))
+        self._playback = Playback(
+            bag, self._resolved(topics), _remapping(remap), rate, offset, self._resolved(exclude)
+        )
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')
-        self._publishers_by_topic = {
-            topic: self.create_publisher(message_class(kind), topic, _publisher_qos(self._playback.qos[topic]))
+        self._publishers_by_topic: dict[str, Publisher] = {
+            topic: self.create_publisher(
+                message_class(kind), topic, _publisher_qos(self._playback.qos[topic])
+            )
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
@@ -91,14 +119,20 @@ class PlayerNode(Node):
             self._next = following
 
     def _may_begin(self) -> bool:
-        """Whether everybody listens, and has for a moment, so that others could find what the listeners publish."""
-        deaf = [topic for topic, publisher in self._publishers_by_topic.items() if not self._is_heard(topic, publisher)]
+        """Whether everybody listens, and has for a moment: others may have to find what they publish."""
+        deaf = [
+            topic
+            for topic, publisher in self._publishers_by_topic.items()
+            if not self._is_heard(topic, publisher)
+        ]
         now = time.monotonic()
         if deaf and now - self._waiting_since < self._patience:
             return False
         if deaf and self._patience:
             waited = now - self._waiting_since
-            self.get_logger().warning(f"nobody listens to {', '.join(sorted(deaf))} after {waited:.1f} s; starting all the same")
+            self.get_logger().warning(
+                f'nobody listens to {", ".join(sorted(deaf))} after {waited:.1f} s; starting all the same'
+            )
             return True
         if self._heard_since is None:
             self._heard_since = now

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import LOSSLESS_QOS
+from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import (
@@ -17,11 +22,6 @@ from std_srvs.srv import Trigger
 
 from pkm_bringup.recording import Recording, offered_qos
 from pkm_bringup.recording.message_classes import message_class
-from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
-from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_estimation.bags import BagError
 
 DEFAULT_TOPICS = [
     'joint_states',
@@ -43,8 +43,12 @@ class RecorderNode(Node):
 
     def __init__(self) -> None:
         super().__init__('recorder')
-        output = declare(self, 'output', '', 'directory of the bag to make; it must not exist', read_only=True)
-        storage = declare(self, 'storage', 'mcap', 'format of the bag', choices=('mcap', 'sqlite3'), read_only=True)
+        output = declare(
+            self, 'output', '', 'directory of the bag to make; it must not exist', read_only=True
+        )
+        storage = declare(
+            self, 'storage', 'mcap', 'format of the bag', choices=('mcap', 'sqlite3'), read_only=True
+        )
         topics = declare(self, 'topics', DEFAULT_TOPICS, 'topics to record', read_only=True)
         period = declare(
             self, 'discovery_period', 0.2, 's between two looks for new topics', (0.01, 10.0), read_only=True
@@ -61,7 +65,9 @@ class RecorderNode(Node):
         self.create_timer(1.0, self._report, clock=steady)
         self.create_service(Trigger, '~/stop', self._stop)
         self._discover()
-        self.get_logger().info(f"recording to {self._recording.path} ({storage}): {', '.join(sorted(self._wanted))}")
+        self.get_logger().info(
+            f'recording to {self._recording.path} ({storage}): {", ".join(sorted(self._wanted))}'
+        )
 
     def _discover(self) -> None:
         for topic in sorted(self._wanted - set(self._recording.counts) - set(self._refused)):
@@ -76,10 +82,14 @@ class RecorderNode(Node):
     def _subscribe(self, topic: str, publishers: list[TopicEndpointInfo]) -> None:
         message_type = publishers[0].topic_type
         if any(publisher.topic_type != message_type for publisher in publishers):
-            raise BagError(f'publishers disagree on its type: {sorted({item.topic_type for item in publishers})}')
+            raise BagError(
+                f'publishers disagree on its type: {sorted({item.topic_type for item in publishers})}'
+            )
         kind = message_class(message_type)
         self._recording.add_topic(topic, message_type, [offered_qos(item.qos_profile) for item in publishers])
-        self.create_subscription(kind, topic, partial(self._record, topic), _matching_qos(publishers), raw=True)
+        self.create_subscription(
+            kind, topic, partial(self._record, topic), _matching_qos(publishers), raw=True
+        )
         self.get_logger().info(f'{topic} [{message_type}] found')
 
     def _record(self, topic: str, data: bytes) -> None:
@@ -88,7 +98,11 @@ class RecorderNode(Node):
     def _report(self) -> None:
         counts = self._recording.counts
         missing = sorted(self._wanted - set(counts))
-        values = {'bag': str(self._recording.path), 'messages': sum(counts.values()), 'topics not there': ' '.join(missing)}
+        values = {
+            'bag': str(self._recording.path),
+            'messages': sum(counts.values()),
+            'topics not there': ' '.join(missing),
+        }
         values |= {f'refused {topic}': reason for topic, reason in self._refused.items()}
         level = Level.WARN if self._refused else Level.OK
         text = 'closed' if self._recording.closed else 'recording'

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from pkm_estimation.bags import BagError
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
-
-from pkm_estimation.bags import BagError
 
 
 def message_definitions() -> Typestore:
@@ -31,7 +30,9 @@ def learn_type(store: Typestore, message_type: str) -> None:
         path = Path(get_package_share_directory(package), 'msg', f'{name}.msg')
         definition = path.read_text(encoding='utf-8')
     except (PackageNotFoundError, OSError) as error:
-        raise BagError(f'{message_type}: its definition is not installed, so it cannot be recorded: {error}') from error
+        raise BagError(
+            f'{message_type}: its definition is not installed, so it cannot be recorded: {error}'
+        ) from error
     found = get_types_from_msg(definition, message_type)
     for field_types in found.values():
         for needed in sorted(_referenced(field_types[1])):

@@ -8,9 +8,9 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 
 
 def offered_qos(profile: Any) -> Qos:
-    """Convert an ``rclpy.qos.QoSProfile``, as the graph reports it, to what the bag's metadata holds.
+    """Convert an ``rclpy.qos.QoSProfile`` from the graph to what the bag's metadata holds.
 
-    Policies are matched by name; what the graph does not tell (the history of a remote publisher) stays unknown.
+    Policies are matched by name; what the graph does not tell (the history) stays unknown.
     """
     return Qos(
         history=QosHistory.__members__.get(profile.history.name, QosHistory.UNKNOWN),

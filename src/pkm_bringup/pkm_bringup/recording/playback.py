@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rosbags.interfaces import Qos
-
 from pkm_estimation.bags import BagError
 from pkm_estimation.bags.messages import open_bag
+from rosbags.interfaces import Qos
 
 
 @dataclass(frozen=True)
@@ -61,21 +60,29 @@ class Playback:
         with open_bag(path) as bag:
             missing = sorted((set(topics) | set(names)) - set(bag.topics))
             if missing:
-                raise BagError(f"{path}: has no topic {', '.join(missing)}; it holds {', '.join(sorted(bag.topics))}")
+                raise BagError(
+                    f'{path}: has no topic {", ".join(missing)}; it holds {", ".join(sorted(bag.topics))}'
+                )
             wanted = {topic for topic, count in bag.topics.items() if count and topic not in exclude}
             if topics:
                 wanted &= set(topics)
             self.types = {names.get(topic, topic): bag.types[topic] for topic in wanted}
-            self.qos: dict[str, list[Qos]] = {names.get(topic, topic): bag.qos.get(topic, []) for topic in wanted}
+            self.qos: dict[str, list[Qos]] = {
+                names.get(topic, topic): bag.qos.get(topic, []) for topic in wanted
+            }
             self.warnings = list(bag.warnings)
-            played = [PlayedMessage(names.get(topic, topic), time, data) for topic, time, data in bag.read(wanted)]
+            played = [
+                PlayedMessage(names.get(topic, topic), time, data) for topic, time, data in bag.read(wanted)
+            ]
         if not played:
             raise BagError(f'{path}: no messages to play')
         first = played[0].time + round(start_offset * 1e9)
         self._messages = [message for message in played if message.time >= first]
         if not self._messages:
             length = (played[-1].time - played[0].time) * 1e-9
-            raise BagError(f'{path}: start_offset = {start_offset} s is beyond its end, it is {length:.3f} s long')
+            raise BagError(
+                f'{path}: start_offset = {start_offset} s is beyond its end, it is {length:.3f} s long'
+            )
         self.start_time, self.end_time = first, self._messages[-1].time
 
     def __len__(self) -> int:

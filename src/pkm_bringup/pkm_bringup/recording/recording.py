@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pkm_estimation.bags import RawBagWriter
 from rosbags.interfaces import Qos
 
 from pkm_bringup.recording.message_definitions import learn_type, message_definitions
-from pkm_estimation.bags import RawBagWriter
 
 
 class Recording:
@@ -21,8 +21,8 @@ class Recording:
 
     Notes
     -----
-    A message that arrives before the (simulated) clock runs, at time 0, is kept back and written with the first time
-    that the clock shows, so that replay does not wait through the years between.
+    A message that arrives before the (simulated) clock runs, at time 0, is kept back and written with the
+    first time that the clock shows, so that replay does not wait through the years between.
     """
 
     def __init__(self, path: str | Path, storage: str = 'mcap', flush_every: int = 5000) -> None:

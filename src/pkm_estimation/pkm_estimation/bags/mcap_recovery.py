@@ -31,8 +31,8 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
 
     Notes
     -----
-    Record layout from the MCAP specification: opcode (1 byte), length (8 bytes), content. The index at the end,
-    which ordinary readers start from, is not needed.
+    Record layout from the MCAP specification: opcode (1 byte), length (8 bytes), content. The index at the
+    end, which ordinary readers start from, is not needed.
     """
     content = path.read_bytes()
     if not content.startswith(_MAGIC):

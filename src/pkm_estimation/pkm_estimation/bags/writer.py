@@ -105,7 +105,7 @@ class BagWriter(RawBagWriter):
         pose_covariance: ArrayLike | None = None,
         twist_covariance: ArrayLike | None = None,
     ) -> None:
-        """Write poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in ``platform_link`` axes."""
+        """Write poses (N, 3), (N, 4 xyzw) in ``base_link``, twists (N, 3), (N, 3) in platform axes."""
         types = TYPESTORE.types
         kind, pose, twist = (types[f'{name}'] for name in (
             'nav_msgs/msg/Odometry', 'geometry_msgs/msg/Pose', 'geometry_msgs/msg/Twist'))  # fmt: skip
