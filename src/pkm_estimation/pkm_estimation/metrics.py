@@ -63,7 +63,7 @@ class ErrorTable:
 
     def text(self) -> str:
         """Lines for people."""
-        lines = [f'{"rms error":<24}{"unit":<8}{"estimate x, y, z":>30}{"baseline x, y, z":>32}']
+        lines = [f'{"rms error":<27}{"unit":<8}{"estimate x, y, z":>30}{"baseline x, y, z":>32}']
         for name, unit, scale in (
             ('position', 'um', 1e6),
             ('velocity', 'mm/s', 1e3),
@@ -71,12 +71,12 @@ class ErrorTable:
             ('angular_velocity', 'mrad/s', 1e3),
         ):
             ours, theirs = (_numbers(scale * getattr(errors, name)) for errors in (self.estimate, self.baseline))
-            lines.append(f'{name.replace("_", " "):<24}{unit:<8}{ours:>30}{theirs:>32}')
+            lines.append(f'{name.replace("_", " "):<27}{unit:<8}{ours:>30}{theirs:>32}')
         for name, unit in (('accelerometer_bias_error', 'm/s^2'), ('gyroscope_bias_error', 'rad/s')):
             value = getattr(self, name)
             if np.isfinite(value).all():
                 label = name.replace('_error', '').replace('_', ' ') + ', last'
-                lines.append(f'{label:<24}{unit:<8}{", ".join(f"{v:.2e}" for v in value):>30}{"-":>32}')
+                lines.append(f'{label:<27}{unit:<8}{", ".join(f"{v:.2e}" for v in value):>30}{"-":>32}')
         lines.append(
             f'{self.samples} samples after {self.settling:g} s of settling; mean NIS {self.nis_mean:.2f}; '
             f'innovations within 2 sigma: {100 * np.nanmin(self.in_band):.1f}-{100 * np.nanmax(self.in_band):.1f} %'
