@@ -31,16 +31,17 @@ def nodes(context: LaunchContext) -> list:
         return LaunchConfiguration(name).perform(context)
 
     machine = {name: value(name) for name in ('machine', 'machine_file', 'overlay')}
-    text = urdf_text(machine['machine_file'] or machine['machine'], machine['overlay'] or None)
-    # as text: launch_ros would read a YAML value into it
-    description = {'robot_description': ParameterValue(text, value_type=str)}
-    real = installed('robot_state_publisher')
+    if installed('robot_state_publisher'):
+        text = urdf_text(machine['machine_file'] or machine['machine'], machine['overlay'] or None)
+        # as text: launch_ros would read a YAML value into it
+        parameters = [{'robot_description': ParameterValue(text, value_type=str)}]
+        state_publisher = Node(
+            package='robot_state_publisher', executable='robot_state_publisher', parameters=parameters
+        )
+    else:
+        state_publisher = Node(package='pkm_description', executable='state_publisher', parameters=[machine])
     actions: list = [
-        Node(
-            package='robot_state_publisher' if real else 'pkm_description',
-            executable='robot_state_publisher' if real else 'state_publisher',
-            parameters=[description],
-        ),
+        state_publisher,
         Node(
             package='pkm_description',
             executable='platform_poser',

@@ -85,7 +85,7 @@ class NodeProcess:
     def __init__(self, package: str, executable: str, arguments: Sequence[str] = ()) -> None:
         program = Path(get_package_prefix(package)) / 'lib' / package / executable
         # two handles: reading must not move the place where the child writes
-        self._log = tempfile.NamedTemporaryFile(prefix=f'{executable}-', suffix='.log')
+        self._log = tempfile.NamedTemporaryFile(prefix=f'{executable}-', suffix='.log')  # noqa: SIM115 (closed at the end)
         self.process = subprocess.Popen(
             [str(program), *arguments],
             env=ros_environment(),

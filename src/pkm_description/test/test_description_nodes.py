@@ -1,0 +1,348 @@
+"""The nodes state_publisher and platform_poser, the launch file view_pkm and the commands, as real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from ament_index_python.packages import get_package_prefix
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from pkm_description.export.urdf import urdf_text
+from pkm_description.export.urdf_tree import link_poses, urdf_joints
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
+from pkm_description.machine import load_machine, machine_file, write_overlay
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.nodes import export_machine, inspect_machine
+from pkm_description.ros.conversions import array3, array4, quaternion_of_rotation
+from pkm_description.ros.qos import LATCHED_QOS
+from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.testing import NodeProcess, ros_domain, ros_environment, wait_for
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+MACHINE = load_machine('palida')
+MECHANISM = Mechanism(MACHINE)
+RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
+
+
+class Listener(Node):
+    """Keeps every message of the suite's description topics."""
+
+    def __init__(self) -> None:
+        super().__init__('listener')
+        self.heard: dict[str, list[Any]] = {}
+        for kind, topic, qos in (
+            (JointState, 'joint_states', 100),
+            (TFMessage, '/tf', 100),
+            (TFMessage, '/tf_static', LATCHED_QOS),
+            (String, 'robot_description', LATCHED_QOS),
+            (DiagnosticArray, '/diagnostics', 100),
+        ):
+            self.heard[topic] = []
+            self.create_subscription(kind, topic, self.heard[topic].append, qos)
+
+    def wait(self, condition: Any, what: str) -> None:
+        wait_for(condition, what, spin=self)
+
+    def diagnosed(self, *words: str) -> bool:
+        messages = [status.message for array in self.heard['/diagnostics'] for status in array.status]
+        return any(all(word in message for word in words) for message in messages)
+
+    def frames(self, topic: str) -> dict[str, Any]:
+        """Newest transform of every child frame."""
+        return {one.child_frame_id: one for message in self.heard[topic] for one in message.transforms}
+
+    def set_parameters(self, node: str, **values: float) -> Any:
+        client = self.create_client(SetParameters, f'{node}/set_parameters')
+        assert client.wait_for_service(timeout_sec=30.0)
+        request = SetParameters.Request()
+        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        future = client.call_async(request)
+        rclpy.spin_until_future_complete(self, future, timeout_sec=30.0)
+        return future.result().results
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with ros_domain():
+        node = Listener()
+        yield node
+        node.destroy_node()
+
+
+def _start(executable: str, **parameters: object) -> NodeProcess:
+    arguments = ['--ros-args']
+    for name, value in {'machine': 'palida', **parameters}.items():
+        arguments += ['-p', f'{name}:={value}']
+    return NodeProcess('pkm_description', executable, arguments)
+
+
+def _joints(excursion: list[float]) -> np.ndarray:
+    """Positions of all joints (18,) at an excursion from home, x y z [m] roll pitch yaw [rad]."""
+    home = MACHINE.home
+    rotation = home.rotation_base_platform @ matrix_from_rpy(np.array(excursion[3:]))
+    pose = PlatformMotion.at_rest(home.position + excursion[:3], rotation)
+    return leg_motion(MECHANISM, pose).positions.ravel()
+
+
+def _pose(transform: Any) -> tuple[np.ndarray, np.ndarray]:
+    return array3(transform.transform.translation), matrix_from_quaternion(array4(transform.transform.rotation))
+
+
+def test_state_publisher_publishes_the_description_and_its_frames(listener: Listener) -> None:
+    publisher = listener.create_publisher(JointState, 'joint_states', 10)
+    positions = _joints([0.05, -0.03, 0.02, 0.1, -0.1, 0.2])
+    message = JointState(name=[*MACHINE.joint_names, 'wheel'], position=[*positions.tolist(), 1.0])
+    message.header.stamp = stamp(123_456_789_012)
+    short = JointState(name=['leg1_prismatic'], position=[])
+    broken = JointState(name=['leg3_prismatic'], position=[float('nan')])
+    with _start('state_publisher', frame_prefix='left/') as node:
+        for sent, words in ((short, '1 names and 0 positions'), (broken, 'position of leg3_prismatic is nan')):
+
+            def told(sent: JointState = sent, words: str = words) -> bool:
+                publisher.publish(sent)
+                return listener.diagnosed('ignored', words)
+
+            listener.wait(told, f'a warning with {words!r}')
+        assert listener.heard['/tf'] == []
+
+        def moved() -> bool:
+            publisher.publish(message)
+            return bool(listener.heard['/tf'])
+
+        listener.wait(moved, '/tf')
+        listener.wait(lambda: bool(listener.heard['/tf_static']), '/tf_static')
+        listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
+        assert node.stop() == 0
+    text = listener.heard['robot_description'][0].data
+    assert text == urdf_text('palida')
+    moving, fixed = listener.frames('/tf'), listener.frames('/tf_static')
+    assert set(moving) == {f'left/{joint.body.name}' for leg in MACHINE.legs for joint in leg.joints}
+    assert {nanoseconds(one.header.stamp) for one in moving.values()} == {123_456_789_012}
+    # who follows the frames gets to the legs' ends
+    joints = urdf_joints(text)
+    poses = link_poses(joints, dict(zip(MACHINE.joint_names, positions, strict=True)), 'base_link')
+    frames = fixed | moving
+    assert set(frames) == {f'left/{joint.child}' for joint in joints if joint.kind != 'floating'}
+    for leg in MACHINE.legs:
+        frame, point = f'left/{leg.name}_tip', np.zeros(3)
+        while frame != 'left/base_link':
+            translation, rotation = _pose(frames[frame])
+            frame, point = frames[frame].header.frame_id, translation + rotation @ point
+        assert point == pytest.approx(poses[f'{leg.name}_tip'][0], abs=1e-12)
+
+
+def test_state_publisher_shows_an_overlay(listener: Listener, tmp_path: Path) -> None:
+    values = {'platform.body.mass': 8.25}
+    overlay = write_overlay(tmp_path / 'o.yaml', 'palida', values, date='today', data='none', method='by hand')
+    with _start('state_publisher', machine='srs', machine_file=machine_file('palida'), overlay=overlay) as node:
+        listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
+        assert node.stop() == 0
+    root = ElementTree.fromstring(listener.heard['robot_description'][0].data)
+    assert root.find("link[@name='platform_link']/inertial/mass").get('value') == '8.25'
+
+
+def test_platform_poser_publishes_at_its_rate_by_its_clock(listener: Listener) -> None:
+    """On simulated time that this test makes, so that stamps are exact whatever the machine's load."""
+    clock = listener.create_publisher(Clock, '/clock', 10)
+    with _start('platform_poser', use_sim_time=True, rate=10.0, x=0.05, yaw=0.2) as node:
+        listener.wait(lambda: clock.get_subscription_count() > 0, 'the node on /clock')
+        now = 10**9
+
+        def tick(step: int) -> None:
+            nonlocal now
+            now += step
+            clock.publish(Clock(clock=stamp(now)))
+
+        def started() -> bool:
+            tick(10**8)
+            return bool(listener.heard['joint_states'])
+
+        listener.wait(started, 'joint_states')
+        first = nanoseconds(listener.heard['joint_states'][-1].header.stamp)
+        while nanoseconds(listener.heard['joint_states'][-1].header.stamp) < now:
+            rclpy.spin_once(listener, timeout_sec=0.05)
+        listener.heard['joint_states'].clear()
+        for _ in range(10):
+            for half in range(2):
+                tick(5 * 10**7)
+                count = len(listener.heard['joint_states'])
+                if half == 1:
+                    listener.wait(lambda count=count: len(listener.heard['joint_states']) > count, 'the next state')
+                else:
+                    rclpy.spin_once(listener, timeout_sec=0.02)
+        stamps = [nanoseconds(one.header.stamp) for one in listener.heard['joint_states']]
+        assert len(stamps) == 10
+        assert set(np.diff(stamps)) == {10**8}
+        assert stamps[0] > first
+        listener.wait(lambda: 'platform_link' in listener.frames('/tf'), 'the platform frame')
+        assert node.stop() == 0
+    message = listener.heard['joint_states'][-1]
+    assert tuple(message.name) == MACHINE.joint_names
+    assert np.array(message.position) == pytest.approx(_joints([0.05, 0, 0, 0, 0, 0.2]), abs=1e-12)
+    frame = listener.frames('/tf')['platform_link']
+    assert frame.header.frame_id == 'base_link'
+    position, rotation = _pose(frame)
+    assert position == pytest.approx(MACHINE.home.position + np.array([0.05, 0.0, 0.0]), abs=1e-12)
+    assert rotation == pytest.approx(matrix_from_rpy(np.array([0.0, 0.0, 0.2])), abs=1e-12)
+
+
+def test_platform_poser_follows_parameters_and_poses_and_refuses_what_it_cannot_reach(listener: Listener) -> None:
+    poses = listener.create_publisher(PoseStamped, 'platform/reference_pose', 10)
+
+    def at(excursion: list[float]) -> bool:
+        heard = listener.heard['joint_states']
+        return bool(heard) and np.allclose(heard[-1].position, _joints(excursion), rtol=0.0, atol=1e-9)
+
+    def pose(height: float, turn: float = 0.0, frame: str = 'base_link') -> PoseStamped:
+        message = PoseStamped()
+        message.header.frame_id = frame
+        message.pose.position.z = MACHINE.home.position[2] + height
+        message.pose.orientation = quaternion_of_rotation(matrix_from_rpy(np.array([0.0, 0.0, turn])))
+        return message
+
+    with _start('platform_poser') as node:
+        listener.wait(lambda: at([0.0] * 6), 'home')
+        listener.wait(lambda: listener.diagnosed('pose reachable'), 'good diagnostics')
+        assert listener.set_parameters('platform_poser', z=0.1, roll=0.1)[1].successful
+        listener.wait(lambda: at([0, 0, 0.1, 0.1, 0, 0]), 'the pose of the parameters')
+        refused = listener.set_parameters('platform_poser', z=0.6)[0]
+        assert not refused.successful
+        assert 'leg1_prismatic would be at' in refused.reason
+        assert 'its limits are 0.0000 and 0.5500' in refused.reason
+        listener.wait(lambda: listener.diagnosed('refused', 'leg1_prismatic'), 'diagnostics of the refusal')
+        listener.wait(lambda: poses.get_subscription_count() > 0, 'the subscription')
+        poses.publish(pose(-0.1, 0.2))
+        listener.wait(lambda: at([0, 0, -0.1, 0, 0, 0.2]), 'the pose of the topic')
+        # a parameter that has nothing to do with it does not bring the old pose back
+        assert listener.set_parameters('platform_poser', use_sim_time=False)[0].successful
+        zero = pose(0.0)
+        zero.pose.orientation.w = 0.0
+        for message, words in (
+            (pose(2.0), 'leg1_prismatic would be at'),
+            (pose(float('nan')), 'not finite'),
+            (zero, 'not a unit quaternion'),
+            (pose(0.0, frame='map'), "frame 'map', expected base_link"),
+        ):
+            poses.publish(message)
+            listener.wait(lambda words=words: listener.diagnosed('refused', words), f'a refusal with {words!r}')
+        listener.heard['joint_states'].clear()
+        listener.wait(lambda: at([0, 0, -0.1, 0, 0, 0.2]), 'the last good pose')
+        assert node.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ('executable', 'parameters', 'words'),
+    [
+        ('state_publisher', {'machine': 'unknown_machine'}, 'unknown_machine'),
+        ('state_publisher', {'robot_description': '"<robot"'}, 'is not XML'),
+        ('platform_poser', {'machine': 'unknown_machine'}, 'unknown_machine'),
+        ('platform_poser', {'rate': -1.0}, 'rate'),
+    ],
+)
+def test_wrong_parameters_end_a_node_with_one_line(executable: str, parameters: dict[str, Any], words: str) -> None:
+    with ros_domain(), _start(executable, **parameters) as node:
+        assert node.wait() == 1
+        assert words in node.output
+        assert 'Traceback' not in node.output
+
+
+@pytest.mark.skipif(not RUNNER.exists(), reason='the launch runner of the repository is not there')
+def test_view_pkm_shows_a_machine_file(listener: Listener, tmp_path: Path) -> None:
+    path = tmp_path / 'mine.yaml'
+    path.write_text(machine_file('palida').read_text().replace('name: palida', 'name: mine'))
+    command = [sys.executable, str(RUNNER), 'pkm_description', 'view_pkm.launch.py', f'machine_file:={path}']
+    process = subprocess.Popen(
+        [*command, 'z:=0.05', 'rviz:=false'],
+        env=ros_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
+        wanted = {'leg1_rod', 'leg6_cross', 'platform_link'}
+        listener.wait(lambda: wanted <= set(listener.frames('/tf')), 'the moving frames')
+        assert listener.frames('/tf')['platform_link'].transform.translation.z == pytest.approx(0.77, abs=1e-12)
+        process.send_signal(2)
+        output = process.communicate(timeout=30)[0]
+        assert process.returncode == 0, output
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _command(executable: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    program = Path(get_package_prefix('pkm_description')) / 'lib' / 'pkm_description' / executable
+    command = [str(program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_inspect_machine_prints_the_figures() -> None:
+    done = _command('inspect_machine', 'srs')
+    assert (done.returncode, done.stderr) == (0, '')
+    lines = {' '.join(line.split()) for line in done.stdout.splitlines()}
+    # condition and excursions: Miletovic specification 1.3; 23 and 88: Heimann's counts for rigid bodies
+    assert 'condition at home 3.273 (length Jacobian, m and rad)' in lines
+    assert 'base parameters 23 (alike legs, rigid bodies)' in lines
+    assert 'base parameters 88 (each leg its own, rigid bodies)' in lines
+    assert 'x -1.054 to +1.340 m' in lines
+    assert 'about y -26.56 to +25.92 deg' in lines
+    assert any(line.startswith('leg6 2.7050 m 2.0800 to 3.3300 m 25000 N') for line in lines)
+
+
+def test_inspect_machine_takes_an_overlay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = {'platform.body.mass': 9.5}
+    overlay = write_overlay(tmp_path / 'o.yaml', 'palida', values, date='today', data='none', method='by hand')
+    assert inspect_machine.main(['palida', '--overlay', str(overlay)]) == 0
+    assert 'platform 9.5 kg' in capsys.readouterr().out
+
+
+def test_export_machine_writes_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = _command('export_machine', 'palida', 'urdf')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout == urdf_text('palida')
+    path = tmp_path / 'palida.xml'
+    assert export_machine.main([str(machine_file('palida')), 'mjcf', '-o', str(path)]) == 0
+    assert capsys.readouterr().out == f'{path} written\n'
+    assert ElementTree.parse(path).getroot().get('model') == 'palida'
+
+
+@pytest.mark.parametrize(
+    ('program', 'arguments', 'words'),
+    [
+        (inspect_machine, ['nothing'], 'machines here: palida, srs'),
+        (inspect_machine, ['srs', '--overlay', '/nowhere.yaml'], '/nowhere.yaml'),
+        (export_machine, ['nothing', 'urdf'], 'machines here: palida, srs'),
+        (export_machine, ['nothing', 'mjcf'], 'machines here: palida, srs'),
+        (export_machine, ['palida', 'mjcf', '-o', '/nowhere/at/all.xml'], '/nowhere/at/all.xml'),
+    ],
+)
+def test_commands_say_what_is_wrong_in_one_line(
+    program: ModuleType, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.startswith('error: ')
+    assert words in error
+    assert error.count('\n') == 1
