@@ -1,0 +1,73 @@
+"""The README of the package: every key is explained, its programs run, its hexapod can be written."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.urdf import urdf_text
+from pkm_description.machine import load_machine, machine_file, machine_names
+from pkm_description.nodes import inspect_machine
+
+README = Path(__file__).parents[1] / 'README.md'
+
+
+def _blocks(language: str) -> list[str]:
+    indented = re.findall(rf'^( *)```{language}\n(.*?)^ *```', README.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [re.sub(rf'^{spaces}', '', block, flags=re.MULTILINE) for spaces, block in indented]
+
+
+def _keys(content: Any) -> Iterator[str]:
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield key
+            yield from _keys(value)
+
+
+@pytest.mark.parametrize('name', machine_names())
+def test_every_key_of_a_machine_file_is_explained(name: str) -> None:
+    explained = set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`\n]+)`', README.read_text()))))
+    own_names = {'universal_1', 'universal_2', *(f'leg{number}' for number in range(1, 7))}
+    content = yaml.safe_load(machine_file(name).read_text())
+    del content['provenance']
+    assert set(_keys(content)) - own_names - explained == set()
+
+
+def test_hexapod_of_the_ten_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The steps of the README, with its numbers."""
+    content = yaml.safe_load(machine_file('palida').read_text())
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(_blocks('python')[0], {})
+    content |= yaml.safe_load(printed.getvalue()) | {'name': 'desk'}
+    content['leg_chain']['prismatic']['origin']['xyz'] = [0.0, 0.0, 0.35]
+    content['leg_chain']['prismatic']['limits']['upper'] = 0.20
+    content['platform']['home']['xyz'] = [0.0, 0.0, 0.40]
+    del content['provenance']
+    path = tmp_path / 'desk.yaml'
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    assert inspect_machine.main([str(path)]) == 0
+    assert 'leg1   0.4530 m' in capsys.readouterr().out
+    assert 'leg6_prismatic' in urdf_text(path)
+    assert 'leg6_prismatic' in mjcf_text(load_machine(path))
+
+
+def test_library_example() -> None:
+    names: dict[str, Any] = {}
+    exec(_blocks('python')[1], names)
+    assert names['forces'].shape == (10001, 6)
+
+
+def test_overlay_example(tmp_path: Path) -> None:
+    path = tmp_path / 'overlay.yaml'
+    path.write_text(_blocks('yaml')[0])
+    machine = load_machine('palida', path)
+    assert machine.platform.mass == 8.12
+    assert machine.actuated_joints[5].friction.viscous == 19.2
