@@ -42,17 +42,6 @@ class Innovation(NamedTuple):
         return deviation
 
 
-class _Root:
-    """Deviations of points (rows, count) from the first one, and views of them.
-
-    The first column, where the deviation is zero, is used for the part of the mean's shift.
-    """
-
-    def __init__(self, rows: int, count: int) -> None:
-        self.all = np.empty((rows, count))
-        self.transposed, self.first = self.all.T, self.all[:, 0]
-
-
 class UnscentedKalmanFilter:
     """Scaled UKF; sigma points are drawn anew before the update (Miletovic 3.4).
 
@@ -75,19 +64,22 @@ class UnscentedKalmanFilter:
         self.covariance = np.array(covariance, dtype=float)
         if self.state.shape != (size,) or self.covariance.shape != (size, size):
             raise ValueError(f'state {self.state.shape}, covariance {self.covariance.shape}: expected size {size}')
-        # scalars are arrays of zero dimensions, which ufuncs take faster than floats
-        self._weight = np.array(transform.weight)
         self._shift_weight = transform.shift_weight
-        # relative to the other points' weight, which multiplies whole covariances at the end
-        self._relative_shift = np.array(sqrt(max(0.0, self._shift_weight) / transform.weight))
-        # points @ this: each less the first one; exact like a subtraction, and faster than one that broadcasts
-        self._less_first = np.eye(2 * size + 1)
-        self._less_first[0] -= 1.0
-        self._mean_weights = np.full(2 * size + 1, transform.weight)
-        self._mean_weights[0] = 0.0  # applied to deviations from the centre point
+        mean_weights = np.full(2 * size + 1, transform.weight)
+        mean_weights[0] = 0.0  # applied to deviations from the centre point
+        less_first = np.eye(2 * size + 1)
+        less_first[0] -= 1.0
+        self._shift_of_points = less_first.dot(mean_weights)
+        # points @ this: a root of their covariance, see _root. As exact as subtracting the first point from each,
+        # and faster than operations that broadcast
+        self._root_of_points = sqrt(transform.weight) * less_first
+        root_of_shift = sqrt(max(0.0, self._shift_weight))
+        self._root_of_points[:, 0] = root_of_shift * self._shift_of_points
+        # an array of zero dimensions, which ufuncs take faster than a float
+        self._shift_of_root = np.array(1.0 / root_of_shift) if root_of_shift > 0.0 else None
         self._offsets = transform.offsets()
         # the state's deviations are the factor times the offsets: this times the factor^T is the cross covariance
-        self._cross_weights = transform.weight * self._offsets[1:].T
+        self._cross_weights = sqrt(transform.weight) * self._offsets[1:].T
         # column-major: LAPACK factorises the covariance in place, beside the mean
         self._mean_and_factor = np.zeros((size, size + 1), order='F')
         self._mean = self._mean_and_factor[:, 0]
@@ -95,19 +87,17 @@ class UnscentedKalmanFilter:
         self._factor_by_rows = self._factor.T
         self._points = np.empty((size, 2 * size + 1))
         self._correction = np.empty((size, size))
-        self._roots: dict[int, _Root] = {}
-        self._shift = np.empty(0)
+        self._roots: dict[int, tuple[Array, Array, Array]] = {}
 
     def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
         """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
         points = propagate(self.draw_points())
-        root = self._deviations(points)
-        add(points[:, 0], self._shift, self.state)
-        covariance = root.all.dot(root.transposed, self.covariance)
-        covariance *= self._weight
+        root, transposed, shift = self._root(points)
+        add(points[:, 0], shift, self.state)
+        covariance = root.dot(transposed, self.covariance)
         covariance += noise_factor.dot(noise_factor.T, self._correction)
         if self._shift_weight < 0.0:  # beta < alpha^2: no root of this part exists
-            covariance += self._shift_weight * np.outer(self._shift, self._shift)
+            covariance += self._shift_weight * np.outer(shift, shift)
 
     def update(
         self,
@@ -129,14 +119,13 @@ class UnscentedKalmanFilter:
         if used is not None:
             predicted, measurement = predicted[used], measurement[used]
             full_size, noise_covariance = len(noise_covariance), noise_covariance[np.ix_(used, used)]
-        root = self._deviations(predicted)
-        innovation_covariance = root.all.dot(root.transposed)
-        innovation_covariance *= self._weight
+        root, transposed, shift = self._root(predicted)
+        innovation_covariance = root.dot(transposed)
         innovation_covariance += noise_covariance
         if self._shift_weight < 0.0:
-            innovation_covariance += self._shift_weight * np.outer(self._shift, self._shift)
+            innovation_covariance += self._shift_weight * np.outer(shift, shift)
         residual = measurement - predicted[:, 0]
-        residual -= self._shift
+        residual -= shift
 
         factor, info = dpotrf(innovation_covariance.T, 1)
         if info != 0:
@@ -145,7 +134,7 @@ class UnscentedKalmanFilter:
         # it in several threads even for six rows, and waits for milliseconds where the processor is busy
         whitener, _ = dtrtri(factor, 1)
         error = whitener.dot(residual)
-        gain = self._factor.dot(whitener.dot(root.all.dot(self._cross_weights)).T)  # cross covariance, whitened
+        gain = self._factor.dot(whitener.dot(root.dot(self._cross_weights)).T)  # cross covariance, whitened
         self.state += gain.dot(error)
         self.covariance -= gain.dot(gain.T, self._correction)
         nis = error.dot(error)
@@ -164,15 +153,21 @@ class UnscentedKalmanFilter:
             raise CovarianceError('state covariance is not positive definite')
         return self._mean_and_factor.dot(self._offsets, self._points)
 
-    def _deviations(self, points: Array) -> _Root:
-        """Return a root such that ``weight * root @ root.T`` is the covariance; sets the mean's shift."""
-        root = self._roots.get(len(points))
-        if root is None:
-            root = self._roots[len(points)] = _Root(*points.shape)
-        points.dot(self._less_first, root.all)
-        self._shift = root.all.dot(self._mean_weights)
-        multiply(self._shift, self._relative_shift, root.first)
-        return root
+    def _root(self, points: Array) -> tuple[Array, Array, Array]:
+        """Return a root (rows, 2n+1) of the covariance of points, its transpose, and the shift of their mean.
+
+        The shift is the mean's distance from the first point. The first column of the root, where that point's own
+        deviation would be zero, is the part of the shift in the covariance. The next call for as many rows overwrites it.
+        """
+        work = self._roots.get(len(points))
+        if work is None:
+            root = np.empty(points.shape)
+            work = self._roots[len(points)] = (root, root.T, root[:, 0])
+        root, transposed, first = work
+        points.dot(self._root_of_points, root)
+        if self._shift_of_root is None:
+            return root, transposed, points.dot(self._shift_of_points)
+        return root, transposed, multiply(first, self._shift_of_root)
 
 
 def _spread(values: Array, used: Indices, size: int) -> Array:
