@@ -46,6 +46,7 @@ def generate_launch_description() -> LaunchDescription:
             ),
             boolean_argument('loop', 'false', 'start again at the end'),
             boolean_argument('estimation', 'true', 'run the estimator on it'),
+            boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
             boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
             DeclareLaunchArgument(
                 'record', default_value='', description='directory of a new bag with the new estimates'
@@ -60,6 +61,7 @@ def generate_launch_description() -> LaunchDescription:
                     'use_sim_time': 'true',
                     'reliability': 'reliable',
                     'rviz': LaunchConfiguration('rviz'),
+                    'state_publisher': LaunchConfiguration('state_publisher'),
                 }.items(),
                 condition=IfCondition(LaunchConfiguration('estimation')),
             ),
