@@ -74,7 +74,12 @@ def _start(context: LaunchContext) -> list[object]:
         include(
             'estimation.launch.py', reliability='reliable', rviz=value('rviz'), state_publisher=value('rviz')
         ),
-        include('identification.launch.py', output=str(output / 'identification'), overlay=_belief(value)),
+        include(
+            'identification.launch.py',
+            output=str(output / 'identification'),
+            overlay=_belief(value),
+            reliability='reliable',
+        ),
         suite_node(
             'pkm_bringup', 'demo', [machine_parameters(), demo], on_exit=Shutdown(reason='the demo has ended')
         ),

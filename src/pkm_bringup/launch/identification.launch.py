@@ -23,13 +23,19 @@ def generate_launch_description() -> LaunchDescription:
                 default_value='',
                 description='directory for report, overlay and numbers; ~/.ros if empty',
             ),
+            DeclareLaunchArgument(
+                'reliability',
+                default_value='best_effort',
+                choices=['best_effort', 'reliable'],
+                description='of the subscriptions; reliable where no sample may be lost',
+            ),
             suite_node(
                 'pkm_identification',
                 'identification',
                 [
                     LaunchConfiguration('identification_settings'),
                     machine_parameters(),
-                    {'output_directory': text('output')},
+                    {'output_directory': text('output'), 'reliability': text('reliability')},
                 ],
             ),
         ]

@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.machine import Machine, load_machine
-from pkm_description.ros.qos import RELIABLE_STREAM_QOS
+from pkm_description.ros.qos import LOSSLESS_QOS
 from pkm_description.ros.stamps import stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from sensor_msgs.msg import JointState
@@ -25,14 +25,18 @@ class Tester:
 
     def __init__(self) -> None:
         self.node = rclpy.create_node('identification_tester')
-        self.publisher = self.node.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self.publisher = self.node.create_publisher(JointState, 'joint_states', LOSSLESS_QOS)
         self.diagnostics: list[str] = []
+        self.samples = 0
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._listen, 10)
         names = ('start_recording', 'stop_recording', 'identify', 'save')
         self.services = {name: self.node.create_client(Trigger, f'identification/{name}') for name in names}
 
     def _listen(self, message: DiagnosticArray) -> None:
         self.diagnostics += [status.message for status in message.status]
+        for item in (item for status in message.status for item in status.values):
+            if item.key == 'samples':
+                self.samples = int(item.value)
 
     def call(self, name: str) -> Trigger.Response:
         """Call a service and wait for its answer."""
@@ -41,7 +45,7 @@ class Tester:
         return future.result()
 
     def send(self, machine: Machine, data: object, spoil: bool = False) -> None:
-        """Publish a recording as joint states, a little slower than the queues overflow."""
+        """Publish a recording as joint states, faster than real time."""
         names = [joint.name for joint in machine.actuated_joints]
         for index in range(len(data.time)):
             message = JointState(name=names)
@@ -67,7 +71,7 @@ def test_records_identifies_and_survives(
 ) -> None:
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
-    arguments += ['-p', f'output_directory:={tmp_path}']
+    arguments += ['-p', f'output_directory:={tmp_path}', '-p', 'reliability:=reliable']
     with NodeProcess('pkm_identification', 'identification', arguments) as process:
         wait_for(lambda: tester.publisher.get_subscription_count() > 0, 'the subscription', 30.0, tester.node)
         wait_for(tester.services['save'].service_is_ready, 'the services', 30.0, tester.node)
@@ -90,6 +94,8 @@ def test_records_identifies_and_survives(
             assert answer.success
             assert role in answer.message
             tester.send(srs, recording(srs, signals, 5))
+            # what was sent may still wait in the node's queue
+            wait_for(lambda: tester.samples == len(signals[0].time), 'all samples', 60.0, tester.node)  # noqa: B023
             answer = tester.call('stop_recording')
             assert answer.success, answer.message
             assert f'{len(signals[0].time)} samples' in answer.message
