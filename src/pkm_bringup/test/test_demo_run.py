@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,10 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     assert 'R.html' in page and 'O.yaml' in page and str(tmp_path / 'bag') in page
     commands = page.split('try next:')[1].split('FAILED')[0]
     assert commands.count('./pkm ') == 3
+    assert 'machine:=srs' in commands and 'overlay:=O.yaml' in commands and 'namespace' not in commands
+    elsewhere = last_page(replace(outcome, machine_file='/own.yaml', namespace='/left'))
+    assert 'machine_file:=/own.yaml namespace:=left' in elsewhere and '--machine /own.yaml' in elsewhere
+    assert '--namespace left' in elsewhere
     verdict = json.loads(verdict_json(outcome))
     assert verdict['passed'] is False
     assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
@@ -166,7 +171,7 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
         'srs', (good, Criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path
     )
     assert json.loads(verdict_json(passed))['passed'] is True
-    assert 'PASSED: all 1 limits hold (1 not judged' in last_page(passed)
+    assert 'PASSED: all 1 limits hold (1 not judged: short)' in last_page(passed)
 
 
 def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -> None:

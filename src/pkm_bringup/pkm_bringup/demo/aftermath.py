@@ -36,6 +36,7 @@ def assess(
     timeline: Timeline,
     config: EstimatorConfig,
     namespace: str,
+    machine_file: str,
     say: Callable[[str], None],
 ) -> DemoOutcome:
     """Judge a finished run from the files that it left.
@@ -47,6 +48,7 @@ def assess(
     timeline : of the run
     config : settings of the live estimator
     namespace : of the recorded topics
+    machine_file : path that the machine was loaded from, empty for one of the suite
     say : takes lines of progress
 
     Raises
@@ -75,6 +77,8 @@ def assess(
         figures=figures,
         bag=bag,
         notes=data.warnings,
+        machine_file=machine_file,
+        namespace=namespace,
     )
 
 

@@ -24,6 +24,8 @@ class DemoOutcome:
     figures : of the identification, None if it failed
     bag : directory
     notes : anything that the user should know
+    machine_file : path, where the machine is not one of the suite
+    namespace : of the nodes
     """
 
     machine: str
@@ -34,6 +36,8 @@ class DemoOutcome:
     figures: IdentificationFigures | None
     bag: Path
     notes: tuple[str, ...] = ()
+    machine_file: str = ''
+    namespace: str = ''
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -126,23 +130,25 @@ def _places(outcome: DemoOutcome) -> list[str]:
 
 def _next_commands(outcome: DemoOutcome) -> list[str]:
     overlay = outcome.figures.overlay if outcome.figures is not None else ''
-    commands = [
-        f'./pkm launch pkm_bringup replay.launch.py bag:={outcome.bag} machine:={outcome.machine}',
-        f'./pkm run pkm_estimation estimate {outcome.bag} --compare-live',
+    name = outcome.machine_file or outcome.machine
+    machine = f'machine_file:={name}' if outcome.machine_file else f'machine:={name}'
+    namespace = outcome.namespace.strip('/')
+    for_launch = f' namespace:={namespace}' if namespace else ''
+    for_program = f' --namespace {namespace}' if namespace else ''
+    return [
+        f'./pkm launch pkm_bringup replay.launch.py bag:={outcome.bag} {machine}{for_launch}',
+        f'./pkm run pkm_estimation estimate {outcome.bag} --machine {name} --compare-live{for_program}',
+        f'./pkm launch pkm_bringup simulation.launch.py {machine} overlay:={overlay}'
+        if overlay
+        else f'./pkm run pkm_description inspect_machine {name}',
     ]
-    if overlay:
-        commands.append(
-            f'./pkm launch pkm_bringup simulation.launch.py machine:={outcome.machine} overlay:={overlay}'
-        )
-    else:
-        commands.append(f'./pkm run pkm_description inspect_machine {outcome.machine}')
-    return commands
 
 
 def _verdict(outcome: DemoOutcome) -> str:
     judged = [criterion for criterion in outcome.criteria if not criterion.excuse]
     left_out = len(outcome.criteria) - len(judged)
-    rest = f' ({left_out} not judged: the run was shortened)' if left_out else ''
+    reasons = '; '.join(dict.fromkeys(criterion.excuse for criterion in outcome.criteria if criterion.excuse))
+    rest = f' ({left_out} not judged: {reasons})' if left_out else ''
     if outcome.failed:
         failures = '; '.join(
             f'{item.name} = {item.shown(item.value)}, limit {item.shown_limit}' for item in outcome.failed

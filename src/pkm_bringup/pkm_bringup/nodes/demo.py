@@ -100,9 +100,16 @@ class DemoNode(Node):
             say(f'  recorder: {self.call("recorder/stop", self._patience)}')
             say('  identification from the two recordings ...')
             say(f'  identification: {self.call("identification/identify", 2 * self._patience)}')
+            machine_file = str(self.get_parameter('machine_file').value)
             # the live estimator runs with its default settings in the demo
             outcome = assess(
-                self._output, self._machine, self._timeline, EstimatorConfig(), self.get_namespace(), say
+                self._output,
+                self._machine,
+                self._timeline,
+                EstimatorConfig(),
+                self.get_namespace(),
+                machine_file,
+                say,
             )
         except PkmError as error:
             self._finished = True
