@@ -38,7 +38,7 @@ class FilterPyFilter:
     def __init__(self, ours: PlatformFilter, interval: float) -> None:
         config = ours.config
         self._ours, self._interval = ours, interval
-        self._imu_noise_factor = np.linalg.cholesky(ours.imu_covariance)
+        self._imu_noise_factor: Array = np.linalg.cholesky(ours.imu_covariance).astype(float)
         points = MerweScaledSigmaPoints(STATE_SIZE, config.alpha, config.beta, config.kappa)
         legs = len(ours.length_covariance)
         self.ukf = UnscentedKalmanFilter(

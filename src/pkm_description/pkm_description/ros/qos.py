@@ -6,12 +6,12 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 #: subscriptions to sensor streams: best effort, so that every driver connects
 SENSOR_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.BEST_EFFORT
+    history=HistoryPolicy.KEEP_LAST, depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT
 )
 
 #: publishers of streams: reliable, which serves reliable and best-effort subscribers alike
 RELIABLE_STREAM_QOS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST, depth=200, reliability=ReliabilityPolicy.RELIABLE
+    history=HistoryPolicy.KEEP_LAST, depth=2000, reliability=ReliabilityPolicy.RELIABLE
 )
 
 #: messages that late subscribers must get, too (several motions may be sent in advance)

@@ -157,7 +157,7 @@ class UnscentedKalmanFilter:
         """Return a root (rows, 2n+1) of the covariance of points, its transpose, and the shift of their mean.
 
         The shift is the mean's distance from the first point. The first column of the root, where that point's own
-        deviation would be zero, is the part of the shift in the covariance. The next call for as many rows overwrites it.
+        deviation would be zero, is the shift's part in the covariance. The next call for as many rows overwrites it.
         """
         work = self._roots.get(len(points))
         if work is None:
