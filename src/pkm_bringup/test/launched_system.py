@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -32,29 +33,30 @@ def launch_command(file: str, *arguments: str) -> list[str]:
     pytest.skip('neither ros2 launch nor the launch runner of the repository is there')
 
 
-def processes_of_session(session: int) -> list[str]:
-    """Command lines of the processes that still live in a session (zombies do not count)."""
-    found = []
-    for stat in Path('/proc').glob('[0-9]*/stat'):
+def processes_with(mark: str) -> dict[int, str]:
+    """Process ids and command lines of the living that inherited a mark in their environment, in any session."""
+    found = {}
+    for environ in Path('/proc').glob('[0-9]*/environ'):
         try:
-            state, _, _, number = stat.read_text().rpartition(')')[2].split()[:4]
-            command = stat.with_name('cmdline').read_bytes().replace(b'\0', b' ').decode(errors='replace')
-        except (OSError, ValueError):
-            continue
-        if int(number) == session and state != 'Z':
-            found.append(command)
+            if mark.encode() in environ.read_bytes().split(b'\0'):
+                command = environ.with_name('cmdline').read_bytes()
+                found[int(environ.parent.name)] = command.replace(b'\0', b' ').decode(errors='replace')
+        except OSError:
+            continue  # gone, or of somebody else; a zombie has no environment any more
     return found
 
 
 class LaunchedSystem:
-    """A launch file running in a session of its own, its output in a file."""
+    """A launch file running in a session of its own, its output in a file, its processes marked."""
 
     def __init__(self, log: Path, file: str, *arguments: str) -> None:
         self._log = log
+        self._mark = f'PKM_TEST_RUN={os.getpid()}-{time.monotonic_ns()}'
+        name, _, value = self._mark.partition('=')
         with log.open('wb') as stream:
             self.process = subprocess.Popen(
                 launch_command(file, *arguments),
-                env=ros_environment(),
+                env=ros_environment() | {name: value},
                 cwd=log.parent,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -78,7 +80,8 @@ class LaunchedSystem:
 
     def interrupt(self) -> None:
         """Press Ctrl-C: the terminal sends SIGINT to everything in it."""
-        os.killpg(self.process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
 
     def wait(self, timeout: float) -> int:
         """Wait for the end by itself."""
@@ -87,10 +90,10 @@ class LaunchedSystem:
         except subprocess.TimeoutExpired:
             raise AssertionError(f'still running after {timeout} s\n{self.output[-4000:]}') from None
 
-    def survivors(self, patience: float = 5.0) -> list[str]:
+    def survivors(self, patience: float = 5.0) -> dict[int, str]:
         """List what is left of it, after some patience."""
         deadline = time.monotonic() + patience
-        while (left := processes_of_session(self.process.pid)) and time.monotonic() < deadline:
+        while (left := processes_with(self._mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
         return left
 
@@ -100,8 +103,9 @@ class LaunchedSystem:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if processes_of_session(self.process.pid):
+        if processes_with(self._mark):
             self.interrupt()
-            if self.survivors(15.0):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            for process in self.survivors(15.0):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
         self.process.wait(10.0)
