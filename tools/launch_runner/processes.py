@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
+# loaded here: between fork and exec as little as possible
+_LIBC = ctypes.CDLL(None)
 
 
 def _die_with_parent() -> None:
     """Have the kernel send SIGTERM should the runner be killed without a chance to clean up (Linux only)."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    except (OSError, AttributeError):
-        pass
+    if sys.platform == 'linux':
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Process:
@@ -48,6 +48,11 @@ class Process:
     ) -> None:
         self.label = label
         self._interrupted = False
+        self._held_back: list[str] = []
+        # set once the process id may belong to somebody else
+        self._reaped = threading.Event()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._popen = subprocess.Popen(
             command,
             env=environment,
@@ -59,17 +64,20 @@ class Process:
             preexec_fn=_die_with_parent,
         )
         self._on_exit = on_exit
-        threading.Thread(target=self._print_output, daemon=True).start()
+        self._printer = threading.Thread(target=self._print_output, daemon=True)
+        self._printer.start()
+        threading.Thread(target=self._wait, daemon=True).start()
 
     @property
     def running(self) -> bool:
         """Whether it has not ended yet."""
-        return self._popen.poll() is None
+        return not self._ended.is_set()
 
     @property
     def returncode(self) -> int:
         """Exit code; negative: ended by that signal."""
-        return int(self._popen.wait())
+        self._ended.wait()
+        return int(self._popen.returncode)
 
     @property
     def pid(self) -> int:
@@ -78,34 +86,43 @@ class Process:
 
     def interrupt(self) -> None:
         """Ask it to end (SIGINT to the process itself, as launch does)."""
-        if self.running:
-            self._interrupted = True
-            self._popen.send_signal(signal.SIGINT)
+        self._interrupted = True
+        with self._lock:
+            if not self._reaped.is_set():
+                os.kill(self.pid, signal.SIGINT)
 
     def signal_group(self, number: int) -> None:
         """Send a signal to the process and all that it has started."""
-        try:
-            os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass
+        with self._lock:
+            if not self._reaped.is_set():
+                os.killpg(self.pid, number)
+
+    def _wait(self) -> None:
+        # as long as it is not reaped, no other process or group can get its number
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            # what it started and left behind goes with it, and no longer holds its output open
+            os.killpg(self.pid, signal.SIGKILL)
+            self._popen.wait()
+            self._reaped.set()
+        # a descendant in a session of its own may still hold it open: that is not waited for
+        self._printer.join(timeout=2.0)
+        # a program that is interrupted while it still imports modules ends by the signal, with a traceback that
+        # says nothing else; whoever handles the signal has its last words printed
+        if self._popen.returncode != -signal.SIGINT:
+            for line in self._held_back:
+                say(line)
+        self._ended.set()
+        self._on_exit(self)
 
     def _print_output(self) -> None:
         assert self._popen.stdout is not None
-        held_back = []
         for raw in self._popen.stdout:
             line = f'[{self.label}] {raw.decode(errors="replace").rstrip()}'
             if self._interrupted:
-                held_back.append(line)
+                self._held_back.append(line)
             else:
                 say(line)
-        # a program that is interrupted while it still imports modules ends by the signal, with a traceback that
-        # says nothing else; whoever handles the signal has its last words printed
-        if self._popen.wait() != -signal.SIGINT:
-            for line in held_back:
-                say(line)
-        # whatever it started and left behind goes with it
-        self.signal_group(signal.SIGKILL)
-        self._on_exit(self)
 
 
 _PRINT_LOCK = threading.Lock()

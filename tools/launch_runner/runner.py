@@ -37,6 +37,8 @@ class Runner:
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._numbers = itertools.count(1)
         self._processes: dict[Process, act.ExecuteProcess] = {}
+        # processes whose end has not been seen to
+        self._expected: set[Process] = set()
         self._handlers: list[act.OnProcessExit] = []
         # a timer keeps the configurations of the place where it was declared
         self._timers: list[tuple[float, list[act.Action], dict[str, str]]] = []
@@ -50,9 +52,9 @@ class Runner:
         -------
         int
             Exit code of a process whose ``on_exit`` is Shutdown; else 1 if a process failed before the shutdown
-            began; else 0, also after SIGINT and SIGTERM.
+            began; else 0, also after SIGINT, SIGTERM and SIGHUP.
         """
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         with tempfile.TemporaryDirectory(prefix='launch_') as directory:
             self._directory = directory
@@ -105,6 +107,15 @@ class Runner:
             self._timers.append((due, action.actions, dict(context.launch_configurations)))
         elif isinstance(action, act.RegisterEventHandler):
             self._handlers.append(action.event_handler)
+        elif isinstance(action, act.OpaqueFunction):
+            try:
+                actions = action.children(context)
+            except (ImportError, TypeError, AttributeError) as error:
+                raise LaunchError(f'{error} (is it beyond the subset of this runner?)') from error
+            except Exception as error:
+                # what a launch file has to say to the user
+                raise LaunchError(str(error)) from error
+            self._visit(actions)
         else:
             self._visit(action.children(context))
 
@@ -131,11 +142,12 @@ class Runner:
         cwd = perform(self._context, action.cwd) if action.cwd is not None else None
         process = Process(label, command, action.environment(self._context), cwd, self._events.put)
         self._processes[process] = action
+        self._expected.add(process)
         say(f'[launch] {label}: process started with pid [{process.pid}]')
 
     def _loop(self) -> None:
         """Wait for ends of processes, timers and signals until nothing is left to wait for."""
-        while self._shutdown_reason is None and (self._timers or any(p.running for p in self._processes)):
+        while self._shutdown_reason is None and (self._timers or self._expected):
             self._timers.sort(key=lambda timer: timer[0])
             wait = None if not self._timers else max(self._timers[0][0] - time.monotonic(), 0.0)
             try:
@@ -155,6 +167,7 @@ class Runner:
 
     def _ended(self, process: Process) -> None:
         code = process.returncode
+        self._expected.discard(process)
         say(f'[launch] {process.label}: process has finished ' + ('cleanly' if code == 0 else f'with exit code {code}'))
         if code != 0:
             self._exit_code = 1
@@ -205,7 +218,8 @@ def load_description(path: Path) -> act.LaunchDescription:
     if not path.is_file():
         raise LaunchError(f'there is no launch file {path}')
     specification = importlib.util.spec_from_file_location(f'launch_file_{path.stem.split(".")[0]}', path)
-    assert specification is not None and specification.loader is not None
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     try:
         specification.loader.exec_module(module)

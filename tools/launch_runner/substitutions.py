@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
@@ -22,7 +22,7 @@ class Substitution:
         raise NotImplementedError
 
 
-SomeSubstitutionsType = Union[str, Path, Substitution, Iterable[Union[str, Path, Substitution]]]
+SomeSubstitutionsType = str | Path | Substitution | Iterable[str | Path | Substitution]
 
 
 def perform(context: LaunchContext, value: Any) -> str:

@@ -81,6 +81,19 @@ def is_alive(pid: int) -> bool:
     return state != 'Z'
 
 
+def group_members(group: int) -> list[int]:
+    """Processes of a group that are not merely waiting to be reaped by init."""
+    members = []
+    for stat in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            state, _, process_group = stat.read_text().rsplit(')', 1)[1].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(process_group) == group and state != 'Z':
+            members.append(int(stat.parent.name))
+    return members
+
+
 def wait_gone(pid: int) -> None:
     deadline = time.monotonic() + 20.0
     while is_alive(pid):
@@ -150,7 +163,8 @@ def test_exit_codes_and_reactions_to_the_end_of_a_process(launch_file):
     chain = run(launch_file("""
         first = python("print('one')")
         then = OnProcessExit(target_action=first, on_exit=[python("print('two')")])
-        return LaunchDescription([RegisterEventHandler(then), first, TimerAction(period=0.1, actions=[LogInfo(msg='three')])])
+        later = TimerAction(period=0.1, actions=[LogInfo(msg='three')])
+        return LaunchDescription([RegisterEventHandler(then), first, later])
     """))
     assert chain.returncode == 0
     assert 'two' in chain.stdout and 'three' in chain.stdout
@@ -172,9 +186,39 @@ def test_a_signal_ends_all_processes(launch_file, number):
     assert runner.returncode == 0, output
     for child in children:
         wait_gone(child)
-    for group in groups:
-        with pytest.raises(ProcessLookupError):
-            os.killpg(group, 0)
+    assert [group_members(group) for group in groups] == [[], []]
+
+
+@pytest.mark.parametrize('ending', ['signal', 'by itself'])
+def test_what_a_process_leaves_behind_goes_with_it(launch_file, ending):
+    # the orphan ignores SIGINT and SIGTERM and holds the output open
+    leaver = (
+        f'import subprocess, sys, time; p = subprocess.Popen([sys.executable, "-c", {STUBBORN!r}]); '
+        f'print("pid [%d]" % p.pid, "started with pid", flush=True); time.sleep({600 if ending == "signal" else 0})'
+    )
+    runner = start(launch_file(f'return LaunchDescription([python({leaver!r})])'))
+    orphan = int(read_until(runner, '] pid [')[-1].split('pid [')[1].split(']')[0])
+    if ending == 'signal':
+        read_until(runner, 'ready')
+        runner.send_signal(signal.SIGINT)
+    output, _ = runner.communicate(timeout=30)
+    assert runner.returncode == 0, output
+    wait_gone(orphan)
+
+
+def test_no_end_of_a_process_is_missed(launch_file):
+    # all end at about the same time; one has failed
+    gate = Path(str(launch_file('pass')) + '.gate')
+    code = f'import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.001)\nraise SystemExit('
+    path = launch_file(f"""
+        processes = [python({code!r} + str(i // 7) + ')') for i in range(8)]
+        return LaunchDescription([*processes, LogInfo(msg='all started')])""")
+    runner = start(path)
+    read_until(runner, 'all started')
+    gate.touch()
+    output, _ = runner.communicate(timeout=60)
+    assert output.count('process has finished') == 8
+    assert runner.returncode == 1
 
 
 def test_a_signal_during_the_start_is_not_lost(launch_file):
@@ -231,11 +275,12 @@ def test_children_of_a_killed_runner_go_with_it(launch_file):
     [
         ("from launch.actions import Foo", 'Foo'),
         ("return LaunchDescription([Node(package='p', executable='e', respawn=True)])", 'respawn'),
-        ("return LaunchDescription([Node(package='no_such_package', executable='e')])", "'no_such_package' is not installed"),
+        ("return LaunchDescription([Node(package='no_such', executable='e')])", "'no_such' is not installed"),
         ("return LaunchDescription([LogInfo(msg=LaunchConfiguration('nowhere'))])", "'nowhere' is not set"),
         ("return LaunchDescription([LogInfo(msg=Command('sh -c \"echo oops >&2\"'))])", 'standard error: oops'),
         ("return LaunchDescription([LogInfo(msg=EnvironmentVariable('NO_SUCH_VARIABLE'))])", 'NO_SUCH_VARIABLE'),
         ("return LaunchDescription([DeclareLaunchArgument('needed')])", 'needed:=VALUE'),
+        ("return LaunchDescription([OpaqueFunction(function=lambda context: 1 / 0)])", 'error: division by zero'),
         ("return LaunchDescription(['not an action'])", 'str is not supported'),
         ('return 5', 'returned int'),
     ],
