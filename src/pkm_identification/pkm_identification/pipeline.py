@@ -25,10 +25,10 @@ from pkm_identification.physical import (
     nominal_covariance,
     share_out,
 )
-from pkm_identification.prepared_data import PreparedData, prepare
+from pkm_identification.prepared_data import REST_REACH, PreparedData, prepare
 from pkm_identification.recording import Recording
 from pkm_identification.result import COMPLETE, INFEASIBLE, PARTIAL, ForceComparison, IdentificationResult
-from pkm_identification.signals.parallel_filter import parallel_filter
+from pkm_identification.signals.parallel_filter import kept_rows, parallel_filter
 from pkm_identification.validation import force_error
 
 Array = NDArray[np.float64]
@@ -153,9 +153,13 @@ def _compare(
         data.forces,
         predicted,
         believed,
-        force_error(data.forces, predicted),
-        force_error(parallel_filter(data.forces, rate, cutoff), parallel_filter(predicted, rate, cutoff)),
-        force_error(data.forces, believed),
+        force_error(data.forces, predicted, ~data.resting),
+        force_error(
+            parallel_filter(data.forces, rate, cutoff),
+            parallel_filter(predicted, rate, cutoff),
+            kept_rows(data.resting, rate, cutoff, REST_REACH) > 0.0,
+        ),
+        force_error(data.forces, believed, ~data.resting),
     )
 
 
@@ -207,7 +211,7 @@ def _provenance(
     return {
         'machine': machine.name,
         'machine file': str(machine.path),
-        'data': recording.source + (f', validation {validation.source}' if validation else ''),
+        'data': recording.source + (f', {validation.source}' if validation else ''),
         'date': datetime.fromtimestamp(recording.start_stamp / 1e9, tz=UTC).isoformat(timespec='milliseconds'),
         'method': f'weighted least squares on base parameters, {legs}, '
         f'friction of {config.friction} joints, motion from {source}',

@@ -24,10 +24,11 @@ from pkm_identification.signals.platform_motion import filtered_motion, fourier_
 
 Array = NDArray[np.float64]
 
-#: rows are left out this near to a reversal, in periods of the force cut-off. Its friction jump is known to a
-#: millisecond only.
-#: Measured on simulated machines with many noise seeds: nearer, systematic errors exceed the standard deviations.
-REVERSAL_REACH = 0.4
+#: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the
+#: noise of a force sample; its jump is known to a millisecond only, and the filter spreads that error. It dies with
+#: distance, so stronger friction asks for more. Found on simulated machines: nearer, systematic errors exceed the
+#: standard deviations; farther, too little of the data is left.
+REVERSAL_REACH, REACH_PER_E_FOLD, REACH_LIMITS = 0.5, 0.25, (0.4, 0.9)
 
 #: the same around legs at rest, whose sticking force is unknown
 REST_REACH = 0.5
@@ -38,13 +39,17 @@ REST = 0.03
 
 @dataclass(frozen=True)
 class Bands:
-    """Frequencies chosen for a recording, Hz, and the dead band, m/s (see :class:`IdentificationConfig`)."""
+    """Frequencies chosen for a recording, Hz, the dead band, m/s (see :class:`IdentificationConfig`).
+
+    ``reversal_reach``: periods of the force cut-off around a leg's reversal in which rows are left out.
+    """
 
     excitation: float
     motion_cutoff: float
     force_cutoff: float
     sign_cutoff: float
     dead_band: float
+    reversal_reach: float
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class PreparedData:
     row_time, row_forces, row_regressor : the same filtered and decimated, known forces subtracted
     row_weights : (n, L), 0 where a leg reverses or rests
     motion : platform motion at full rate
+    resting : (N, L), legs at rest: they may stick, with a force that no model knows
     bands : see the class
     """
 
@@ -70,28 +76,40 @@ class PreparedData:
     row_regressor: Array
     row_weights: Array
     motion: PlatformMotion
+    resting: NDArray[np.bool_]
     bands: Bands
 
 
 def choose_bands(machine: Machine, recording: Recording, config: IdentificationConfig) -> Bands:
     """Cut-off frequencies and dead band: the configured ones, else from the excitation and the sensors' noise.
 
-    95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at twice
-    that, the motion
-    at twice that again, so that its smoothing has a gain of 1 where forces are compared. Signs of velocities take
-    a fifth of the sample rate. The dead band is three standard deviations of the velocity noise that is left there.
+    95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at four times
+    that.
+    The motion's cut-off is four times as high again: its smoothing has a gain of 1 where forces are compared, and
+    predicted forces follow most of what happens at reversals. Signs of velocities take a fifth of the sample rate.
+    The dead band is three standard deviations of the velocity noise that is left there.
     """
     rate = recording.sample_rate
     excitation = excitation_band(recording.leg_lengths, rate)
-    force = config.force_cutoff_frequency or min(max(2.0 * excitation, 2.0), 0.1 * rate)
-    motion = config.motion_cutoff_frequency or 2.0 * force
+    force = config.force_cutoff_frequency or min(max(4.0 * excitation, 4.0), 0.1 * rate)
+    motion = config.motion_cutoff_frequency or min(4.0 * force, 0.2 * rate)
     sign = max(0.2 * rate, motion)
     dead_band = config.dead_band
     if dead_band < 0.0:
         # white noise of variance s^2 has density 2 s^2 / rate up to the cut-off, differentiated (2 pi f)^2 times that
         noise = float(np.max(machine.leg_sensors.position_noise))
         dead_band = 3.0 * noise * 2.0 * np.pi * sign * np.sqrt(2.0 * sign / (3.0 * rate))
-    return Bands(excitation, float(motion), float(force), float(sign), float(dead_band))
+    return Bands(excitation, float(motion), float(force), float(sign), float(dead_band), _reversal_reach(machine))
+
+
+def _reversal_reach(machine: Machine) -> float:
+    """Reach around reversals by the nominal Coulomb friction and the force sensors' noise."""
+    coulomb = max(abs(joint.friction.coulomb) for joint in machine.actuated_joints)
+    noise = float(np.max(machine.leg_sensors.effort_noise))
+    if coulomb <= 0.0 or noise <= 0.0:
+        return REVERSAL_REACH if coulomb <= 0.0 else REACH_LIMITS[1]
+    reach = REVERSAL_REACH + REACH_PER_E_FOLD * np.log(coulomb / noise / 6.0)
+    return float(np.clip(reach, *REACH_LIMITS))
 
 
 def prepare(
@@ -132,7 +150,7 @@ def prepare(
     velocities = model.leg_velocities(lively)
     resting = _at_rest(velocities, bands.dead_band, max(2, round(REST * rate)))
     weights = kept_rows(resting, rate, bands.force_cutoff, REST_REACH)
-    weights *= kept_rows(_reversing(velocities), rate, bands.force_cutoff, REVERSAL_REACH)
+    weights *= kept_rows(_reversing(velocities), rate, bands.force_cutoff, bands.reversal_reach)
     places = np.arange(0, len(recording.time), step)
     rows = (places >= inner.start) & (places < inner.stop)
     return PreparedData(
@@ -145,6 +163,7 @@ def prepare(
         filtered[1][rows].reshape(-1, *regressor.shape[1:]),
         weights[rows],
         motion[inner],
+        resting[inner],
         bands,
     )
 

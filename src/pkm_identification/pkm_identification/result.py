@@ -31,7 +31,7 @@ class ForceComparison:
     duration : s
     time : (N,) s
     measured, predicted, nominal : (N, L) N; predicted by the identified base parameters, and by the nominal machine
-    error : of the raw samples, sensor noise included
+    error : of the raw samples, sensor noise included, without legs at rest (sticking takes any force up to Coulomb's)
     filtered_error : below the force cut-off frequency
     nominal_error : of the nominal machine, raw samples
     """

@@ -40,10 +40,13 @@ def _total(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def force_error(measured: Array, predicted: Array) -> ForceError:
-    """Compare forces (N, L) leg by leg."""
+def force_error(measured: Array, predicted: Array, used: NDArray[np.bool_] | None = None) -> ForceError:
+    """Compare forces (N, L) leg by leg, over the ``used`` samples (N, L) only."""
+    weight = np.ones_like(measured) if used is None else used.astype(float)
+    weight = weight / np.maximum(weight.sum(axis=0), 1.0)
 
     def rms(values: Array) -> Array:
-        return np.sqrt(np.mean(values**2, axis=0))
+        return np.sqrt(np.sum(weight * values**2, axis=0))
 
-    return ForceError(rms(measured - predicted), rms(measured), rms(measured - measured.mean(axis=0)))
+    mean = np.sum(weight * measured, axis=0)
+    return ForceError(rms(measured - predicted), rms(measured), rms(measured - mean))

@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from synthetic import NOMINAL, recording
 
 
-class Tester:
+class Helper:
     """A publisher, clients and a listener to diagnostics."""
 
     def __init__(self) -> None:
@@ -58,16 +58,16 @@ class Tester:
 
 
 @pytest.fixture
-def tester() -> Iterator[Tester]:
+def tester() -> Iterator[Helper]:
     """Return a tester in its own domain."""
     with ros_domain():
-        helper = Tester()
+        helper = Helper()
         yield helper
         helper.node.destroy_node()
 
 
 def test_records_identifies_and_survives(
-    tester: Tester, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path
+    tester: Helper, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path
 ) -> None:
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
