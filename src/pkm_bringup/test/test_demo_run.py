@@ -36,12 +36,16 @@ class PaperSystem:
         self.looks, self.time, self.started = 0, 0.0, False
         self.arrives_after, self.step, self.stands_still_at = arrives_after, step, stands_still_at
         self.lag = lag
+        self.others: list[str] = []
         self.references: list[tuple[float, float]] = []
         self.calls: list[tuple[float, str]] = []
 
     def missing(self) -> list[str]:
         self.looks += 1
         return ['the node estimator'] if self.looks <= self.arrives_after else []
+
+    def conflicts(self) -> list[str]:
+        return self.others
 
     def wait(self, seconds: float) -> None:
         if self.started and self.time < self.stands_still_at:
@@ -109,6 +113,13 @@ def test_missing_nodes_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert 'waiting for the node estimator' in capsys.readouterr().out
     with pytest.raises(DemoError, match='still missing: the node estimator'):
         DemoRun(PaperSystem(arrives_after=10**9), plan(), at_home, Journal(), patience=0.01).wait_for_nodes()
+
+
+def test_another_system_in_the_same_domain_is_noticed() -> None:
+    system = PaperSystem()
+    system.others = ['2 publishers of joint_states']
+    with pytest.raises(DemoError, match='2 publishers of joint_states.*ROS_DOMAIN_ID'):
+        DemoRun(system, plan(), at_home, Journal()).wait_for_nodes()
 
 
 def test_a_simulation_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ class DemoRun:
         Raises
         ------
         DemoError
-            Naming who did not come in time.
+            Naming who did not come in time, or that another system talks in between.
         """
         began = complained = time.monotonic()
         while missing := self._system.missing():
@@ -72,6 +72,10 @@ class DemoRun:
                 self._say(f'  waiting for {", ".join(missing)}')
                 complained = now
             self._system.wait(_LOOK)
+        if conflicts := self._system.conflicts():
+            raise DemoError(
+                f'{"; ".join(conflicts)}: something else runs in this ROS domain; stop it, or set another ROS_DOMAIN_ID'
+            )
         self._say(f'  all nodes are there after {time.monotonic() - began:.1f} s')
 
     def play(self) -> None:

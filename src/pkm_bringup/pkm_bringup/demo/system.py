@@ -18,6 +18,9 @@ class DemoSystem(Protocol):
     def missing(self) -> list[str]:
         """Say who is not there yet or does not listen yet, one phrase each."""
 
+    def conflicts(self) -> list[str]:
+        """Say who else publishes what only this run's nodes may publish, one phrase each."""
+
     def wait(self, seconds: float) -> None:
         """Let messages come in for some wall-clock time."""
 

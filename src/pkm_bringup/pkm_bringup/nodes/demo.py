@@ -49,6 +49,9 @@ LISTENERS = {
     'imu/data': ('recorder',),
 }
 
+#: topics that only one node may publish
+SINGLE_PUBLISHER = ('/clock', 'joint_states', 'imu/data_raw', 'platform/odometry')
+
 
 class DemoNode(Node):
     """The demo's view of the other nodes; see :class:`pkm_bringup.demo.system.DemoSystem`."""
@@ -95,6 +98,7 @@ class DemoNode(Node):
         run = DemoRun(self, self._timeline, self._motion, self._journal, self._period, self._patience)
         try:
             run.wait_for_nodes()
+            self._require_one_simulator()
             run.play()
             say('  closing the bag ...')
             say(f'  recorder: {self.call("recorder/stop", self._patience)}')
@@ -136,6 +140,23 @@ class DemoNode(Node):
                 if listener not in names:
                     missing.setdefault(listener, f'{listener} to listen to {topic}')
         return list(missing.values())
+
+    def _require_one_simulator(self) -> None:
+        """Refuse to mix two systems: nobody could tell whose data is estimated."""
+        # the nodes found so far may be the other system's, while this demo's own are still starting
+        self.wait(3.0)
+        for topic in ('joint_states', 'imu/data_raw', '/clock'):
+            count = self.count_publishers(topic)
+            if count > 1:
+                raise DemoError(
+                    f'{count} nodes publish {topic} in this ROS domain: another simulator or robot is running; '
+                    'end it, or give this demo a domain of its own: ROS_DOMAIN_ID=42 ./pkm demo'
+                )
+
+    def conflicts(self) -> list[str]:
+        """Say which topics have more than one publisher: another demo, simulator or driver."""
+        counts = {topic: self.count_publishers(self.resolve_topic_name(topic)) for topic in SINGLE_PUBLISHER}
+        return [f'{count} publishers of {topic}' for topic, count in counts.items() if count > 1]
 
     def wait(self, seconds: float) -> None:
         """Serve what comes in."""
