@@ -58,7 +58,9 @@ def test_ctrl_c_leaves_no_process_and_a_closed_bag(tmp_path: Path, moment: str) 
         system.wait_for_output(moment, 60.0)
         if 'simulation' in moment:
             system.wait_for_output('tracking', 60.0)
-            assert len(system.survivors(0.0)) >= 6  # the launch itself and five nodes: the check below sees them
+            assert (
+                len(system.survivors(0.0)) >= 6
+            )  # the launch itself and five nodes: the check below sees them
         system.interrupt()
         code = system.wait(30.0)
         text = system.output

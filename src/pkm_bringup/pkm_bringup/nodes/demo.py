@@ -98,7 +98,6 @@ class DemoNode(Node):
         run = DemoRun(self, self._timeline, self._motion, self._journal, self._period, self._patience)
         try:
             run.wait_for_nodes()
-            self._require_one_simulator()
             run.play()
             say('  closing the bag ...')
             say(f'  recorder: {self.call("recorder/stop", self._patience)}')
@@ -140,18 +139,6 @@ class DemoNode(Node):
                 if listener not in names:
                     missing.setdefault(listener, f'{listener} to listen to {topic}')
         return list(missing.values())
-
-    def _require_one_simulator(self) -> None:
-        """Refuse to mix two systems: nobody could tell whose data is estimated."""
-        # the nodes found so far may be the other system's, while this demo's own are still starting
-        self.wait(3.0)
-        for topic in ('joint_states', 'imu/data_raw', '/clock'):
-            count = self.count_publishers(topic)
-            if count > 1:
-                raise DemoError(
-                    f'{count} nodes publish {topic} in this ROS domain: another simulator or robot is running; '
-                    'end it, or give this demo a domain of its own: ROS_DOMAIN_ID=42 ./pkm demo'
-                )
 
     def conflicts(self) -> list[str]:
         """Say which topics have more than one publisher: another demo, simulator or driver."""
