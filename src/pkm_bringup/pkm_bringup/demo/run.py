@@ -18,6 +18,8 @@ RECORDING_MARGIN = REST / 2
 
 #: s of wall-clock time: between two looks at the system, between two complaints, without simulated progress
 _LOOK, _COMPLAINT, _STALLED = 0.05, 5.0, 20.0
+#: s of wall-clock time in which nodes that start together are all found
+_SETTLE = 3.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class DemoRun:
                 self._say(f'  waiting for {", ".join(missing)}')
                 complained = now
             self._system.wait(_LOOK)
+        # those found first may be another system's, while this run's own are still starting
+        self._system.wait(_SETTLE)
         if conflicts := self._system.conflicts():
             raise DemoError(
                 f'{"; ".join(conflicts)}: something else runs in this ROS domain; stop it, or set another ROS_DOMAIN_ID'
