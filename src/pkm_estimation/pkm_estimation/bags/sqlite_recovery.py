@@ -42,7 +42,7 @@ def recover_sqlite3(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str,
                 raise BagError(
                     f'{path}: not a bag that can be read, nothing could be recovered: {error}'
                 ) from error
-            for topic, time, data in _rows(database, warnings):
+            for topic, time, data in _rows(database, set(topics), warnings):
                 messages.append((topics[topic][0], time, data))
     messages.sort(key=lambda item: item[1])
     return messages, dict(topics.values()), warnings
@@ -62,12 +62,20 @@ def _pad(path: Path, warnings: list[str]) -> None:
             warnings.append(f'the file is cut off: {named - present} of {named} bytes are lost')
 
 
-def _rows(database: sqlite3.Connection, warnings: list[str]) -> Iterator[tuple[int, int, bytes]]:
+def _rows(
+    database: sqlite3.Connection, topics: set[int], warnings: list[str]
+) -> Iterator[tuple[int, int, bytes]]:
     """Yield topic, time, data in the order of writing up to the first unreadable page."""
-    count = 0
+    count, reason = 0, ''
     try:
-        for row in database.execute('SELECT topic_id, timestamp, data FROM messages ORDER BY id'):
-            yield row
+        for topic, time, data in database.execute('SELECT topic_id, timestamp, data FROM messages ORDER BY id'):
+            # newer versions of sqlite give empty columns where older ones refuse the page
+            if topic not in topics or not isinstance(time, int) or not isinstance(data, bytes):
+                reason = 'a row without topic, time or data'
+                break
+            yield topic, time, data
             count += 1
     except sqlite3.DatabaseError as error:
-        warnings.append(f'the file is damaged after {count} messages ({error}); what follows is lost')
+        reason = str(error)
+    if reason:
+        warnings.append(f'the file is damaged after {count} messages ({reason}); what follows is lost')
