@@ -1,7 +1,7 @@
 # System packages that the wheels need (Debian's names). Sourced by ./pkm.
 
 python_include_exists() {
-    "$1" -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'
+    "$1" -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' 2>/dev/null
 }
 
 missing_system_packages() {
