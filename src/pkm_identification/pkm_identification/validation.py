@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_identification.errors import RecordingError
+
 Array = NDArray[np.float64]
 
 
@@ -41,7 +43,18 @@ def _total(values: Array) -> float:
 
 
 def force_error(measured: Array, predicted: Array, used: NDArray[np.bool_] | None = None) -> ForceError:
-    """Compare forces (N, L) leg by leg, over the ``used`` samples (N, L) only."""
+    """Compare forces (N, L) leg by leg, over the ``used`` samples (N, L) only.
+
+    Raises
+    ------
+    RecordingError
+        If there is no such sample.
+    """
+    if used is not None and not used.any():
+        raise RecordingError(
+            'forces cannot be compared: no leg moves in this recording (or only within the filter\'s reach of its '
+            'reversals); record a longer or livelier motion'
+        )
     weight = np.ones_like(measured) if used is None else used.astype(float)
     weight = weight / np.maximum(weight.sum(axis=0), 1.0)
 

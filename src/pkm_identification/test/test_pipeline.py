@@ -18,6 +18,7 @@ from pkm_identification.overlay import write_identified_overlay
 from pkm_identification.pipeline import identify
 from pkm_identification.recording import PlatformPoses, Recording
 from pkm_identification.result import IdentificationResult
+from pkm_identification.validation import force_error
 from synthetic import clean_signals, recording
 
 
@@ -146,3 +147,10 @@ def test_motion_from_an_estimator(srs: Machine, excitation: tuple) -> None:
     assert max(abs(row.deviation) for row in rows if row.status == 'identified') < 4.0
     with pytest.raises(RecordingError, match='start the estimator'):
         identify(srs, plain, None, IdentificationConfig(motion_source='estimator'))
+
+
+def test_forces_of_a_recording_at_rest_are_not_compared():
+    forces = np.ones((5, 6))
+    assert force_error(forces, 1.1 * forces).relative == pytest.approx(0.1)
+    with pytest.raises(RecordingError, match='no leg moves in this recording'):
+        force_error(forces, forces, np.zeros((5, 6), dtype=bool))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -128,6 +129,10 @@ class IdentificationNode(Node):
             except (PkmError, OSError) as error:
                 response.success, response.message = False, str(error)
                 self.get_logger().warning(f'{name}: {error}')
+            except Exception as error:
+                # a flaw of ours must not cost the recordings: the node goes on and can save them
+                response.success, response.message = False, f'unexpected {error!r}; the log has the place'
+                self.get_logger().error(f'{name}: {traceback.format_exc()}')
             return response
 
         return callback
