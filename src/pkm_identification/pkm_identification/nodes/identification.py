@@ -12,8 +12,8 @@ from pathlib import Path
 
 from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
-from pkm_description.machine import Machine, load_machine
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
@@ -55,7 +55,7 @@ class IdentificationNode(Node):
 
     def __init__(self) -> None:
         super().__init__('identification')
-        machine = self._machine()
+        machine = declare_machine(self)
         config = self._config()
         directory = declare(
             self, 'output_directory', '', 'folder for report, overlay and numbers; empty: ROS home', read_only=True
@@ -79,12 +79,6 @@ class IdentificationNode(Node):
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self._diagnose, callback_group=streams, clock=wall)
         self.get_logger().info(f'{machine.name}: ready; call {self.get_name()}/start_recording')
-
-    def _machine(self) -> Machine:
-        name = declare(self, 'machine', 'srs', 'name of a machine of pkm_description', read_only=True)
-        file = declare(self, 'machine_file', '', 'path of a machine file; takes the place of the name', read_only=True)
-        overlay = declare(self, 'overlay', '', 'path of a parameter overlay: what is believed before', read_only=True)
-        return load_machine(file or name, overlay or None)
 
     def _config(self) -> IdentificationConfig:
         values: dict[str, object] = {}
