@@ -10,6 +10,11 @@ prepare_ros_installation() {
     check_rosdep
     local wanted=(mujoco rosbags)
     [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy)
+    # ROS 2 from wheels, set up before this one was sourced, must not be mixed with it
+    if [[ -e $root/.venv/.pkm-wheels ]]; then
+        say 'removing .venv, build and install of the set-up with wheels'
+        rm -rf "$root/.venv" "$root/build" "$root/install"
+    fi
     [[ -x $root/.venv/bin/python ]] && python=$root/.venv/bin/python
     if ! modules_exist "${wanted[@]}"; then
         complete_with_pip "$purpose"

@@ -67,7 +67,8 @@ mark_current() {
 
 # Keeps a virtual environment of the same Python in the same place (pip then changes only what differs).
 make_venv() {
-    if [[ $("$venv/bin/python" -VV 2>&1) != "$("$1" -VV)" ]] || ! grep -qs "$venv/bin" "$venv/bin/pip"; then
+    if [[ $("$venv/bin/python" -VV 2>&1) != "$("$1" -VV)" ]] || ! grep -qs "$venv/bin" "$venv/bin/pip" ||
+        ! grep -qs 'system-site-packages = false' "$venv/pyvenv.cfg"; then
         rm -rf "$venv" "$root/build" "$root/install"
         step "virtual environment .venv with $("$1" -V)" "$1" -m venv "$venv"
     fi
