@@ -86,6 +86,7 @@ ENTRIES = [
     ('platform.body.mass', None, 'must be a number'),
     ('platform.body.mass', float('nan'), 'must be finite'),
     ('platform.body.mass', float('inf'), 'must be finite'),
+    ('platform.body.mass', 10**400, 'must be finite'),
     ('platform.body.mass', 0.0, 'must be at least 0.001'),
     ('platform.body.mass', -3000.0, 'must be at least 0.001'),
     ('leg_chain.prismatic.body.mass', -1.0, 'must be at least 0.001'),
@@ -138,6 +139,9 @@ ELSEWHERE = [
      'two links ... rename one'),
     ('sensors.imu.link', 'platform_link', 'sensors.imu.link', 'platform_link', 'two links'),
     ('platform.link', 'base_link', 'platform.link', 'base_link', 'two links'),
+    ('leg_chain.prismatic.origin.xyz.2', [2.08, 2.08], 'leg_chain.prismatic.origin.xyz[2]', [2.08, 2.08],
+     'has 2 entries for 6 legs'),
+    ('leg_tip.0', [0.0] * 5, 'leg_tip[0]', [0.0] * 5, 'has 5 entries for 6 legs'),
     ('platform.home.xyz.2', 1.5, 'legs.leg1', MISSING,
      'outside of its stroke 2.08 to 3.33 m ... change platform.home'),
     ('legs.leg4.platform_point.2', 1.0, 'legs.leg4', MISSING, 'outside of its stroke'),
@@ -253,7 +257,10 @@ def test_impossible_machines(tmp_path: Path, case: str) -> None:
         ('leg_chain.prismatic.origin.xyz.2', 1e3, 'millimetres'),
         ('leg_chain.prismatic.origin.xyz.2', 1e-3, 'outside of its stroke'),
         ('sensors.imu.xyz.0', 1e3, 'millimetres'),
+        ('sensors.imu.xyz.2', 1e3, 'millimetres'),
         ('leg_chain.universal_2.body.center_of_mass.2', 1e3, 'millimetres'),
+        ('platform.body.center_of_mass.0', 1e3, 'millimetres'),
+        ('platform.body.mass', 1e-3, 'radius of gyration'),
         ('leg_chain.prismatic.limits.effort', 1e-3, 'stronger drive'),
     ],
 )
@@ -297,6 +304,7 @@ def test_provenance_of_what_is_not_there(tmp_path: Path, key: str, value: object
         ('? [1, 2]\n: value\n', 'a key must be a single word'),
         ('servo: {stiffness: 1.0, damping: 2.0, stiffness: 3.0}\n', "key 'stiffness' stands twice"),
         ('\tname: tab\n', 'is not valid YAML'),
+        ('name: 2026-13-45\n', 'is not valid YAML: month must be in 1..12'),
     ],
 )
 def test_text_that_is_no_machine_file(tmp_path: Path, text: str, words: str) -> None:

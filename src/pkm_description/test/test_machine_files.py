@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from pkm_description.kinematics import joint_positions
 from pkm_description.machine import hexapod_layout, load_machine, machine_file, machine_names
 from pkm_description.mechanism import Mechanism
 
@@ -182,6 +183,8 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     chain['prismatic']['body']['center_of_mass'][2] = [-0.30, -0.31, -0.32, -0.33, -0.34, -0.35]
     chain['universal_2']['body']['inertia']['ixx'] = [0.090, 0.091, 0.092, 0.093, 0.094, 0.095]
     chain['prismatic']['limits']['effort'] = [200.0, 210.0, 220.0, 230.0, 240.0, 250.0]
+    chain['prismatic']['origin']['xyz'][2] = [0.600, 0.601, 0.602, 0.603, 0.604, 0.605]
+    content['leg_tip'] = [0.0, 0.0, [0.00, 0.01, 0.02, 0.03, 0.04, 0.05]]
     content['sensors']['legs']['effort_noise'] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
@@ -191,6 +194,11 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     assert [rod.center_of_mass.tolist() for rod in rods][3] == [5e-4, 1e-3, -0.33]
     assert [leg.joints[1].body.inertia[0, 0] for leg in machine.legs][4] == 0.094
     assert [joint.limits.effort for joint in machine.actuated_joints][5] == 250.0
+    assert machine.lengths_at_zero == pytest.approx([0.600, 0.611, 0.622, 0.633, 0.644, 0.655], abs=1e-15)
+    home = machine.home.position[None], machine.home.rotation_base_platform[None]
+    lengths = np.linalg.norm(home[0] + machine.platform_points - machine.base_points, axis=1)
+    drives = joint_positions(Mechanism(machine), *home)[0, :, 2]
+    assert drives == pytest.approx(lengths - machine.lengths_at_zero, abs=1e-14)
     assert machine.leg_sensors.effort_noise.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 

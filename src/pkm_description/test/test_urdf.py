@@ -46,6 +46,8 @@ def uneven_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         joint['limits']['velocity'] = (joint['limits']['velocity'] * spread).tolist()
     chain['prismatic']['limits']['effort'] = (200.0 * spread).tolist()
     chain['universal_1']['origin']['rpy'] = [0.1, -0.2, 0.15]
+    chain['prismatic']['origin']['xyz'] = [0.0, 0.0, (0.6 * spread).tolist()]
+    content['leg_tip'] = [0.0, 0.0, (0.01 * spread[::-1]).tolist()]
     for number, leg in enumerate(content['legs'].values()):
         leg['base_rpy'] = [0.05 * number, -0.1, leg['base_rpy'][2]]
         leg['platform_point'][2] = 0.01 * number

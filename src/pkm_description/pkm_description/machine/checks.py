@@ -24,6 +24,9 @@ _UNIT_RATIO = 20.0
 #: larger than any motion base: m and kg of one body
 _LARGEST_MACHINE, _HEAVIEST_BODY = 100.0, 1e6
 
+#: ratio of a centre of mass, IMU place or radius of gyration to the legs beyond which its unit is another one
+_BODY_RATIO = 3.0
+
 _MILLIMETRES = 'looks like millimetres; give metres'
 
 
@@ -105,6 +108,17 @@ def _check_names(machine: Machine) -> None:
         if name in names:
             raise MachineFileError(machine.path, key, name, 'two links have this name; rename one')
         names.add(name)
+    # the URDF's fixed joints count, too
+    joints = [('platform.link', f'{machine.platform.name}_pose'), ('sensors.imu.link', f'{machine.imu.frame}_mount')]
+    for number, leg in enumerate(machine.legs, start=1):
+        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
+        joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
+        joints += [(_key(machine, joint), joint.name) for joint in leg.joints]
+    names = set()
+    for key, name in joints:
+        if name in names:
+            raise MachineFileError(machine.path, key, name, 'two joints have this name; rename one')
+        names.add(name)
 
 
 def _check_drives(machine: Machine) -> None:
@@ -183,8 +197,16 @@ def _check_home_lengths(machine: Machine) -> None:
     size = float(max(lengths.max(), np.abs(machine.platform_points).max()))
     vectors = [(f'{key}.center_of_mass', body.center_of_mass) for key, body in _bodies(machine)]
     for key, vector in [('sensors.imu.xyz', machine.imu.position), *vectors]:
-        if np.abs(vector).max() > _UNIT_RATIO * size:
+        if np.abs(vector).max() > _BODY_RATIO * size:
             raise _error(machine, key, vector, f'{_MILLIMETRES} (at home the legs are {lengths.max():.6g} m long)')
+    for key, body in _bodies(machine):
+        gyration = np.sqrt(np.linalg.eigvalsh(body.inertia)[-1] / body.mass)
+        if gyration > _BODY_RATIO * size:
+            raise _error(
+                machine, f'{key}.inertia', body.inertia,
+                f'with {body.mass:.6g} kg the radius of gyration is {gyration:.6g} m, at home the legs are '
+                f'{lengths.max():.6g} m long; give kg m^2 (CAD programs: kg mm^2, g mm^2), and the mass in kg',
+            )  # fmt: skip
 
 
 def _check_home_condition(machine: Machine) -> None:

@@ -153,14 +153,16 @@ def _legs(top: Section) -> tuple[Leg, ...]:
         raise top.error('leg_chain', {}, 'a leg needs joints; add them from base to platform')
     for section in chain.values():
         section.expect_keys(['type', 'axis', 'origin', 'body'], ['actuated', 'limits', 'friction'])
-    tip = top.vector('leg_tip', 3)
+    tips = top.vector_per_leg('leg_tip', 3, count)
     legs = []
     for index, (name, instance) in enumerate(instances.items()):
         instance.expect_keys(['base_point', 'base_rpy', 'platform_point'])
         base_rotation = _rotation(instance, 'base_rpy')
         joints = []
         for place, (joint_name, section) in enumerate(chain.items()):
-            translation, rotation = _pose(section.section('origin'))
+            origin = section.section('origin')
+            origin.expect_keys(['xyz', 'rpy'])
+            translation, rotation = origin.vector_per_leg('xyz', 3, count)[index], _rotation(origin, 'rpy')
             if place == 0:
                 translation = instance.vector('base_point', 3) + base_rotation @ translation
                 rotation = base_rotation @ rotation
@@ -174,9 +176,9 @@ def _legs(top: Section) -> tuple[Leg, ...]:
             Leg(
                 name=name,
                 joints=tuple(joints),
-                tip=tip,
+                tip=tips[index],
                 platform_point=instance.vector('platform_point', 3),
-                length_at_zero=float(np.linalg.norm(reach + turn @ tip)),
+                length_at_zero=float(np.linalg.norm(reach + turn @ tips[index])),
             )
         )
     return tuple(legs)

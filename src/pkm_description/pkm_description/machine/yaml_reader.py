@@ -53,7 +53,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.load(path.read_text(encoding='utf-8'), Loader=_UniqueKeyLoader)
     except OSError as error:
         raise MachineFileError(path, '(file)', None, f'cannot be read: {error.strerror}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
         raise MachineFileError(path, '(file)', None, f'is not valid YAML: {error}') from None
     if content is None:
         raise MachineFileError(path, '(file)', None, 'is empty; copy the file of a machine that is like yours')
@@ -179,7 +179,10 @@ class Section:
                 )
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(key, value, 'must be a number')
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # YAML integers have no bound
+            number = np.inf
         if not np.isfinite(number):
             raise self.error(key, value, 'must be finite')
         if above is not None and not number > above:

@@ -1,0 +1,62 @@
+"""Names that would make the URDF invalid, and inertias in the units of CAD programs, are refused."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pkm_description.errors import MachineFileError
+from pkm_description.machine import load_machine, machine_file, machine_names
+
+CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in machine_names()}
+
+
+def _renamed(mapping: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in mapping.items()}
+
+
+def _refused(path: Path, content: dict[str, Any]) -> MachineFileError:
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    with pytest.raises(MachineFileError) as caught:
+        load_machine(path)
+    assert caught.value.path == path
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ('joints', 'legs', 'key', 'name'),
+    [
+        ({'universal_1': 'mount'}, {}, 'leg_chain.mount', 'leg1_mount'),
+        ({'prismatic': 'end'}, {}, 'leg_chain.end', 'leg1_end'),
+        ({'universal_1': 'b_prismatic'}, {'leg1': 'a', 'leg2': 'a_b'}, 'leg_chain.prismatic', 'a_b_prismatic'),
+    ],
+)
+def test_two_joints_of_one_name(
+    tmp_path: Path, joints: dict[str, str], legs: dict[str, str], key: str, name: str
+) -> None:
+    """Fixed joints of the URDF count, too; all of these made a URDF that no reader takes."""
+    content = copy.deepcopy(CONTENT['palida'])
+    del content['provenance']
+    content['leg_chain'] = _renamed(content['leg_chain'], joints)
+    content['legs'] = _renamed(content['legs'], legs)
+    error = _refused(tmp_path / 'machine.yaml', content)
+    assert (error.key, error.value) == (key, name)
+    assert 'two joints have this name; rename one' in str(error)
+
+
+@pytest.mark.parametrize('factor', [1e3, 1e6, 1e9], ids=['g m^2', 'kg mm^2', 'g mm^2'])
+@pytest.mark.parametrize('place', [('platform',), ('leg_chain', 'universal_2'), ('leg_chain', 'prismatic')])
+@pytest.mark.parametrize('name', machine_names())
+def test_inertia_in_units_of_a_drawing(tmp_path: Path, name: str, place: tuple[str, ...], factor: float) -> None:
+    content = copy.deepcopy(CONTENT[name])
+    body: Any = content
+    for part in (*place, 'body'):
+        body = body[part]
+    body['inertia'] = {key: factor * value for key, value in body['inertia'].items()}
+    error = _refused(tmp_path / 'machine.yaml', content)
+    assert error.key == '.'.join((*place, 'body', 'inertia'))
+    assert f'with {body["mass"]:.6g} kg the radius of gyration is' in str(error)
+    assert 'give kg m^2' in str(error)
