@@ -17,13 +17,13 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
+from pkm_description.dynamics.base_parameters import BaseParameters, reduce_parameters
 from pkm_description.kinematics import leg_motion, length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
-from pkm_identification.base_parameters import BaseParameters, reduce_parameters
 from pkm_identification.errors import ConfigurationError
 
 Array = NDArray[np.float64]

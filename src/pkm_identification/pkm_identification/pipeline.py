@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from pkm_description.dynamics.base_parameters import BaseParameters
 from pkm_description.machine.model import Machine
 
 from pkm_identification import least_squares
-from pkm_identification.base_parameters import BaseParameters
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.identifiability import IDENTIFIED, classify, require_excitation
 from pkm_identification.observation import ObservationModel

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.dynamics.base_parameters import BaseParameters
 from pkm_description.machine.model import Machine
 
-from pkm_identification.base_parameters import BaseParameters
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.least_squares import Estimate
 from pkm_identification.physical import PhysicalParameters

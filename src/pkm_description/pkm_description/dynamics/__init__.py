@@ -1,5 +1,6 @@
 """Dynamics of parallel machines: one formulation by virtual power, batched over samples."""
 
+from pkm_description.dynamics.base_parameters import BaseParameters, reduce_parameters
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -14,6 +15,7 @@ from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.statics import gravity_forces
 
 __all__ = [
+    'BaseParameters',
     'forward_dynamics',
     'friction_parameter_names',
     'friction_parameters',
@@ -24,6 +26,7 @@ __all__ = [
     'kinetic_energy',
     'mass_matrix',
     'potential_energy',
+    'reduce_parameters',
     'rigid_body_parameter_names',
     'rigid_body_parameters',
     'rigid_body_regressor',
