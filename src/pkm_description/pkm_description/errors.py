@@ -39,3 +39,18 @@ class ConvergenceError(KinematicsError):
 
 class AssemblyModeError(KinematicsError):
     """The solution lies on another assembly mode than the machine's."""
+
+
+class FrictionLawError(PkmError, ValueError):
+    """A friction law that does not exist, or a parameter that it does not take.
+
+    Parameters
+    ----------
+    key : name of the parameter
+    value : what was given (``None`` when it is missing)
+    reason : what is wrong and what to do about it
+    """
+
+    def __init__(self, key: str, value: object, reason: str) -> None:
+        self.key, self.value, self.reason = key, value, reason
+        super().__init__(f'friction: {key} = {value!r}: {reason}')

@@ -1,0 +1,32 @@
+"""Viscous and Coulomb friction, the same in both directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics.friction_laws.law import FrictionLaw, linear
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViscousCoulomb(FrictionLaw):
+    """``viscous v + coulomb sign(v)`` (Heimann & Abdellatif, Eq. 2; Mata et al. 2008, sec. 6.2).
+
+    Attributes
+    ----------
+    viscous : N s/m or N m s/rad
+    coulomb : N or N m
+    """
+
+    law: ClassVar[str] = 'viscous_coulomb'
+
+    viscous: float = linear()
+    coulomb: float = linear()
+
+    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        return velocity, self.sign(velocity)
