@@ -1,6 +1,7 @@
 """Dynamics of parallel machines: one formulation by virtual power, batched over samples."""
 
 from pkm_description.dynamics.base_parameters import BaseParameters, reduce_parameters
+from pkm_description.dynamics.body_forms import BodyForm, body_form_map
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -9,6 +10,7 @@ from pkm_description.dynamics.friction import (
     friction_regressor,
 )
 from pkm_description.dynamics.inverse import inverse_dynamics
+from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.projection import inverse_length_jacobian
 from pkm_description.dynamics.regressor import rigid_body_regressor
@@ -16,6 +18,9 @@ from pkm_description.dynamics.statics import gravity_forces
 
 __all__ = [
     'BaseParameters',
+    'BodyForm',
+    'ParameterMap',
+    'body_form_map',
     'forward_dynamics',
     'friction_parameter_names',
     'friction_parameters',
@@ -30,4 +35,5 @@ __all__ = [
     'rigid_body_parameter_names',
     'rigid_body_parameters',
     'rigid_body_regressor',
+    'sharing_matrix',
 ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine
+from pkm_description.dynamics.parameter_maps import body_names, inertial_names, sharing_matrix
+from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
+from pkm_description.machine.model import Machine
 
 Array = NDArray[np.float64]
-
-#: relative difference up to which the parameters of two legs count as equal
-EQUAL_LEGS_TOLERANCE = 1e-9
 
 
 def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Array:
@@ -18,34 +17,27 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
 
     Parameters
     ----------
-    identical_legs : True: one set of leg bodies, P = 10 (1 + J); False: leg by leg, P = 10 (1 + J L)
+    identical_legs : True: one set of leg bodies, P = 10 (1 + J); False: leg by leg, P = 10 (1 + J L); 10 fewer for an
+        open chain. Other sharing: :func:`pkm_description.dynamics.sharing_matrix`
 
     Raises
     ------
     ValueError
-        If the legs' parameters differ although ``identical_legs`` is asked for; names leg and body.
+        If the legs' parameters differ although ``identical_legs`` is asked for; names the body.
     """
-    legs = np.array([[joint.body.parameters for joint in leg.joints] for leg in machine.legs])
-    if identical_legs:
-        difference = np.abs(legs - legs[0]) / np.abs(legs[0]).max(axis=-1, keepdims=True).clip(1e-300)
-        if difference.max() > EQUAL_LEGS_TOLERANCE:
-            leg, body, parameter = np.unravel_index(difference.argmax(), difference.shape)
-            raise ValueError(
-                f'{machine.name}: {INERTIAL_PARAMETERS[parameter]} of '
-                f'{machine.legs[leg].joints[body].body.name} is {legs[leg, body, parameter]:.6g}, '
-                f'of {machine.legs[0].joints[body].body.name} '
-                f'{legs[0, body, parameter]:.6g}; use identical_legs=False'
-            )
-        legs = legs[:1]
-    return np.concatenate([machine.platform.parameters, legs.ravel()])
+    platform = [machine.platform] if machine.has_platform else []
+    bodies = platform + [joint.body for leg in machine.legs for joint in leg.joints]
+    full = np.concatenate([body.parameters for body in bodies])
+    if not identical_legs:
+        return full
+    try:
+        return sharing_matrix(machine, groups_of_identical_legs(machine)).values(full)
+    except ValueError as error:
+        raise ValueError(f'{machine.name}: legs differ, {error}; use identical_legs=False') from None
 
 
 def rigid_body_parameter_names(machine: Machine, identical_legs: bool = True) -> list[str]:
     """Names (P,) such as ``platform_link.m`` and ``leg_rod.Ixx`` (identical legs) or ``leg1_rod.Ixx``."""
-    bodies = [machine.platform.name]
     if identical_legs:
-        first = machine.legs[0]
-        bodies += [f'leg_{joint.body.name.removeprefix(first.name + "_")}' for joint in first.joints]
-    else:
-        bodies += [joint.body.name for leg in machine.legs for joint in leg.joints]
-    return [f'{body}.{parameter}' for body in bodies for parameter in INERTIAL_PARAMETERS]
+        return list(sharing_matrix(machine, groups_of_identical_legs(machine)).names)
+    return list(inertial_names(body_names(machine)))

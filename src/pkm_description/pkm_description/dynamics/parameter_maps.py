@@ -1,0 +1,156 @@
+"""Linear assumptions on parameters: bodies that share one set, and whatever else makes many parameters from few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine
+
+Array = NDArray[np.float64]
+
+#: difference, relative to a body's largest parameter, up to which parameters agree with an assumption
+AGREEMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class ParameterMap:
+    """Parameters as a linear function of fewer ones: ``full = matrix @ fewer``.
+
+    Attributes
+    ----------
+    full_names : P names
+    names : R names of the fewer parameters
+    matrix : (P, R)
+    """
+
+    full_names: tuple[str, ...]
+    names: tuple[str, ...]
+    matrix: Array
+
+    def __post_init__(self) -> None:
+        if self.matrix.shape != (len(self.full_names), len(self.names)):
+            raise ValueError(
+                f'matrix has shape {self.matrix.shape}, expected ({len(self.full_names)}, {len(self.names)})'
+            )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def columns(self, regressor: Array) -> Array:
+        """Regressor (..., R) of the fewer parameters from that of the full ones (..., P)."""
+        return regressor @ self.matrix
+
+    def full(self, values: Array) -> Array:
+        """Full parameters (P,) of the fewer ones (R,)."""
+        return self.matrix @ values
+
+    def values(self, full: Array) -> Array:
+        """Fewer parameters (R,) of full ones (P,).
+
+        Raises
+        ------
+        ValueError
+            If the full parameters do not agree with the assumption; names the one that is furthest off.
+        """
+        values = self._solve(full)
+        scale = _body_scale(self.full_names, full)
+        difference = np.abs(self.full(values) - full) / scale
+        worst = int(np.argmax(difference)) if len(difference) else 0
+        if len(difference) and difference[worst] > AGREEMENT:
+            raise ValueError(
+                f'{self.full_names[worst]} is {full[worst]:.6g}, by the assumption it would be '
+                f'{self.full(values)[worst]:.6g}'
+            )
+        return values
+
+    def then(self, other: ParameterMap) -> ParameterMap:
+        """Further reduction: ``other`` makes the fewer parameters of this map from fewer still."""
+        if other.full_names != self.names:
+            raise ValueError('the second map does not begin with the parameters where the first one ends')
+        return ParameterMap(self.full_names, other.names, self.matrix @ other.matrix)
+
+    def _solve(self, full: Array) -> Array:
+        """Fewer parameters that fit; exact copies wherever a full parameter is one of the fewer ones."""
+        copies = (self.matrix == 1.0) & (np.count_nonzero(self.matrix, axis=1) == 1)[:, None]
+        if copies.any(axis=0).all():
+            return np.asarray(full[np.argmax(copies, axis=0)], dtype=float)
+        return np.asarray(np.linalg.lstsq(self.matrix, full, rcond=None)[0], dtype=float)
+
+
+def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> ParameterMap:
+    """Bodies that share one set of inertial parameters; the others keep their own.
+
+    Parameters
+    ----------
+    groups : name of a set -> names or patterns of its bodies, e.g. ``{'slider': ['leg?_slider']}`` where only the
+        sliders are alike, or ``{'long_rod': ['leg[135]_rod'], 'short_rod': ['leg[246]_rod']}``
+
+    Returns
+    -------
+    ParameterMap
+        From ``rigid_body_parameter_names(machine, identical_legs=False)`` to names such as ``slider.m``; a set stands
+        where its first body stood.
+
+    Raises
+    ------
+    ValueError
+        If a pattern matches no body, a body belongs to two sets, or a set has the name of another body.
+    """
+    bodies = body_names(machine)
+    owner = _set_of_each_body(bodies, groups)
+    sets = list(dict.fromkeys(owner))
+    matrix = np.zeros((len(bodies), len(sets)))
+    matrix[np.arange(len(bodies)), [sets.index(name) for name in owner]] = 1.0
+    return ParameterMap(inertial_names(bodies), inertial_names(sets), np.kron(matrix, np.eye(len(INERTIAL_PARAMETERS))))
+
+
+def identical_legs(machine: Machine) -> dict[str, list[str]]:
+    """Groups for :func:`sharing_matrix`: each body of a leg shares with its counterparts, ``leg_rod`` and so on."""
+    first = machine.legs[0]
+    return {
+        f'leg_{joint.body.name.removeprefix(first.name + "_")}': [leg.joints[place].body.name for leg in machine.legs]
+        for place, joint in enumerate(first.joints)
+    }
+
+
+def body_names(machine: Machine) -> list[str]:
+    """Names of all bodies in the order of parameters: the platform, then leg by leg from base to platform."""
+    platform = [machine.platform.name] if machine.has_platform else []
+    return platform + [joint.body.name for leg in machine.legs for joint in leg.joints]
+
+
+def inertial_names(bodies: Sequence[str]) -> tuple[str, ...]:
+    """Ten names per body, ``leg_rod.m`` .. ``leg_rod.Izz``."""
+    return tuple(f'{body}.{parameter}' for body in bodies for parameter in INERTIAL_PARAMETERS)
+
+
+def _set_of_each_body(bodies: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Name of the set that each body belongs to; its own name where no group holds it."""
+    owner: dict[str, str] = {}
+    for name, patterns in groups.items():
+        for pattern in patterns:
+            found = [body for body in bodies if fnmatchcase(body, pattern)]
+            if not found:
+                raise ValueError(f'group {name}: {pattern!r} matches no body; there are {", ".join(bodies)}')
+            for body in found:
+                if owner.setdefault(body, name) != name:
+                    raise ValueError(f'{body} belongs to two groups, {owner[body]} and {name}')
+    alone = [body for body in bodies if body not in owner]
+    clash = [name for name in groups if name in alone]
+    if clash:
+        raise ValueError(f'group {clash[0]} has the name of a body outside of it; choose another name')
+    return [owner.get(body, body) for body in bodies]
+
+
+def _body_scale(names: Sequence[str], values: Array) -> Array:
+    """Largest absolute value (P,) among the parameters of the same body."""
+    owners = [name.rpartition('.')[0] for name in names]
+    largest: dict[str, float] = {}
+    for owner, value in zip(owners, np.abs(values), strict=True):
+        largest[owner] = max(largest.get(owner, 1e-300), float(value))
+    return np.array([largest[owner] for owner in owners])
