@@ -1,0 +1,47 @@
+"""Which checks belong to which machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pkm_description.machine import Machine
+from pkm_description.verification.check import Check
+from pkm_description.verification.mechanics import checks as mechanics_checks
+
+#: judges a machine; ``quick`` asks for fewer samples, never for other limits
+CheckFunction = Callable[[Machine, bool], Iterable[Check]]
+
+
+def every_machine(machine: Machine) -> bool:
+    """Applies to all."""
+    return True
+
+
+def with_platform(machine: Machine) -> bool:
+    """Applies to closed machines."""
+    return machine.has_platform
+
+
+def named(*names: str) -> Callable[[Machine], bool]:
+    """Build the condition that a machine has one of these names: for checks against printed numbers."""
+    return lambda machine: machine.name in names
+
+
+@dataclass(frozen=True)
+class CheckGroup:
+    """Checks from one source.
+
+    Attributes
+    ----------
+    source : heading in the table, e.g. a paper
+    checks : yields the checks of a machine
+    applies : says whether the group has anything to say about a machine
+    """
+
+    source: str
+    checks: CheckFunction
+    applies: Callable[[Machine], bool] = every_machine
+
+
+CATALOGUE: tuple[CheckGroup, ...] = (CheckGroup('laws of mechanics', mechanics_checks, with_platform),)

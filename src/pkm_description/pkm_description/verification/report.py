@@ -1,0 +1,43 @@
+"""The table of checks as text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from pkm_description.verification.check import Check, count
+
+#: widths of status, id, quantity, required figure; what is longer pushes the rest to the right
+_WIDTHS = (13, 14, 66, 24)
+
+#: of continued lines
+_LINE = 150
+
+
+def header() -> str:
+    """Headings of the columns."""
+    return _row(('status', 'id', 'what', 'required', 'measured'))
+
+
+def table(checks: Iterable[Check]) -> list[str]:
+    """One line per check; reasons and errors that are long go on below."""
+    lines = []
+    for check in checks:
+        row = _row((check.status, check.id, check.what, check.required, check.measured))
+        if len(row) <= _LINE:
+            lines.append(row)
+        else:
+            lines.append(_row((check.status, check.id, check.what, check.required, '')))
+            lines += textwrap.wrap(check.measured, _LINE - 20, initial_indent=' ' * 20, subsequent_indent=' ' * 20)
+    return lines
+
+
+def verdict(checks: Sequence[Check]) -> str:
+    """Last line of the program."""
+    numbers = count(checks)
+    return f'machines: {numbers["met"]} met, {numbers["failed"]} failed, {numbers["not reachable"]} not reachable'
+
+
+def _row(cells: tuple[str, str, str, str, str]) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=False)]
+    return ' '.join([*padded, cells[-1]]).rstrip()
