@@ -293,5 +293,5 @@ def test_singular_drives_are_named() -> None:
     # platform in the plane of the base joints: no leg can lift
     motion.position[150], motion.rotation_base_platform[150] = np.zeros(3), np.eye(3)
     for attempt in (gravity_forces, lambda m, p, r: rigid_body_regressor(m, motion)):
-        with pytest.raises(SingularPoseError, match='sample 150: the length Jacobian is singular'):
+        with pytest.raises(SingularPoseError, match='sample 150: the Jacobian of the drives is singular'):
             attempt(mechanism, motion.position, motion.rotation_base_platform)

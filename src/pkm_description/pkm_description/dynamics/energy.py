@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics.inverse import inertia_matrices
-from pkm_description.kinematics.chain import ChainPose, chain_velocities
+from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
 from pkm_description.kinematics.rotation import cross, skew
 from pkm_description.mechanism import Mechanism
@@ -23,11 +23,13 @@ def mass_matrix(mechanism: Mechanism, position: Array, rotation_base_platform: A
 
 def mass_matrix_of(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
     """Mass matrix (N, 6, 6) of legs that are already closed."""
-    result = _spatial_inertia(mechanism.platform_parameters, rotation_base_platform)
+    result = spatial_inertia(mechanism.platform_parameters, rotation_base_platform)
     joint_map = legs.joint_map
+    flat = joint_map.reshape(len(joint_map), -1, 6)
+    result = result + np.swapaxes(flat, 1, 2) @ (mechanism.rotor_inertia.ravel()[:, None] * flat)
     for body in range(mechanism.joint_count):
-        jacobian = _body_jacobian(mechanism, legs.chain, body) @ joint_map[:, :, : body + 1]
-        inertia = _spatial_inertia(mechanism.leg_parameters[:, body], legs.chain.rotations[body])
+        jacobian = body_jacobian(mechanism, legs.chain, body) @ joint_map[:, :, : body + 1]
+        inertia = spatial_inertia(mechanism.leg_parameters[:, body], legs.chain.rotations[body])
         result = result + np.sum(np.swapaxes(jacobian, -1, -2) @ inertia @ jacobian, axis=1)
     return result
 
@@ -39,12 +41,16 @@ def kinetic_energy(
     legs = close_legs(mechanism, position, rotation_base_platform)
     velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
     rates = chain_velocities(mechanism, legs.chain, velocities)
-    total = _body_energy(mechanism.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
+    platform = _body_energy(mechanism.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
+    return platform + chain_kinetic_energy(mechanism, legs.chain, rates, velocities)
+
+
+def chain_kinetic_energy(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, velocities: Array) -> Array:
+    """Kinetic energy (N,) J of the leg bodies and rotors, joint velocities (N, L, J)."""
+    total = 0.5 * np.sum(mechanism.rotor_inertia * velocities * velocities, axis=(1, 2))
     for body in range(mechanism.joint_count):
-        parameters, rotation = mechanism.leg_parameters[:, body], legs.chain.rotations[body]
-        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(
-            axis=1
-        )
+        parameters, rotation = mechanism.leg_parameters[:, body], chain.rotations[body]
+        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)
     return total
 
 
@@ -53,6 +59,13 @@ def potential_energy(mechanism: Mechanism, position: Array, rotation_base_platfo
     chain = close_legs(mechanism, position, rotation_base_platform).chain
     parameters = mechanism.platform_parameters
     first_moment = parameters[0] * position + (rotation_base_platform @ parameters[1:4, None])[..., 0]
+    energy: Array = -first_moment @ mechanism.gravity
+    return energy + chain_potential_energy(mechanism, chain)
+
+
+def chain_potential_energy(mechanism: Mechanism, chain: ChainPose) -> Array:
+    """Energy (N,) J of the leg bodies in gravity, zero for all mass at the base origin."""
+    first_moment = np.zeros((len(chain.tip), 3))
     for body in range(mechanism.joint_count):
         parameters = mechanism.leg_parameters[:, body]
         turned = (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0]
@@ -73,7 +86,7 @@ def _body_energy(parameters: Array, rotation: Array, velocity: Array, spin: Arra
     )
 
 
-def _spatial_inertia(parameters: Array, rotation: Array) -> Array:
+def spatial_inertia(parameters: Array, rotation: Array) -> Array:
     """Inertia (..., 6, 6) about the body frame's origin, base axes, for [velocity, angular velocity]."""
     coupling = skew((rotation @ parameters[..., 1:4, None])[..., 0])
     result = np.zeros((*rotation.shape[:-2], 6, 6))
@@ -84,7 +97,7 @@ def _spatial_inertia(parameters: Array, rotation: Array) -> Array:
     return result
 
 
-def _body_jacobian(mechanism: Mechanism, chain: ChainPose, body: int) -> Array:
+def body_jacobian(mechanism: Mechanism, chain: ChainPose, body: int) -> Array:
     """Jacobian (N, L, 6, body + 1): joint velocities to [velocity, angular velocity] of a body's frame."""
     columns = []
     for joint in range(body + 1):

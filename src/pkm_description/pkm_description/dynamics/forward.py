@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from pkm_description.dynamics.energy import mass_matrix_of
 from pkm_description.dynamics.inverse import generalised_force
-from pkm_description.dynamics.projection import actuated_jacobian
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.errors import SingularPoseError
+from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
+from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
 
@@ -23,18 +24,27 @@ def forward_dynamics(
     forces: Array,
     friction: bool = True,
     sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
 ) -> Array:
-    """Platform acceleration (N, 6) [linear, angular], base axes: solves ``M a + h = J^T f``.
+    """Platform acceleration (N, 6) [linear, angular], base axes: solves ``M a + h = J^T f + K^T lambda``, ``K a = k``.
 
-    Defined in singular poses of the drives too, unlike the inverse dynamics. Coulomb friction at exactly zero
-    velocity is zero: sticking is not modelled.
+    The constraint rows K are those of legs and plane that hold the platform, see ``ClosedLegs.constraints``; a
+    hexapod has none. Defined in singular poses of the drives too, unlike the inverse dynamics, and for machines with
+    fewer drives than degrees of freedom. Coulomb friction at exactly zero velocity is zero: sticking is not modelled.
 
     Parameters
     ----------
     position, rotation_base_platform : (N, 3) m, (N, 3, 3)
     twist : (N, 6), base axes
-    forces : (N, L) N, of the drives
-    friction, sign_smoothing : as in :func:`pkm_description.dynamics.inverse_dynamics`
+    forces : (N, A) N or N m, of the drives
+    friction, sign_smoothing, external_wrench : as in :func:`pkm_description.dynamics.inverse_dynamics`
+
+    Raises
+    ------
+    KinematicsError
+        A pose or velocity that the mechanism does not admit.
+    SingularPoseError
+        Where the constraints depend on each other; names the sample.
     """
     still = np.zeros((len(position), 3))
     motion = PlatformMotion(
@@ -42,6 +52,28 @@ def forward_dynamics(
     )
     legs = close_legs(mechanism, position, rotation_base_platform)
     bias = generalised_force(mechanism, legs, motion, friction, sign_smoothing)
+    if external_wrench is not None:
+        bias = bias - external_wrench
     drive = (forces[:, None] @ actuated_jacobian(mechanism, legs))[:, 0]
     mass = mass_matrix_of(mechanism, legs, rotation_base_platform)
-    return np.asarray(np.linalg.solve(mass, (drive - bias)[..., None]), dtype=float)[..., 0]
+    count = legs.constraints.shape[1]
+    if not count:
+        return np.asarray(np.linalg.solve(mass, (drive - bias)[..., None]), dtype=float)[..., 0]
+    velocities, _, rates = leg_rates(mechanism, legs, motion)
+    matrix = np.zeros((len(mass), 6 + count, 6 + count))
+    # multipliers in units of the mass: otherwise heavy machines would be badly conditioned
+    scale = np.abs(mass).max(axis=(1, 2))[:, None, None]
+    matrix[:, :6, :6] = mass / scale
+    matrix[:, :6, 6:], matrix[:, 6:, :6] = np.swapaxes(legs.constraints, 1, 2), legs.constraints
+    held = constraint_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
+    right = np.concatenate([(drive - bias) / scale[..., 0], held], axis=1)
+    try:
+        solution = np.asarray(np.linalg.solve(matrix, right[..., None]), dtype=float)
+    except np.linalg.LinAlgError:
+        rank = np.linalg.matrix_rank(legs.constraints)
+        sample = int(np.argmax(rank < count))
+        raise SingularPoseError(
+            f'sample {sample}: only {rank[sample]} of {count} constraints are independent here, the platform can move '
+            'otherwise than its legs admit'
+        ) from None
+    return solution[:, :6, 0]

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.projection import twist_from_leg_rates
 from pkm_description.kinematics.leg_motion import LegMotion, close_legs
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine.model import Joint, Machine
 from pkm_description.mechanism import Mechanism
 

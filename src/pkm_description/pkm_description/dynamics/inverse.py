@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics.friction import friction_torques
-from pkm_description.dynamics.projection import drive_forces, platform_force, twist_from_leg_rates
+from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_accelerations
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
@@ -22,23 +23,33 @@ def inertia_matrices(parameters: Array) -> Array:
 
 
 def inverse_dynamics(
-    mechanism: Mechanism, motion: PlatformMotion, friction: bool = True, sign_smoothing: float = 0.0
+    mechanism: Mechanism,
+    motion: PlatformMotion,
+    friction: bool = True,
+    sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
 ) -> Array:
-    """Drive forces (N, L) [N] that produce a motion; positive pushes the leg out.
+    """Drive forces (N, A) [N, N m] that produce a motion; positive pushes the joint towards larger positions.
 
     Parameters
     ----------
     motion : N samples
     friction : add the friction of all joints, active and passive, as the machine file gives it
     sign_smoothing : velocity of a tanh in place of the sign of Coulomb friction; 0 keeps the sign
+    external_wrench : (N, 6) or (6,) N and N m, what the surroundings do to the platform: force, and moment about the
+        platform's origin, base axes
 
     Raises
     ------
     SingularPoseError
         Where the drives do not determine the platform's motion; names the sample.
+    KinematicsError
+        A motion that the mechanism does not admit, or a machine with fewer drives than degrees of freedom.
     """
     legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
     generalised = generalised_force(mechanism, legs, motion, friction, sign_smoothing)
+    if external_wrench is not None:
+        generalised = generalised - external_wrench
     return drive_forces(twist_from_leg_rates(mechanism, legs), generalised)
 
 
@@ -52,9 +63,14 @@ def generalised_force(
     """Force (N, 6) dual to the platform twist, base axes, that a motion of platform and legs needs."""
     velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
     second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    torques = _joint_torques(mechanism, legs.chain, rates, second)
+    torques = chain_torques(mechanism, legs.chain, rates, second) + mechanism.rotor_inertia * accelerations
     if friction:
         torques = torques + friction_torques(mechanism, velocities, sign_smoothing)
+    return platform_wrench(mechanism, motion) + platform_force(legs, torques)
+
+
+def platform_wrench(mechanism: Mechanism, motion: PlatformMotion) -> Array:
+    """Force and moment about the platform's origin (N, 6), base axes, that the platform alone needs."""
     force, moment = inertial_wrench(
         mechanism.platform_parameters,
         motion.rotation_base_platform,
@@ -62,7 +78,7 @@ def generalised_force(
         motion.angular_acceleration,
         motion.linear_acceleration - mechanism.gravity,
     )
-    return np.concatenate([force, moment], axis=-1) + platform_force(legs, torques)
+    return np.concatenate([force, moment], axis=-1)
 
 
 def inertial_wrench(
@@ -97,9 +113,27 @@ def inertial_wrench(
     return force, moment
 
 
-def _joint_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
-    """Joint torques (N, L, J) of the open legs: wrenches summed from the tip to the base."""
+def chain_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
+    """Joint torques (N, L, J) of the legs cut open at their tips."""
+    forces, moments = chain_wrenches(mechanism, chain, rates, second)
     torques = np.empty((*chain.tip.shape[:2], mechanism.joint_count))
+    for joint, kind in enumerate(mechanism.joint_kinds):
+        works_on = moments[joint] if kind == 'revolute' else forces[joint]
+        torques[..., joint] = np.sum(chain.axes[joint] * works_on, axis=-1)
+    return torques
+
+
+def chain_wrenches(
+    mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates
+) -> tuple[list[Array], list[Array]]:
+    """Wrench that each body of the open legs needs from the body before it, summed from the tip to the base.
+
+    Returns
+    -------
+    forces, moments : J of (N, L, 3), base axes, moments about the joint's origin
+    """
+    forces: list[Array] = []
+    moments: list[Array] = []
     force = moment = np.zeros_like(chain.tip)
     for body in reversed(range(mechanism.joint_count)):
         own_force, own_moment = inertial_wrench(
@@ -112,6 +146,6 @@ def _joint_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, se
         if body + 1 < mechanism.joint_count:
             moment = moment + cross(chain.origins[body + 1] - chain.origins[body], force)
         force, moment = force + own_force, moment + own_moment
-        works_on = moment if mechanism.joint_kinds[body] == 'revolute' else force
-        torques[..., body] = np.sum(chain.axes[body] * works_on, axis=-1)
-    return torques
+        forces.insert(0, force)
+        moments.insert(0, moment)
+    return forces, moments

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.projection import twist_from_leg_rates
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.chain import ChainPose, chain_accelerations
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
@@ -56,10 +56,10 @@ def wrench_regressor(
 
 
 def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool = True) -> Array:
-    """Regressor (N, L, P): drive forces [N] without friction = regressor @ ``rigid_body_parameters``.
+    """Regressor (N, A, P): drive forces without friction and rotors = regressor @ ``rigid_body_parameters``.
 
     Newton-Euler wrenches of every body, taken to the joints of its leg and from there to the drives by
-    virtual power (Heimann & Abdellatif, Eq. 1). With identical legs the six legs are summed on the way, so
+    virtual power (Heimann & Abdellatif, Eq. 1). With identical legs the legs are summed on the way, so
     that the separate columns are never built.
 
     Parameters
@@ -74,7 +74,7 @@ def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical
         sample.
     """
     legs = 1 if identical_legs else mechanism.leg_count
-    result = np.empty((len(motion), mechanism.leg_count, 10 * (1 + legs * mechanism.joint_count)))
+    result = np.empty((len(motion), mechanism.actuated_count, 10 * (1 + legs * mechanism.joint_count)))
     for start in range(0, len(motion), CHUNK):
         part = slice(start, start + CHUNK)
         try:
@@ -94,17 +94,17 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
     legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
     velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
     second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    torques = _leg_torque_regressor(mechanism, legs.chain, rates.angular, second.angular, second.linear)
+    torques = chain_torque_regressor(mechanism, legs.chain, rates.angular, second.angular, second.linear)
 
     twist_per_rate = twist_from_leg_rates(mechanism, legs)
     joint_rate_per_leg_rate = legs.joint_map @ twist_per_rate[:, None]
     samples, leg_count, joint_count = velocities.shape
     if identical_legs:
-        stacked = joint_rate_per_leg_rate.reshape(samples, leg_count * joint_count, leg_count)
+        stacked = joint_rate_per_leg_rate.reshape(samples, leg_count * joint_count, -1)
         result[:, :, 10:] = np.swapaxes(stacked, 1, 2) @ torques.reshape(samples, leg_count * joint_count, -1)
     else:
         separate = np.swapaxes(joint_rate_per_leg_rate, -1, -2) @ torques
-        result[:, :, 10:] = np.swapaxes(separate, 1, 2).reshape(samples, leg_count, -1)
+        result[:, :, 10:] = np.swapaxes(separate, 1, 2).reshape(samples, mechanism.actuated_count, -1)
 
     rotation = motion.rotation_base_platform
     to_platform = np.swapaxes(rotation, 1, 2)
@@ -124,7 +124,7 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
     result[:, :, :10] = np.swapaxes(body_twist, 1, 2) @ wrench
 
 
-def _leg_torque_regressor(
+def chain_torque_regressor(
     mechanism: Mechanism,
     chain: ChainPose,
     angular_velocities: list[Array],

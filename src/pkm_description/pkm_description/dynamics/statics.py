@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.projection import drive_forces, platform_force, twist_from_leg_rates
+from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.kinematics.chain import ChainPose
 from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def gravity_forces(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
-    """Drive forces (N, L) [N] that hold the machine still at poses (N, 3) m, (N, 3, 3), without friction.
+    """Drive forces (N, A) [N, N m] that hold the machine still at poses (N, 3) m, (N, 3, 3), without friction.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.chain import (
     ChainPose,
     ChainRates,
@@ -16,15 +16,24 @@ from pkm_description.kinematics.chain import (
     chain_velocities,
     tip_jacobian,
 )
+from pkm_description.kinematics.leg_inverse import leg_inverse
 from pkm_description.kinematics.leg_lengths import leg_vectors
+from pkm_description.kinematics.leg_positions import (
+    CLOSING_TOLERANCE,
+    closed_form_positions,
+    iterated_positions,
+)
 from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
 
 Array = NDArray[np.float64]
 
-#: sine of the angle between strut and first universal axis below which the joint angles are refused
-UNIVERSAL_SINGULARITY = 1e-3
+#: components of the twist that a planar machine does not have: z, rotation about x, rotation about y
+PLANE_CONSTRAINTS = np.eye(6)[[2, 3, 4]]
+
+#: part of a twist, relative to its size, that the constraints may forbid
+_TWIST_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class ClosedLegs:
     levers : (N, L, 3) m, platform origin to platform joint, base axes
     chain : poses of the leg bodies
     tip_jacobian_inverse : (N, L, J, 3), joint velocities from the velocity of the closing point
+    held : (N, L, 3, C), unit directions in which a leg holds its tip
+    constraints : (N, K, 6), rows with ``constraints @ twist = 0``
     """
 
     positions: Array
@@ -66,6 +77,8 @@ class ClosedLegs:
     levers: Array
     chain: ChainPose
     tip_jacobian_inverse: Array
+    held: Array
+    constraints: Array
 
     @property
     def joint_map(self) -> Array:
@@ -76,7 +89,9 @@ class ClosedLegs:
 
 
 def joint_positions(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
-    """Positions (N, L, 3) of universal_1, universal_2 [rad] and prismatic [m] of U-P legs, in closed form.
+    """Positions (N, L, J) of all leg joints [rad, m] that close the legs onto the platform.
+
+    U-P legs in closed form, all others by Newton iterations from their home positions.
 
     Parameters
     ----------
@@ -88,84 +103,140 @@ def joint_positions(mechanism: Mechanism, position: Array, rotation_base_platfor
     SingularPoseError
         Where a strut lies along its first universal axis, so that the first angle is undefined.
     KinematicsError
-        If the legs are not of the U-P kind, or a pose contains NaN.
+        If a leg cannot reach, the legs do not admit the pose, or a pose contains NaN.
     """
-    return _joint_positions(mechanism, leg_vectors(mechanism, position, rotation_base_platform)[0])[0]
+    return _closed(mechanism, position, rotation_base_platform)[0]
 
 
-def _joint_positions(mechanism: Mechanism, vectors: Array) -> tuple[Array, Array]:
-    """Joint positions (N, L, 3) and lengths (N, L) of leg vectors (N, L, 3)."""
-    legs = mechanism.universal_prismatic
-    lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
-    along = (vectors[..., None, :] @ legs.basis)[..., 0, :]
-    across = np.hypot(along[..., 1], along[..., 2])
-    _check_regular(mechanism, across / lengths)
-    first = np.arctan2(-legs.side * along[..., 1], legs.side * along[..., 2])
-    second = np.arctan2(along[..., 0], legs.side * across) - legs.angle_at_zero
-    second = (second + np.pi) % (2.0 * np.pi) - np.pi
-    return np.stack([first, second, lengths - mechanism.lengths_at_zero], axis=-1), lengths
-
-
-def _check_regular(mechanism: Mechanism, sine: Array) -> None:
-    """Refuse struts on their first universal axis; ``sine`` (N, L) of the angle between both."""
-    if sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:
-        return
-    # argmin finds NaN before any number
-    sample, leg = (int(index) for index in np.unravel_index(np.argmin(sine), sine.shape))
-    if np.isnan(sine[sample, leg]):
+def _closed(
+    mechanism: Mechanism, position: Array, rotation_base_platform: Array
+) -> tuple[Array, Array, Array]:
+    """Joint positions (N, L, J), lengths (N, L) and levers (N, L, 3)."""
+    if not mechanism.has_platform:
         raise KinematicsError(
-            f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
+            f'{mechanism.machine.name} is an open chain, it has no platform: give joint motions (open_chain)'
         )
-    raise SingularPoseError(
-        f'sample {sample}: {mechanism.machine.legs[leg].name} lies along its first universal axis '
-        f'(sine of the angle {sine[sample, leg]:.3g}, at least {UNIVERSAL_SINGULARITY:g} needed)'
-    )
+    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+    lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
+    if mechanism.has_closed_form:
+        return closed_form_positions(mechanism, vectors, lengths), lengths, levers
+    if mechanism.planar:
+        _require_planar(mechanism, position, rotation_base_platform)
+    return iterated_positions(mechanism, vectors + mechanism.base_points), lengths, levers
+
+
+def _require_planar(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> None:
+    """Refuse poses out of the plane in which a planar machine moves."""
+    home = mechanism.machine.home
+    off = np.abs(position[:, 2] - home.position[2])
+    # both keep the base's z axis at the same direction in platform axes
+    tilt = np.abs(rotation_base_platform[:, 2] - home.rotation_base_platform[2]).max(axis=-1)
+    excess = np.maximum(off, tilt)
+    if not excess.max(initial=0.0) <= CLOSING_TOLERANCE:
+        sample = int(np.argmax(np.where(np.isnan(excess), np.inf, excess)))
+        raise KinematicsError(
+            f'sample {sample}: {mechanism.machine.name} moves in a plane; this pose leaves it by {off[sample]:.3g} m '
+            f'and tilts by {tilt[sample]:.3g} rad'
+        )
 
 
 def close_legs(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> ClosedLegs:
     """Close all legs onto platform poses (N, 3) m, (N, 3, 3); raises as :func:`joint_positions`."""
-    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
-    positions, lengths = _joint_positions(mechanism, vectors)
+    positions, lengths, levers = _closed(mechanism, position, rotation_base_platform)
     chain = chain_pose(mechanism, positions)
-    return ClosedLegs(positions, lengths, levers, chain, _inverse_3x3(tip_jacobian(mechanism, chain)))
+    inverse, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))
+    return ClosedLegs(
+        positions, lengths, levers, chain, inverse, held, twist_constraints(mechanism, held, levers)
+    )
 
 
-def _inverse_3x3(matrix: Array) -> Array:
-    """Inverse of (..., 3, 3) by cross products of the columns; an order faster than ``numpy.linalg.inv``."""
-    first, second, third = matrix[..., 0], matrix[..., 1], matrix[..., 2]
-    rows = np.stack([cross(second, third), cross(third, first), cross(first, second)], axis=-2)
-    determinant = np.sum(first * rows[..., 0, :], axis=-1)
-    return rows / determinant[..., None, None]
+def twist_constraints(mechanism: Mechanism, held: Array, levers: Array) -> Array:
+    """Rows (N, K, 6) with ``rows @ twist = 0``: what the legs hold, then the plane's z, rotation about x and y."""
+    samples = len(levers)
+    rows = [np.zeros((samples, 0, 6))]
+    if held.shape[-1]:
+        directions = np.swapaxes(held, -1, -2)
+        moments = cross(levers[..., None, :], directions)
+        rows.append(np.concatenate([directions, moments], axis=-1).reshape(samples, -1, 6))
+    if mechanism.planar:
+        rows.append(np.broadcast_to(PLANE_CONSTRAINTS, (samples, 3, 6)))
+    return np.concatenate(rows, axis=1)
 
 
 def leg_rates(
     mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion
 ) -> tuple[Array, Array, ChainRates]:
-    """Joint velocities and accelerations (N, L, J), and the velocities of the leg bodies."""
+    """Joint velocities and accelerations (N, L, J), and the velocities of the leg bodies.
+
+    Raises
+    ------
+    KinematicsError
+        A velocity that the mechanism does not admit; names sample and constraint.
+    """
+    _require_admissible(mechanism, legs, motion)
     spin = motion.angular_velocity[:, None]
     anchor_velocity = motion.linear_velocity[:, None] + cross(spin, legs.levers)
     velocities = (legs.tip_jacobian_inverse @ anchor_velocity[..., None])[..., 0]
     rates = chain_velocities(mechanism, legs.chain, velocities)
-    anchor_acceleration = (
-        motion.linear_acceleration[:, None]
-        + cross(motion.angular_acceleration[:, None], legs.levers)
-        + cross(spin, cross(spin, legs.levers))
+    anchor_acceleration = motion.linear_acceleration[:, None] + cross(
+        motion.angular_acceleration[:, None], legs.levers
     )
-    bias = chain_accelerations(mechanism, legs.chain, rates, velocities, np.zeros_like(velocities)).tip
-    accelerations = (legs.tip_jacobian_inverse @ (anchor_acceleration - bias)[..., None])[..., 0]
+    excess = anchor_acceleration - closing_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
+    accelerations = (legs.tip_jacobian_inverse @ excess[..., None])[..., 0]
     return velocities, accelerations, rates
+
+
+def closing_bias(
+    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
+) -> Array:
+    """Acceleration (N, L, 3) of tip minus platform joint where joints and platform do not accelerate."""
+    spin = angular_velocity[:, None]
+    tip = chain_accelerations(mechanism, legs.chain, rates, velocities, np.zeros_like(velocities)).tip
+    return tip - cross(spin, cross(spin, legs.levers))
+
+
+def constraint_bias(
+    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
+) -> Array:
+    """Right-hand side (N, K) of ``constraints @ acceleration = bias`` for the platform's acceleration."""
+    result = np.zeros(legs.constraints.shape[:2])
+    if legs.held.shape[-1]:
+        bias = closing_bias(mechanism, legs, velocities, rates, angular_velocity)
+        along = (np.swapaxes(legs.held, -1, -2) @ bias[..., None])[..., 0]
+        count = along.shape[1] * along.shape[2]
+        result[:, :count] = along.reshape(len(result), count)
+    return result
+
+
+def _require_admissible(mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion) -> None:
+    """Refuse twists that legs or plane forbid: dynamics would silently drop that part."""
+    if not mechanism.constraint_count:
+        return
+    twist = motion.twist
+    forbidden = np.abs((legs.constraints @ twist[..., None])[..., 0])
+    # an angular velocity moves the platform joints; below this speed only rounding is left
+    speed = np.abs(twist[:, :3]).max(axis=1) + np.abs(twist[:, 3:]).max(axis=1) * mechanism.platform_radius
+    bad = ~(forbidden <= _TWIST_TOLERANCE * speed[:, None] + 1e-9)
+    if bad.any():
+        sample, row = (int(index) for index in np.argwhere(bad)[0])
+        raise KinematicsError(
+            f'sample {sample}: {mechanism.machine.name} does not admit this velocity (constraint {row + 1} is '
+            f'violated by {forbidden[sample, row]:.3g}); make the motion from the drives (motion_from_drives)'
+        )
 
 
 def leg_motion(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
     """Motion of all leg joints that closes the legs onto the moving platform.
 
-    Positions in closed form, velocities through the inverse of each leg's tip Jacobian, accelerations with
-    its analytic time derivative.
+    Positions as in :func:`joint_positions`, velocities through the inverse of each leg's tip Jacobian, accelerations
+    with its analytic time derivative.
 
     Raises
     ------
     SingularPoseError
-        Where a strut lies along its first universal axis; names sample, leg and number.
+        Where a leg is stretched or folded, or lies along its first universal axis; names sample, leg and number.
+    KinematicsError
+        A pose or a velocity that the mechanism does not admit.
     """
     legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
     velocities, accelerations, _ = leg_rates(mechanism, legs, motion)

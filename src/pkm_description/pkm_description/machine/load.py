@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 from pkm_description.errors import MachineFileError
 from pkm_description.machine.checks import check_inertia, check_machine, check_provenance
 from pkm_description.machine.model import (
+    NO_IMU,
+    Freedom,
     ImuSensor,
     Joint,
     JointFriction,
@@ -115,33 +117,46 @@ def _machine(path: Path, content: dict[str, Any]) -> Machine:
     top = Section(path, '', content)
     if 'schema' in content and content['schema'] != SCHEMA:
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
-    top.expect_keys(
-        ['schema', 'name', 'description', 'gravity', 'platform', 'leg_chain', 'leg_tip', 'legs', 'sensors', 'servo'],
-        ['provenance'],
-    )
+    needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs', 'sensors', 'servo']
+    if 'platform' in content:
+        top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance'])
+    else:
+        top.expect_keys(needed, ['provenance'])
+    freedom, home, platform = _platform(top)
     legs = _legs(top)
-    platform = top.section('platform')
-    platform.expect_keys(['link', 'home', 'body'])
     sensors = top.section('sensors')
-    sensors.expect_keys(['imu', 'legs'])
+    sensors.expect_keys(['legs', 'imu'] if freedom != 'none' else ['legs'])
     servo = top.section('servo')
     servo.expect_keys(['stiffness', 'damping'])
-    body = platform.section('body')
-    body.expect_keys(_BODY_KEYS)
-    home_position, home_rotation = _pose(platform.section('home'))
     return Machine(
         name=top.identifier('name'),
         path=path,
         description=top.text('description'),
         gravity=top.vector('gravity', 3),
-        home=Pose(home_position, home_rotation),
-        platform=_body(body, platform.identifier('link'), 0, 1),
+        home=home,
+        platform=platform,
         legs=legs,
-        imu=_imu(sensors.section('imu')),
+        imu=_imu(sensors.section('imu')) if freedom != 'none' else NO_IMU,
         leg_sensors=_leg_sensors(sensors.section('legs'), len(legs)),
         servo=ServoGains(servo.number('stiffness', above=0.0), servo.number('damping', least=0.0)),
         provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
+        freedom=freedom,
     )
+
+
+def _platform(top: Section) -> tuple[Freedom, Pose, RigidBody]:
+    """Freedom, home and body of the platform; of an open chain, which has none, a body without mass."""
+    if 'platform' not in top.content:
+        return 'none', Pose(np.zeros(3), np.eye(3)), RigidBody('', 0.0, np.zeros(3), np.zeros((3, 3)))
+    platform = top.section('platform')
+    platform.expect_keys(['link', 'home', 'body'], ['freedom'])
+    freedom = platform.text('freedom') if 'freedom' in platform.content else 'free'
+    if freedom not in ('free', 'planar'):
+        raise platform.error('freedom', freedom, "choose 'free' or 'planar'")
+    body = platform.section('body')
+    body.expect_keys(_BODY_KEYS)
+    home = Pose(*_pose(platform.section('home')))
+    return cast(Freedom, freedom), home, _body(body, platform.identifier('link'), 0, 1)
 
 
 def _legs(top: Section) -> tuple[Leg, ...]:
@@ -152,11 +167,14 @@ def _legs(top: Section) -> tuple[Leg, ...]:
     if not chain:
         raise top.error('leg_chain', {}, 'a leg needs joints; add them from base to platform')
     for section in chain.values():
-        section.expect_keys(['type', 'axis', 'origin', 'body'], ['actuated', 'limits', 'friction'])
-    tips = top.vector_per_leg('leg_tip', 3, count)
+        section.expect_keys(
+            ['type', 'axis', 'origin', 'body'], ['actuated', 'limits', 'friction', 'home', 'rotor_inertia']
+        )
+    closed = 'platform' in top.content
+    tips = top.vector_per_leg('leg_tip', 3, count) if closed else np.zeros((count, 3))
     legs = []
     for index, (name, instance) in enumerate(instances.items()):
-        instance.expect_keys(['base_point', 'base_rpy', 'platform_point'])
+        instance.expect_keys(['base_point', 'base_rpy', *(['platform_point'] if closed else [])])
         base_rotation = _rotation(instance, 'base_rpy')
         joints = []
         for place, (joint_name, section) in enumerate(chain.items()):
@@ -177,7 +195,7 @@ def _legs(top: Section) -> tuple[Leg, ...]:
                 name=name,
                 joints=tuple(joints),
                 tip=tips[index],
-                platform_point=instance.vector('platform_point', 3),
+                platform_point=instance.vector('platform_point', 3) if closed else np.zeros(3),
                 length_at_zero=float(np.linalg.norm(reach + turn @ tips[index])),
             )
         )
@@ -206,6 +224,7 @@ def _joint(
         )
     body = section.section('body')
     body.expect_keys(['name', *_BODY_KEYS])
+    limits = _limits(section, index, count, actuated) if 'limits' in section.content else JointLimits()
     return Joint(
         name=f'{leg}_{name}',
         kind=kind,
@@ -213,10 +232,22 @@ def _joint(
         translation=translation,
         rotation_parent_joint=rotation,
         actuated=actuated,
-        limits=_limits(section, index, count, actuated) if 'limits' in section.content else JointLimits(),
+        limits=limits,
         friction=friction,
         body=_body(body, f'{leg}_{body.identifier("name")}', index, count),
+        home=_home(section, kind, limits, index, count),
+        rotor_inertia=float(section.per_leg('rotor_inertia', count, 0.0, least=0.0)[index]),
     )
+
+
+def _home(section: Section, kind: str, limits: JointLimits, index: int, count: int) -> float:
+    """Joint position at home; where the file is silent, zero, or the middle of a prismatic joint's stroke."""
+    middle = 0.5 * (limits.lower + limits.upper)
+    default = middle if kind == 'prismatic' and np.isfinite(middle) else 0.0
+    home = float(section.per_leg('home', count, default)[index])
+    if kind == 'revolute' and abs(home) > _LARGEST_ANGLE:
+        raise section.error('home', home, 'looks like degrees; give rad')
+    return home
 
 
 def _limits(section: Section, index: int, count: int, actuated: bool) -> JointLimits:

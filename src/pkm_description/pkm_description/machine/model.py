@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+Freedom = Literal['free', 'planar', 'none']
 
 #: order of the ten inertial parameters of a body, inertia about the body frame's origin
 INERTIAL_PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
@@ -76,6 +79,9 @@ class Joint:
     actuated : True where a drive acts
     limits, friction : see the classes
     body : the body that moves with the joint (its link frame is the joint frame)
+    home : rad or m, roughly where the joint is at home: it names the leg's assembly branch where the loops are closed
+        by iterations
+    rotor_inertia : kg or kg m^2, inertia of rotor and screw reflected to the joint (Mata et al. 2008, Eq. 18)
     """
 
     name: str
@@ -87,11 +93,13 @@ class Joint:
     limits: JointLimits
     friction: JointFriction
     body: RigidBody
+    home: float = 0.0
+    rotor_inertia: float = 0.0
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A serial chain from ``base_link`` whose tip is joined to the platform.
+    """A serial chain from ``base_link`` whose tip is joined to the platform (open chains: ends free).
 
     Attributes
     ----------
@@ -146,6 +154,10 @@ class ImuSensor:
     gyroscope_bias: Array
 
 
+#: of open chains, which have no platform to mount one on
+NO_IMU = ImuSensor('', np.zeros(3), np.eye(3), 0.0, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3))
+
+
 @dataclass(frozen=True)
 class LegSensors:
     """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
@@ -178,9 +190,11 @@ class Machine:
     description : one sentence
     gravity : (3,) m/s^2 in ``base_link``
     home : platform pose at rest, also names the assembly mode
-    platform : body of ``platform_link``
+    platform : body of ``platform_link``; of open chains a body without mass that nothing exports
     legs : in the order that every leg-wise array has
     imu, leg_sensors, servo : see the classes
+    freedom : how the platform can move where no leg holds it: ``'free'`` (legs end in ball joints), ``'planar'`` (x, y
+        and about z of ``base_link``; legs end in pins) or ``'none'`` (open chains have no platform)
     provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
     """
 
@@ -195,6 +209,12 @@ class Machine:
     leg_sensors: LegSensors
     servo: ServoGains
     provenance: dict[str, str] = field(default_factory=dict)
+    freedom: Freedom = 'free'
+
+    @property
+    def has_platform(self) -> bool:
+        """False for open chains."""
+        return self.freedom != 'none'
 
     @property
     def base_points(self) -> Array:

@@ -23,9 +23,10 @@ def _stack(machine: Machine, value: object) -> Array:
 class Mechanism:
     """Machine data stacked across legs, so that one array operation serves all legs and all samples.
 
-    Every leg is a serial chain of J one-degree-of-freedom joints, one body each, whose tip is joined to the
-    platform by a ball joint. All legs have the same joint kinds in the same order; axes, offsets and masses
-    differ freely.
+    Every leg is a serial chain of J one-degree-of-freedom joints, one body each, whose tip is joined to the platform:
+    by a ball joint, or on planar machines by a pin about z. All legs have the same joint kinds in the same order;
+    axes, offsets and masses differ freely. A leg with as many joints as closing equations leaves the platform free;
+    one with fewer (the R-P legs of a 3-RPS) takes freedom from it. Open chains have no platform.
 
     Parameters
     ----------
@@ -43,6 +44,13 @@ class Mechanism:
     axes_in_parent : (L, J, 3) joint axes in the parent body's frame
     sine_factors, versine_factors : (L, J, 3, 3); a revolute turned by q has the rotation
         ``joint_rotations + sin(q) sine_factors + (1 - cos(q)) versine_factors`` in the parent body's frame
+    planar, has_platform : from the machine's freedom
+    closing_equations : per leg, 3 (ball), 2 (pin) or 0 (open chain)
+    constraint_count : equations K that hold the platform's twist, of legs and plane
+    degrees_of_freedom : of the closed machine (away from singular poses)
+    actuated_count : driven joints A
+    home_positions : (L, J) joint positions from which the loops are closed
+    rotor_inertia : (L, J) kg or kg m^2, reflected to the joints
     tips : (L, 3) m, closing point in the last body's frame
     base_points, platform_points : (L, 3) m in ``base_link`` and ``platform_link``
     lengths_at_zero : (L,) m
@@ -54,7 +62,8 @@ class Mechanism:
     Raises
     ------
     KinematicsError
-        If the legs differ in joint kinds or a leg has not exactly one actuated joint.
+        If the legs differ in joint kinds, a leg has not exactly one actuated joint, or has fewer or more joints than
+        its closure can use.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -65,6 +74,16 @@ class Mechanism:
         self.actuated_index = _common_actuated_index(machine)
         self.joint_names = machine.joint_names
         self.actuated_joint_names = tuple(joint.name for joint in machine.actuated_joints)
+
+        self.planar = machine.freedom == 'planar'
+        self.has_platform = machine.has_platform
+        self.closing_equations = {'free': 3, 'planar': 2, 'none': 0}[machine.freedom]
+        self.constraint_count = _constraint_count(self)
+        coordinates = 6 if self.has_platform else self.leg_count * self.joint_count
+        self.degrees_of_freedom = coordinates - self.constraint_count
+        self.actuated_count = len(self.actuated_joint_names)
+        self.home_positions = _stack(machine, lambda joint: joint.home)
+        self.rotor_inertia = _stack(machine, lambda joint: joint.rotor_inertia)
 
         self.joint_axes = _stack(machine, lambda joint: joint.axis)
         self.joint_translations = _stack(machine, lambda joint: joint.translation)
@@ -92,12 +111,36 @@ class Mechanism:
         return UniversalPrismaticLegs.from_mechanism(self)
 
     @cached_property
+    def has_closed_form(self) -> bool:
+        """True for legs of universal joint and strut on a ball joint, see :attr:`universal_prismatic`."""
+        if self.closing_equations != 3:
+            return False
+        try:
+            return self.universal_prismatic is not None
+        except KinematicsError:
+            return False
+
+    @cached_property
     def platform_radius(self) -> float:
         """Mean distance of the platform joints from the platform origin [m]."""
         return float(np.linalg.norm(self.platform_points, axis=1).mean())
 
     def __repr__(self) -> str:
         return f'Mechanism({self.machine.name!r}, {self.leg_count} legs of {self.joint_count} joints)'
+
+
+def _constraint_count(mechanism: Mechanism) -> int:
+    """Equations that legs and plane put on the platform's twist."""
+    if not mechanism.has_platform:
+        return 0
+    missing = mechanism.closing_equations - mechanism.joint_count
+    if missing not in ((0,) if mechanism.planar else (0, 1)):
+        usable = '2 joints' if mechanism.planar else '2 or 3 joints'
+        raise KinematicsError(
+            f'{mechanism.machine.name}: a leg has {mechanism.joint_count} joints; legs of a '
+            f'{"planar" if mechanism.planar else "free"} platform need {usable} before the closing joint'
+        )
+    return missing * mechanism.leg_count + (3 if mechanism.planar else 0)
 
 
 def _generator(axis: Array) -> Array:

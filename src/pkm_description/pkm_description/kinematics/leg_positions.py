@@ -1,0 +1,135 @@
+"""Joint positions that close the legs onto a platform pose: in closed form for U-P legs, else by iterations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.kinematics.chain import chain_pose, tip_jacobian
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+#: sine of the angle between strut and first universal axis below which the joint angles are refused
+UNIVERSAL_SINGULARITY = 1e-3
+
+#: m, how far a leg may miss its platform joint: a pose that the legs do not admit (3-RPS) misses by more
+CLOSING_TOLERANCE = 1e-6
+
+#: m, where the iterations stop: rounding of a machine of some metres
+_CONVERGED = 1e-13
+
+_MAX_ITERATIONS = 50
+
+#: longest iteration step: rad, and m as a fraction of the leg
+_LONGEST_STEP = 0.5
+
+
+def closed_form_positions(mechanism: Mechanism, vectors: Array, lengths: Array) -> Array:
+    """Joint positions (N, L, 3) of U-P legs from base-to-platform vectors (N, L, 3) m and their lengths (N, L)."""
+    legs = mechanism.universal_prismatic
+    along = (vectors[..., None, :] @ legs.basis)[..., 0, :]
+    across = np.hypot(along[..., 1], along[..., 2])
+    _check_regular(mechanism, across / lengths)
+    first = np.arctan2(-legs.side * along[..., 1], legs.side * along[..., 2])
+    second = np.arctan2(along[..., 0], legs.side * across) - legs.angle_at_zero
+    second = (second + np.pi) % (2.0 * np.pi) - np.pi
+    return np.stack([first, second, lengths - mechanism.lengths_at_zero], axis=-1)
+
+
+def _check_regular(mechanism: Mechanism, sine: Array) -> None:
+    """Refuse struts on their first universal axis; ``sine`` (N, L) of the angle between both."""
+    if sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:
+        return
+    # argmin finds NaN before any number
+    sample, leg = (int(index) for index in np.unravel_index(np.argmin(sine), sine.shape))
+    if np.isnan(sine[sample, leg]):
+        raise KinematicsError(
+            f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
+        )
+    raise SingularPoseError(
+        f'sample {sample}: {mechanism.machine.legs[leg].name} lies along its first universal axis '
+        f'(sine of the angle {sine[sample, leg]:.3g}, at least {UNIVERSAL_SINGULARITY:g} needed)'
+    )
+
+
+def iterated_positions(mechanism: Mechanism, anchors: Array, initial: Array | None = None) -> Array:
+    """Joint positions (N, L, J) that bring the tips to the points ``anchors`` (N, L, 3) m, base axes.
+
+    Newton iterations with limited steps, from the home positions (or ``initial``, (L, J) or (N, L, J)), so a leg
+    stays on the branch (elbow left or right) that the machine file's ``home`` names.
+
+    Raises
+    ------
+    KinematicsError
+        A leg cannot reach its platform joint, or the legs together do not admit the pose; names sample, leg, distance.
+    """
+    if not np.isfinite(anchors).all():
+        sample = int(np.argwhere(~np.isfinite(anchors))[0, 0])
+        raise KinematicsError(
+            f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
+        )
+    shape = (*anchors.shape[:2], mechanism.joint_count)
+    start = mechanism.home_positions if initial is None else initial
+    positions = np.array(np.broadcast_to(start, shape), dtype=float)
+    rows = mechanism.closing_equations
+    step_limit = np.array(
+        [
+            _LONGEST_STEP * (1.0 if kind == 'revolute' else _reach(mechanism))
+            for kind in mechanism.joint_kinds
+        ]
+    )
+    active = np.arange(len(anchors))
+    for _ in range(_MAX_ITERATIONS):
+        chain = chain_pose(mechanism, positions[active])
+        error = anchors[active] - chain.tip
+        step = _damped_step(tip_jacobian(mechanism, chain)[..., :rows, :], error[..., :rows])
+        excess = np.abs(step / step_limit).max(axis=-1, keepdims=True)
+        step = step / np.maximum(excess, 1.0)
+        positions[active] += step
+        going = (np.abs(step / step_limit).max(axis=(1, 2)) > _CONVERGED) & np.isfinite(step).all(axis=(1, 2))
+        if not going.any():
+            break
+        active = active[going]
+    return _judged(mechanism, anchors, positions)
+
+
+def _damped_step(jacobian: Array, error: Array) -> Array:
+    """Least-squares step (..., J), damped so little that only singular poses notice."""
+    transposed = np.swapaxes(jacobian, -1, -2)
+    normal = transposed @ jacobian
+    places = np.arange(normal.shape[-1])
+    normal[..., places, places] += 1e-12 * normal[..., places, places].max(axis=-1, keepdims=True)
+    right = (transposed @ error[..., None])[..., 0]
+    return np.asarray(np.linalg.solve(normal, right[..., None]), dtype=float)[..., 0]
+
+
+def _judged(mechanism: Mechanism, anchors: Array, positions: Array) -> Array:
+    """Positions with turns wrapped to half a turn around home, refused where a leg does not close."""
+    for place, kind in enumerate(mechanism.joint_kinds):
+        if kind == 'revolute':
+            home = mechanism.home_positions[:, place]
+            positions[..., place] = home + (positions[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
+    gap = (chain_pose(mechanism, positions).tip - anchors)[..., : mechanism.closing_equations]
+    distance = np.sqrt(np.sum(gap * gap, axis=-1))
+    if not distance.max(initial=0.0) <= CLOSING_TOLERANCE:
+        worst = np.where(np.isnan(distance), np.inf, distance)
+        sample, leg = (int(index) for index in np.unravel_index(np.argmax(worst), worst.shape))
+        reason = (
+            'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
+            if mechanism.constraint_count > (3 if mechanism.planar else 0)
+            else 'it is out of reach'
+        )
+        raise KinematicsError(
+            f'sample {sample}: {mechanism.machine.legs[leg].name} misses its platform joint by '
+            f'{distance[sample, leg]:.3g} m: {reason}'
+        )
+    return positions
+
+
+def _reach(mechanism: Mechanism) -> float:
+    """Length scale of the legs [m]."""
+    spans = np.linalg.norm(mechanism.joint_translations[:, 1:], axis=-1).sum(axis=1)
+    reach = spans + np.linalg.norm(mechanism.tips, axis=-1) + np.abs(mechanism.home_positions).max(axis=1)
+    return float(reach.max())

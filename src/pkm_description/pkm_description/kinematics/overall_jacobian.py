@@ -1,0 +1,86 @@
+"""Platform twist from the rates of the drives: the overall Jacobian of actuation and constraint.
+
+Rows of the driven joints and rows of the constraints that legs or a plane put on the platform (Joshi & Tsai 2002);
+six in all where the machine has one drive per degree of freedom. A hexapod has no constraint rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.kinematics.leg_motion import ClosedLegs
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+#: condition number from which drive forces are not computed: fewer than eight digits would be left
+MAX_CONDITION = 1e8
+
+
+def actuated_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+    """Rates of the drives from the platform twist, (N, A, 6): the driven joints' rows of the joint map."""
+    return legs.joint_map[:, :, mechanism.actuated_index]
+
+
+def overall_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+    """Rows of the driven joints, then those of the constraints, (N, A + K, 6)."""
+    return np.concatenate([actuated_jacobian(mechanism, legs), legs.constraints], axis=1)
+
+
+def inverse_overall_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+    """Inverse (N, 6, A + K) of :func:`overall_jacobian`.
+
+    Raises
+    ------
+    SingularPoseError
+        Naming the sample where the drives do not determine the platform's motion.
+    KinematicsError
+        If the machine has more or fewer drives than degrees of freedom.
+    """
+    if mechanism.actuated_count != mechanism.degrees_of_freedom:
+        raise KinematicsError(
+            f'{mechanism.machine.name} has {mechanism.actuated_count} drives for {mechanism.degrees_of_freedom} '
+            'degrees of freedom: its drives do not determine the motion'
+        )
+    return invert_jacobian(overall_jacobian(mechanism, legs))
+
+
+def twist_from_leg_rates(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+    """Platform twist per rate of the drives (N, 6, A); raises as :func:`inverse_overall_jacobian`."""
+    return inverse_overall_jacobian(mechanism, legs)[..., : mechanism.actuated_count]
+
+
+def invert_jacobian(jacobian: Array) -> Array:
+    """Inverse of Jacobians (N, 6, 6); raises SingularPoseError naming the sample."""
+    try:
+        inverse = np.asarray(np.linalg.inv(jacobian), dtype=float)
+        # rounding hides most singular matrices from the factorisation: look at the size of the result
+        condition = _frobenius(jacobian) * _frobenius(inverse)
+    except np.linalg.LinAlgError:
+        condition = np.where(np.linalg.det(jacobian) == 0.0, np.inf, 0.0)
+    if not condition.max(initial=0.0) <= MAX_CONDITION:
+        sample = int(np.argmax(condition))
+        raise SingularPoseError(
+            f'sample {sample}: the Jacobian of the drives is singular (condition number {condition[sample]:.3g}), '
+            'no drive forces can hold the platform here'
+        )
+    return inverse
+
+
+def _frobenius(matrix: Array) -> Array:
+    return np.sqrt(np.sum(matrix * matrix, axis=(-2, -1)))
+
+
+def scaled_condition(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+    """Condition number (N,) of the overall Jacobian, rotations scaled by the platform's radius, so free of units."""
+    radius = mechanism.platform_radius
+    if mechanism.planar:
+        matrix = actuated_jacobian(mechanism, legs)[..., [0, 1, 5]] / [1.0, 1.0, radius]
+    else:
+        matrix = overall_jacobian(mechanism, legs) / [1.0, 1.0, 1.0, radius, radius, radius]
+    singular_values = np.linalg.svd(matrix, compute_uv=False)
+    with np.errstate(divide='ignore'):
+        condition: Array = singular_values[:, 0] / singular_values[:, -1]
+    return condition
