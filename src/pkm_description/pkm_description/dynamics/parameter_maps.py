@@ -106,7 +106,8 @@ def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> Par
     sets = list(dict.fromkeys(owner))
     matrix = np.zeros((len(bodies), len(sets)))
     matrix[np.arange(len(bodies)), [sets.index(name) for name in owner]] = 1.0
-    return ParameterMap(inertial_names(bodies), inertial_names(sets), np.kron(matrix, np.eye(len(INERTIAL_PARAMETERS))))
+    blocks = np.kron(matrix, np.eye(len(INERTIAL_PARAMETERS))).astype(np.float64)
+    return ParameterMap(inertial_names(bodies), inertial_names(sets), blocks)
 
 
 def identical_legs(machine: Machine) -> dict[str, list[str]]:
