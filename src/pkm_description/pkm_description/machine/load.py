@@ -119,7 +119,7 @@ def _machine(path: Path, content: dict[str, Any]) -> Machine:
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
     needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs', 'sensors', 'servo']
     if 'platform' in content:
-        top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance'])
+        top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance', 'ball_joint'])
     else:
         top.expect_keys(needed, ['provenance'])
     freedom, home, platform = _platform(top)
@@ -172,6 +172,7 @@ def _legs(top: Section) -> tuple[Leg, ...]:
         )
     closed = 'platform' in top.content
     tips = top.vector_per_leg('leg_tip', 3, count) if closed else np.zeros((count, 3))
+    cones = _ball_cones(top, count)
     legs = []
     for index, (name, instance) in enumerate(instances.items()):
         instance.expect_keys(['base_point', 'base_rpy', *(['platform_point'] if closed else [])])
@@ -197,9 +198,24 @@ def _legs(top: Section) -> tuple[Leg, ...]:
                 tip=tips[index],
                 platform_point=instance.vector('platform_point', 3) if closed else np.zeros(3),
                 length_at_zero=float(np.linalg.norm(reach + turn @ tips[index])),
+                ball_cone=float(cones[index]),
             )
         )
     return tuple(legs)
+
+
+def _ball_cones(top: Section, count: int) -> Array:
+    """Largest tilt of the ball joints (count,) rad; infinite where the file gives none."""
+    if 'ball_joint' not in top.content:
+        return np.full(count, np.inf)
+    section = top.section('ball_joint')
+    section.expect_keys(['cone'])
+    if top.section('platform').content.get('freedom') == 'planar':
+        raise top.error('ball_joint', section.content, 'planar machines end in pins, not in ball joints; leave it out')
+    cones = section.per_leg('cone', count, above=0.0)
+    if cones.max() > np.pi:
+        raise section.error('cone', float(cones.max()), 'looks like degrees; give rad, at most pi')
+    return cones
 
 
 def _joint(

@@ -108,6 +108,8 @@ class Leg:
     tip : (3,) m, closing point in the frame of the last body
     platform_point : (3,) m, closing point in ``platform_link``
     length_at_zero : m, distance base joint - tip at zero position of the prismatic joint
+    ball_cone : rad, how far the ball joint at the platform may tilt from where it is at home; infinite where the file
+        gives none
     """
 
     name: str
@@ -115,6 +117,7 @@ class Leg:
     tip: Array
     platform_point: Array
     length_at_zero: float
+    ball_cone: float = np.inf
 
     @property
     def base_point(self) -> Array:
