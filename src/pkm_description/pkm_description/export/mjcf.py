@@ -190,7 +190,8 @@ def _add_ring(element: Element, points: Array, color: str, radius: float) -> Non
     centred = points - points.mean(axis=0)
     order = np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))
     for start, end in zip(points[order], np.roll(points[order], -1, axis=0), strict=True):
-        _add_bar(element, start, end, radius, color)
+        if np.linalg.norm(end - start) > 0.1 * radius:  # legs may share a point, and readers refuse empty bars
+            _add_bar(element, start, end, radius, color)
 
 
 def _add_bar(element: Element, start: Array, end: Array, radius: float, color: str) -> None:
