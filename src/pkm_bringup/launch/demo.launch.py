@@ -17,7 +17,7 @@ from launch.actions import (
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
-from pkm_bringup.launching import (
+from pkm_description.launching import (
     MACHINE_ARGUMENTS,
     boolean_argument,
     machine_arguments,

@@ -6,7 +6,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
-from pkm_bringup.launching import machine_arguments, machine_parameters, suite_node, text
+from pkm_description.launching import machine_arguments, machine_parameters, suite_node, text
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -14,7 +14,7 @@ from launch.substitutions import (
 )
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-from pkm_bringup.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
+from pkm_description.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
 
 #: what the estimator computes anew
 COMPUTED = [

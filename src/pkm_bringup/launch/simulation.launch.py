@@ -6,7 +6,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
-from pkm_bringup.launching import (
+from pkm_description.launching import (
     boolean_argument,
     machine_arguments,
     machine_parameters,

@@ -19,14 +19,14 @@ from pkm_description.ros import conversions
 from pkm_description.ros.diagnostics import Level, diagnostic_array
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import ParameterError, declare
-from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS
+from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS, declare_stream_qos
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSCompatibility, qos_check_compatible
+from rclpy.qos import QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
 from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
 
@@ -78,6 +78,24 @@ def test_streams_serve_reliable_and_best_effort_subscribers() -> None:
     assert qos_check_compatible(SENSOR_QOS, RELIABLE_STREAM_QOS)[0] == QoSCompatibility.ERROR
     assert qos_check_compatible(LATCHED_QOS, LATCHED_QOS)[0] != QoSCompatibility.ERROR
     assert qos_check_compatible(RELIABLE_STREAM_QOS, LATCHED_QOS)[0] == QoSCompatibility.ERROR
+
+
+def test_a_node_chooses_how_reliable_its_streams_are(ros: None) -> None:
+    best_effort_publisher = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    for overrides, connects in (({}, True), ({'reliability': 'reliable'}, False)):
+        node = _node(**overrides)
+        try:
+            chosen = declare_stream_qos(node)
+            assert (qos_check_compatible(best_effort_publisher, chosen)[0] != QoSCompatibility.ERROR) is connects
+            assert node.describe_parameter('reliability').read_only
+        finally:
+            node.destroy_node()
+    node = _node(reliability='mostly')
+    try:
+        with pytest.raises(ParameterError, match="reliability = 'mostly': choose one of best_effort, reliable"):
+            declare_stream_qos(node)
+    finally:
+        node.destroy_node()
 
 
 def test_diagnostics_name_node_part_and_values() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from pkm_description.ros.parameters import declare
 
 #: subscriptions to sensor streams: best effort, so that every driver connects
 SENSOR_QOS = QoSProfile(
@@ -34,3 +37,20 @@ REFERENCE_QOS = QoSProfile(
 LOSSLESS_QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=5000, reliability=ReliabilityPolicy.RELIABLE
 )
+
+
+def declare_stream_qos(node: Node) -> QoSProfile:
+    """Declare the parameter ``reliability``; returns the profile that it chooses for subscriptions to sensor streams.
+
+    Best effort connects to every driver and is the default; reliable waits for lost messages.
+
+    Raises
+    ------
+    ParameterError
+        It is neither ``best_effort`` nor ``reliable``.
+    """
+    reliability = declare(
+        node, 'reliability', 'best_effort', 'of the sensor subscriptions; reliable where no sample may be lost',
+        read_only=True, choices=('best_effort', 'reliable'),
+    )  # fmt: skip
+    return LOSSLESS_QOS if reliability == 'reliable' else SENSOR_QOS

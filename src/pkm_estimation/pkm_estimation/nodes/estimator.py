@@ -13,7 +13,7 @@ from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.clock import Clock, ClockType
@@ -40,12 +40,8 @@ class EstimatorNode(LifecycleNode):
         self._publish_tf = declare(
             self, 'publish_tf', True, 'publish base_link -> platform_link on /tf', read_only=True
         )
-        reliability = declare(
-            self, 'reliability', 'best_effort', 'of the sensor subscriptions; reliable where no sample may be lost',
-            read_only=True, choices=('best_effort', 'reliable'),
-        )  # fmt: skip
         autostart = declare(self, 'autostart', True, 'configure and activate at start', read_only=True)
-        self._input_qos = LOSSLESS_QOS if reliability == 'reliable' else SENSOR_QOS
+        self._input_qos = declare_stream_qos(self)
         self._pipeline: EstimatorPipeline | None = None
         self._is_active = False
         self._owned: list[tuple[Callable[[Any], object], Any]] = []

@@ -16,7 +16,7 @@ from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
-from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
+from pkm_description.ros.qos import declare_stream_qos
 from pkm_description.ros.stamps import nanoseconds
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -61,15 +61,11 @@ class IdentificationNode(Node):
             self, 'output_directory', '', 'folder for report, overlay and numbers; empty: ROS home', read_only=True
         )
         longest = declare(self, 'longest_recording', 600.0, 's, longer recordings are cut', (1.0, 1e5), read_only=True)
-        reliability = declare(
-            self, 'reliability', 'best_effort', 'of the subscriptions; reliable where no sample may be lost',
-            read_only=True, choices=('best_effort', 'reliable'),
-        )  # fmt: skip
+        qos = declare_stream_qos(self)
         self._session = IdentificationSession(machine, config, _output_directory(directory), longest)
 
         # a long identification must not hold up the recording of messages, nor the diagnostics
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
-        qos = LOSSLESS_QOS if reliability == 'reliable' else SENSOR_QOS
         self.create_subscription(JointState, 'joint_states', self._take_joint_states, qos, callback_group=streams)
         if config.motion_source == 'estimator':
             self.create_subscription(Odometry, 'platform/odometry', self._take_odometry, qos, callback_group=streams)
