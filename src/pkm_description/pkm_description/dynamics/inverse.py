@@ -115,7 +115,13 @@ def inertial_wrench(
 
 def chain_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
     """Joint torques (N, L, J) of the legs cut open at their tips."""
-    forces, moments = chain_wrenches(mechanism, chain, rates, second)
+    return torques_of_wrenches(mechanism, chain, *chain_wrenches(mechanism, chain, rates, second))
+
+
+def torques_of_wrenches(
+    mechanism: Mechanism, chain: ChainPose, forces: list[Array], moments: list[Array]
+) -> Array:
+    """Parts (N, L, J) of the joints' wrenches, see :func:`chain_wrenches`, that act along the joints."""
     torques = np.empty((*chain.tip.shape[:2], mechanism.joint_count))
     for joint, kind in enumerate(mechanism.joint_kinds):
         works_on = moments[joint] if kind == 'revolute' else forces[joint]

@@ -140,9 +140,21 @@ def _require_planar(mechanism: Mechanism, position: Array, rotation_base_platfor
         )
 
 
-def close_legs(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> ClosedLegs:
-    """Close all legs onto platform poses (N, 3) m, (N, 3, 3); raises as :func:`joint_positions`."""
-    positions, lengths, levers = _closed(mechanism, position, rotation_base_platform)
+def close_legs(
+    mechanism: Mechanism,
+    position: Array,
+    rotation_base_platform: Array,
+    positions: Array | None = None,
+) -> ClosedLegs:
+    """Close all legs onto platform poses (N, 3) m, (N, 3, 3); raises as :func:`joint_positions`.
+
+    ``positions`` (N, L, J) are joint positions that are known to close the legs there; they are not solved again.
+    """
+    if positions is None:
+        positions, lengths, levers = _closed(mechanism, position, rotation_base_platform)
+    else:
+        vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+        lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
     chain = chain_pose(mechanism, positions)
     inverse, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))
     return ClosedLegs(

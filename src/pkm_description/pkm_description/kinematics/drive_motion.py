@@ -1,0 +1,53 @@
+"""Platform motion from the motion of the drives: the way to an admissible motion of a machine with few freedoms."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
+from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.platform_motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+
+def motion_from_drives(
+    mechanism: Mechanism,
+    time: Array,
+    positions: Array,
+    velocities: Array,
+    accelerations: Array,
+    initial: ClosureResult | None = None,
+) -> PlatformMotion:
+    """Platform motion of given drive motions, exact on the constraints of legs and plane.
+
+    Velocities by the inverse of the overall Jacobian, accelerations with its analytic time derivative.
+
+    Parameters
+    ----------
+    time : (N,) s
+    positions, velocities, accelerations : (N, A) of the driven joints, m or rad and time derivatives
+    initial : where the closure solver starts, see :func:`pkm_description.kinematics.solve_closure`
+
+    Raises
+    ------
+    SingularPoseError, ConvergenceError, AssemblyModeError
+        Where the drives do not give a configuration on the home branch; names the sample.
+    """
+    closed = solve_closure(mechanism, positions, initial).require()
+    pose = closed.position, closed.rotation_base_platform
+    legs = close_legs(mechanism, *pose, closed.joint_positions)
+    inverse = inverse_overall_jacobian(mechanism, legs)
+    held = np.zeros((len(time), mechanism.constraint_count))
+    twist = (inverse @ np.concatenate([velocities, held], axis=1)[..., None])[..., 0]
+    still = np.zeros((len(time), 3))
+    coasting = PlatformMotion(np.asarray(time, dtype=float), *pose, twist[:, :3], twist[:, 3:], still, still)
+    rates, drift, chain_rates = leg_rates(mechanism, legs, coasting)
+    held = constraint_bias(mechanism, legs, rates, chain_rates, twist[:, 3:])
+    excess = np.concatenate([accelerations - drift[..., mechanism.actuated_index], held], axis=1)
+    acceleration = (inverse @ excess[..., None])[..., 0]
+    return PlatformMotion(coasting.time, *pose, twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:])
