@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from pkm_description.errors import MachineFileError
-from pkm_description.machine import load_machine, machine_file, machine_names
+from pkm_description.machine import load_machine, machine_file
 
-CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in machine_names()}
+#: machines whose bodies are about as long as their legs; the unit of compact bodies (snl's ball nuts) does not show
+CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('palida', 'srs')}
 
 
 def _renamed(mapping: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def test_two_joints_of_one_name(
 
 @pytest.mark.parametrize('factor', [1e3, 1e6, 1e9], ids=['g m^2', 'kg mm^2', 'g mm^2'])
 @pytest.mark.parametrize('place', [('platform',), ('leg_chain', 'universal_2'), ('leg_chain', 'prismatic')])
-@pytest.mark.parametrize('name', machine_names())
+@pytest.mark.parametrize('name', CONTENT)
 def test_inertia_in_units_of_a_drawing(tmp_path: Path, name: str, place: tuple[str, ...], factor: float) -> None:
     content = copy.deepcopy(CONTENT[name])
     body: Any = content

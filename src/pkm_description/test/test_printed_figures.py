@@ -1,0 +1,122 @@
+"""Machine files against the figures that the papers print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.dynamics import gravity_forces, inverse_dynamics
+from pkm_description.kinematics import leg_lengths, leg_motion, length_jacobian
+from pkm_description.kinematics.workspace import position_violations
+from pkm_description.machine import Machine, hexapod_layout, load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+
+def _translations(
+    machine: Machine, offset: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
+) -> PlatformMotion:
+    """States of a platform that keeps the attitude of home, all (N, 3)."""
+    still = np.zeros_like(offset)
+    return PlatformMotion(
+        time=np.arange(len(offset), dtype=float),
+        position=machine.home.position + offset,
+        rotation_base_platform=np.repeat(machine.home.rotation_base_platform[None], len(offset), axis=0),
+        linear_velocity=velocity,
+        angular_velocity=still,
+        linear_acceleration=acceleration,
+        angular_acceleration=still,
+    )
+
+
+def _directions(count: int) -> np.ndarray:
+    directions = np.random.default_rng(0).normal(size=(count, 3))
+    return directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(('name', 'ratio'), [('uf', 0.449), ('snl', 3.341), ('ford', 22.94)])
+def test_oh_mass_ratios(name: str, ratio: float) -> None:
+    """Oh 2003, section 2.4: platform mass over the mass of the six extending bodies."""
+    machine = load_machine(name)
+    extending = sum(leg.joints[2].body.mass for leg in machine.legs)
+    assert machine.platform.mass / extending == pytest.approx(ratio, abs=5e-4 if ratio < 10.0 else 5e-3)
+
+
+@pytest.mark.parametrize(
+    ('name', 'masses', 'inertias'),
+    [
+        ('uf', (4.82, 7.72, 1.79), ((0.0908, 0.181), (0.552, 0.00751), (0.0183, 0.00160))),
+        ('snl', (93.0, 2.11, 4.64), ((1.18, 1.37), (0.00135, 0.00135), (0.556, 0.000362))),
+        ('ford', (7500.0, 100.0, 54.5), ((6.42e3, 1.28e4), (85.6, 0.500), (1.83, 0.174))),
+    ],
+)
+def test_oh_masses_and_inertias(
+    name: str, masses: tuple[float, ...], inertias: tuple[tuple[float, float], ...]
+) -> None:
+    """Oh 2003, section 2.4.1.4: platform, body B, body E; transverse and longitudinal (polar) moments."""
+    machine = load_machine(name)
+    for leg in machine.legs:
+        bodies = machine.platform, leg.joints[1].body, leg.joints[2].body
+        assert tuple(body.mass for body in bodies) == masses
+        for body, (transverse, longitudinal) in zip(bodies, inertias, strict=True):
+            assert body.inertia.tolist() == np.diag([transverse, transverse, longitudinal]).tolist()
+            assert body.center_of_mass[:2].tolist() == [0.0, 0.0]
+
+
+def test_uf_layout_and_golden_point() -> None:
+    """Special 6-6 with side middles: triangle sides of Oh 2003, figure 2.4; figures of an independent computation."""
+    machine = load_machine('uf')
+    for points, side in ((machine.base_points[::2], 0.8128), (machine.platform_points[1::2], 0.6096)):
+        edges = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1)
+        assert edges == pytest.approx(np.full(3, side), abs=1e-12)
+    mechanism, home = Mechanism(machine), PlatformMotion.at_rest(machine.home.position, np.eye(3))
+    pose = home.position, home.rotation_base_platform
+    assert leg_lengths(mechanism, *pose)[0] == pytest.approx([0.53954, 0.46781] * 3, abs=5e-6)
+    jacobian = length_jacobian(mechanism, *pose)[0]
+    assert np.linalg.cond(jacobian) == pytest.approx(5.43, abs=5e-3)
+    assert abs(np.linalg.det(jacobian)) == pytest.approx(0.0922, abs=5e-5)
+    # the cross that our chain needs weighs 1 g in the base joint
+    assert gravity_forces(mechanism, *pose)[0] == pytest.approx([-51.3116, -40.8960] * 3, abs=5e-5)
+
+
+def test_snl_and_ford_edges() -> None:
+    """Edges of Oh 2003, figure 2.4, as sides of hexagons (legs in pairs); ford is four times as large."""
+    snl, ford = load_machine('snl'), load_machine('ford')
+    assert snl.platform_points[::2] == pytest.approx(snl.platform_points[1::2], abs=1e-12)
+    sides = [
+        (snl.base_points, [1, 3, 5], 0.2014), (snl.base_points, [0, 2, 4], 0.4722),
+        (snl.platform_points, [1, 3, 5], 0.6096),
+        (ford.base_points, [1, 3, 5], 4 * 0.1235), (ford.base_points, [0, 2, 4], 4 * 0.5276),
+        (ford.platform_points, [0, 2, 4], 4 * 0.0382), (ford.platform_points, [1, 3, 5], 4 * 0.5878),
+    ]  # fmt: skip
+    for points, starts, side in sides:
+        edges = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)[starts]
+        assert edges == pytest.approx(np.full(3, side), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('name', 'end', 'speed', 'acceleration'),
+    [('uf', 0.04, 0.3, 4.0), ('snl', 0.3, 0.3, 3.0), ('ford', 0.6, 1.0, 10.0), ('msi', 0.0, 0.785, 24.7)],
+)
+def test_limits_leave_the_printed_motions(name: str, end: float, speed: float, acceleration: float) -> None:
+    """Feeds and end positions of Oh 2003; 5 Hz at 25 mm of Heimann and Abdellatif; in 200 directions at once."""
+    machine = load_machine(name)
+    mechanism, directions = Mechanism(machine), _directions(200)
+    ends = end * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])
+    motion = _translations(machine, np.repeat(ends, 40, axis=0), speed * directions, acceleration * directions)
+    assert position_violations(mechanism, motion) == []
+    limits = machine.actuated_joints[0].limits
+    joints = [leg.joints for leg in machine.legs]
+    velocity = np.array([[joint.limits.velocity for joint in leg] for leg in joints])
+    assert (np.abs(leg_motion(mechanism, motion).velocities) < velocity).all()
+    assert np.abs(inverse_dynamics(mechanism, motion)).max() < 0.9 * limits.effort
+
+
+def test_msi_accelerates_with_more_than_50_g_along_each_axis() -> None:
+    machine = load_machine('msi')
+    assert {(joint.limits.effort, joint.limits.velocity) for joint in machine.actuated_joints} == {(15e3, 1.0)}
+    axes = 50.0 * 9.80665 * np.vstack([np.eye(3), -np.eye(3)])
+    motion = _translations(machine, np.zeros((6, 3)), np.zeros((6, 3)), axes)
+    assert np.abs(inverse_dynamics(Mechanism(machine), motion)).max() < 15e3
+    base, platform = hexapod_layout(0.75, 0.45, 0.2, 0.12)
+    assert machine.base_points == pytest.approx(base, abs=1e-14)
+    assert machine.platform_points == pytest.approx(platform, abs=1e-14)
