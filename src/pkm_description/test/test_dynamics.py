@@ -201,7 +201,7 @@ def test_actuated_friction_acts_on_its_own_leg(mechanism: Mechanism) -> None:
     )
     smooth = friction_regressor(mechanism, legs, sign_smoothing=0.1)[:, 0, 1]
     np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 0, 2] / 0.1), atol=0)
-    with pytest.raises(ValueError, match="choose 'actuated' or 'all'"):
+    with pytest.raises(ValueError, match="choose 'actuated', 'all' or 'class'"):
         friction_regressor(mechanism, legs, 'some')  # type: ignore[arg-type]
 
 

@@ -175,7 +175,11 @@ def bodies_by_name(names: tuple[str, ...], values: Array) -> dict[str, Array]:
 def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Machine:
     """Copy of a machine with other parameters; a shared leg name (``leg_rod``) stands for that body of every leg."""
     bodies = bodies_by_name(names, values)
-    friction = {name: float(value) for name, value in zip(names, values, strict=True) if not _is_inertial(name)}
+    friction: dict[str, dict[str, float]] = {}
+    for name, value in zip(names, values, strict=True):
+        if not _is_inertial(name):
+            joint_name, _, parameter = name.rpartition('.')
+            friction.setdefault(joint_name, {})[parameter] = float(value)
 
     def body(old: RigidBody) -> RigidBody:
         shared = old.name if old.name in bodies else f'leg_{old.name.partition("_")[2]}'
@@ -187,11 +191,7 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
             replace(
                 joint,
                 body=body(joint.body),
-                friction=replace(
-                    joint.friction,
-                    viscous=friction.get(f'{joint.name}.viscous', joint.friction.viscous),
-                    coulomb=friction.get(f'{joint.name}.coulomb', joint.friction.coulomb),
-                ),
+                friction=joint.friction.with_parameters(friction.get(joint.name, {})),
             )
             for joint in leg.joints
         )

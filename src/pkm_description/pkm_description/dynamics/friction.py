@@ -1,4 +1,9 @@
-"""Joint friction, viscous and Coulomb, linear in its parameters (Heimann & Abdellatif, Eqs. 2-4)."""
+"""Joint friction and its share of the drive forces, linear in its parameters (Heimann & Abdellatif, Eqs. 2-4).
+
+Every joint has a law: viscous and Coulomb friction, or the one that its machine file names (see
+:mod:`pkm_description.dynamics.friction_laws`). The regressor's columns are the law's linear parameters; its nonlinear
+ones keep the values of the machine file.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.dynamics.friction_laws.law import FrictionLaw
+from pkm_description.dynamics.friction_laws.sign import Sign
+from pkm_description.dynamics.friction_laws.viscous_coulomb import ViscousCoulomb
+from pkm_description.errors import FrictionLawError
 from pkm_description.kinematics.leg_motion import LegMotion, close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine.model import Joint, Machine
@@ -14,7 +23,7 @@ from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 
-JointSelection = Literal['actuated', 'all']
+JointSelection = Literal['actuated', 'all', 'class']
 
 
 def smooth_sign(velocity: Array, smoothing: float) -> Array:
@@ -22,73 +31,174 @@ def smooth_sign(velocity: Array, smoothing: float) -> Array:
     return np.tanh(velocity / smoothing) if smoothing > 0.0 else np.sign(velocity)
 
 
+def joint_friction_law(joint: Joint, sign_smoothing: float = 0.0) -> FrictionLaw:
+    """Law of a joint; viscous and Coulomb friction where the machine file names no law.
+
+    Parameters
+    ----------
+    sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the law's own sign; 0 keeps that
+    """
+    friction = joint.friction
+    # an identified pair may be negative, which no law takes: only the columns of this one are used
+    law = friction.law or ViscousCoulomb(viscous=0.0, coulomb=0.0)
+    return law.with_sign(Sign('tanh', sign_smoothing)) if sign_smoothing > 0.0 else law
+
+
 def friction_regressor(
     mechanism: Mechanism,
     leg_motion: LegMotion,
     joints: JointSelection = 'actuated',
     sign_smoothing: float = 0.0,
+    loads: Array | None = None,
 ) -> Array:
-    """Regressor (N, L, F): friction's share of the drive forces [N] = regressor @ ``friction_parameters``.
+    """Regressor (N, A, F): friction's share of the drive forces [N, N m] = regressor @ ``friction_parameters``.
 
     The friction of a passive joint reaches the drives by virtual power, so its share depends on the pose.
 
     Parameters
     ----------
     leg_motion : N samples
-    joints : ``'actuated'``: F = 2 L; ``'all'``: F = 2 L J
+    joints : ``'actuated'``: driven joints, leg by leg; ``'all'``: every joint; ``'class'``: every joint, and joints of
+        the same place share one set of parameters over all legs
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the sign; 0 keeps the sign
+    loads : (N, L, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction_loads` gives them; for
+        laws that depend on them
 
     Raises
     ------
     SingularPoseError
-        With ``'all'``, where the drives do not determine the platform's motion.
+        With passive joints, where the drives do not determine the platform's motion.
+    FrictionLawError
+        A law depends on the load, and there are no loads.
+    ValueError
+        With ``'class'``, if joints of one place have different laws.
     """
+    selected = _selected(mechanism.machine, joints)
     velocities = leg_motion.velocities
-    samples, leg_count, joint_count = velocities.shape
-    if joints == 'actuated':
-        driven = velocities[..., mechanism.actuated_index]
-        result = np.zeros((samples, leg_count, leg_count, 2))
-        leg = np.arange(leg_count)
-        result[:, leg, leg, 0], result[:, leg, leg, 1] = driven, smooth_sign(driven, sign_smoothing)
-        return result.reshape(samples, leg_count, 2 * leg_count)
-    _check_selection(joints)
-    legs = close_legs(mechanism, leg_motion.position, leg_motion.rotation_base_platform)
-    joint_rate_per_leg_rate = legs.joint_map @ twist_from_leg_rates(mechanism, legs)[:, None]
-    laws = np.stack([velocities, smooth_sign(velocities, sign_smoothing)], axis=-1)
-    columns = joint_rate_per_leg_rate[..., None] * laws[:, :, :, None]  # (N, leg of the joint, J, L, 2)
-    return np.moveaxis(columns, 3, 1).reshape(samples, leg_count, 2 * leg_count * joint_count)
+    samples = len(velocities)
+    shares = None
+    if joints != 'actuated':
+        legs = close_legs(mechanism, leg_motion.position, leg_motion.rotation_base_platform)
+        shares = legs.joint_map @ twist_from_leg_rates(mechanism, legs)[:, None]  # joint rate per drive rate
+    blocks: dict[tuple[int, int], Array] = {}
+    # joint by joint, because each may have its own law
+    for leg, place in selected:
+        joint = mechanism.machine.legs[leg].joints[place]
+        law = joint_friction_law(joint, sign_smoothing)
+        columns = law.regressor(velocities[:, leg, place], _load(law, joint, loads, leg, place))
+        if shares is None:
+            block = np.zeros((samples, mechanism.actuated_count, columns.shape[-1]))
+            block[:, leg] = columns
+        else:
+            block = shares[:, leg, place, :, None] * columns[:, None]
+        key = (0, place) if joints == 'class' else (leg, place)
+        blocks[key] = blocks[key] + block if key in blocks else block
+    return np.concatenate(list(blocks.values()), axis=-1)
 
 
-def friction_torques(mechanism: Mechanism, velocities: Array, sign_smoothing: float = 0.0) -> Array:
-    """Friction torques and forces (N, L, J) that the machine file gives for joint velocities (N, L, J)."""
-    return mechanism.viscous * velocities + mechanism.coulomb * smooth_sign(velocities, sign_smoothing)
+def friction_torques(
+    mechanism: Mechanism, velocities: Array, sign_smoothing: float = 0.0, loads: Array | None = None
+) -> Array:
+    """Friction torques and forces (N, L, J) that the machine file gives for joint velocities (N, L, J).
+
+    Parameters
+    ----------
+    sign_smoothing, loads : as in :func:`friction_regressor`
+    """
+    torques = mechanism.viscous * velocities + mechanism.coulomb * smooth_sign(velocities, sign_smoothing)
+    for leg, place in joints_with_law(mechanism):
+        joint = mechanism.machine.legs[leg].joints[place]
+        law = joint_friction_law(joint, sign_smoothing)
+        torques[:, leg, place] = law.force(velocities[:, leg, place], _load(law, joint, loads, leg, place))
+    return torques
+
+
+def joints_with_law(mechanism: Mechanism) -> list[tuple[int, int]]:
+    """Leg and place of the joints for which the machine file names a law."""
+    return [
+        (leg, place)
+        for leg, chain in enumerate(mechanism.machine.legs)
+        for place, joint in enumerate(chain.joints)
+        if joint.friction.law is not None
+    ]
+
+
+def friction_needs_loads(mechanism: Mechanism) -> bool:
+    """True if the friction of a joint depends on the normal force in it."""
+    laws = (mechanism.machine.legs[leg].joints[place].friction.law for leg, place in joints_with_law(mechanism))
+    return any(law is not None and law.needs_load for law in laws)
 
 
 def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -> Array:
-    """Viscous and Coulomb coefficient of each joint (F,), joint by joint, leg by leg."""
-    return np.array(
-        [
-            value
-            for joint in _selected(machine, joints)
-            for value in (joint.friction.viscous, joint.friction.coulomb)
-        ]
-    )
+    """Linear friction parameters (F,), joint by joint, leg by leg (``'class'``: place by place).
+
+    Raises
+    ------
+    ValueError
+        With ``'class'``, if joints of one place have different parameters; names the joint.
+    """
+    found: dict[tuple[int, int], Array] = {}
+    for leg, place in _selected(machine, joints):
+        joint = machine.legs[leg].joints[place]
+        values = _linear_parameters(joint)
+        key = (0, place) if joints == 'class' else (leg, place)
+        first = found.setdefault(key, values)
+        if not np.allclose(values, first, rtol=1e-9, atol=0.0):
+            raise ValueError(
+                f'{machine.name}: friction of {joint.name} is {values.tolist()}, of '
+                f"{machine.legs[0].joints[place].name} {first.tolist()}; use joints='all'"
+            )
+    return np.concatenate(list(found.values()))
 
 
 def friction_parameter_names(machine: Machine, joints: JointSelection = 'actuated') -> list[str]:
-    """Names (F,) such as ``leg1_prismatic.viscous``, ``leg1_prismatic.coulomb``."""
-    return [f'{joint.name}.{law}' for joint in _selected(machine, joints) for law in ('viscous', 'coulomb')]
+    """Names (F,) such as ``leg1_prismatic.viscous``; with ``'class'`` ``leg_prismatic.viscous``."""
+    names = []
+    for leg, place in _selected(machine, joints):
+        chain = machine.legs[leg]
+        joint = chain.joints[place]
+        if joints == 'class' and leg:
+            continue
+        name = f'leg_{joint.name.removeprefix(chain.name + "_")}' if joints == 'class' else joint.name
+        names += [f'{name}.{parameter}' for parameter in joint_friction_law(joint).linear_parameter_names]
+    return names
 
 
-def _selected(machine: Machine, joints: str) -> tuple[Joint, ...]:
-    _check_selection(joints)
-    return (
-        machine.actuated_joints
-        if joints == 'actuated'
-        else tuple(joint for leg in machine.legs for joint in leg.joints)
-    )
+def _linear_parameters(joint: Joint) -> Array:
+    friction = joint.friction
+    return np.array([friction.viscous, friction.coulomb]) if friction.law is None else friction.law.linear_parameters()
 
 
-def _check_selection(joints: str) -> None:
-    if joints not in ('actuated', 'all'):
-        raise ValueError(f"joints = {joints!r}: choose 'actuated' or 'all'")
+def _load(law: FrictionLaw, joint: Joint, loads: Array | None, leg: int, place: int) -> Array | None:
+    if law.needs_load and loads is None:
+        raise FrictionLawError(
+            'loads', None, f'friction of {joint.name} depends on the force in the joint; give loads=friction_loads(...)'
+        )
+    return None if loads is None else loads[:, leg, place]
+
+
+def _selected(machine: Machine, joints: str) -> list[tuple[int, int]]:
+    """Leg and place of the selected joints, leg by leg."""
+    if joints not in ('actuated', 'all', 'class'):
+        raise ValueError(f"joints = {joints!r}: choose 'actuated', 'all' or 'class'")
+    selected = [
+        (leg, place)
+        for leg, chain in enumerate(machine.legs)
+        for place, joint in enumerate(chain.joints)
+        if joint.actuated or joints != 'actuated'
+    ]
+    if joints == 'class':
+        for leg, place in selected:
+            first, joint = machine.legs[0].joints[place], machine.legs[leg].joints[place]
+            if _shape(first) != _shape(joint):
+                raise ValueError(
+                    f'{machine.name}: the friction law of {joint.name} differs from that of {first.name}; '
+                    "use joints='all'"
+                )
+    return selected
+
+
+def _shape(joint: Joint) -> FrictionLaw:
+    """The law of a joint without its linear parameters: what decides the columns."""
+    law = joint_friction_law(joint)
+    return law.with_linear_parameters(np.zeros(len(law.linear_parameter_names)))

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.errors import MachineFileError
 from pkm_description.machine.checks import check_inertia, check_machine, check_provenance
+from pkm_description.machine.friction import read_friction
 from pkm_description.machine.model import (
     NO_IMU,
     Freedom,
@@ -230,17 +231,12 @@ def _joint(
     actuated = section.flag('actuated', False)
     if actuated and 'limits' not in section.content:
         raise section.error('limits', None, 'is missing; a driven joint needs lower, upper, velocity and effort')
-    friction = JointFriction()
-    if 'friction' in section.content:
-        part = section.section('friction')
-        part.expect_keys([], ['viscous', 'coulomb'])
-        friction = JointFriction(
-            viscous=float(part.per_leg('viscous', count, 0.0, least=0.0)[index]),
-            coulomb=float(part.per_leg('coulomb', count, 0.0, least=0.0)[index]),
-        )
     body = section.section('body')
     body.expect_keys(['name', *_BODY_KEYS])
     limits = _limits(section, index, count, actuated) if 'limits' in section.content else JointLimits()
+    friction = JointFriction()
+    if 'friction' in section.content:
+        friction = read_friction(section.section('friction'), index, count, limits.velocity)
     return Joint(
         name=f'{leg}_{name}',
         kind=kind,

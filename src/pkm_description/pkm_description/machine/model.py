@@ -6,12 +6,16 @@ All quantities in SI units; vectors in the frame that the attribute names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # dynamics builds on machine
+    from pkm_description.dynamics.friction_laws.law import FrictionLaw
 
 Array = NDArray[np.float64]
 
@@ -49,10 +53,25 @@ class RigidBody:
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Friction of one joint: ``viscous * velocity + coulomb * sign(velocity)`` [N or N m]."""
+    """Friction of one joint: ``law``, or where there is none ``viscous * velocity + coulomb * sign(velocity)``.
+
+    Attributes
+    ----------
+    viscous, coulomb : N s/m and N, or N m s/rad and N m; with a law the pair that comes nearest to it up to the joint's
+        velocity limit, for programs that know no other friction (MJCF)
+    law : friction law of the library, or None
+    """
 
     viscous: float = 0.0
     coulomb: float = 0.0
+    law: FrictionLaw | None = None
+
+    def with_parameters(self, values: Mapping[str, float]) -> JointFriction:
+        """The same friction with other linear parameters, by name; names that are not its own are ignored."""
+        if self.law is None:
+            return JointFriction(values.get('viscous', self.viscous), values.get('coulomb', self.coulomb))
+        found = dict(zip(self.law.linear_parameter_names, self.law.linear_parameters(), strict=True))
+        return replace(self, law=self.law.with_linear_parameters([values.get(name, found[name]) for name in found]))
 
 
 @dataclass(frozen=True)
