@@ -1,22 +1,29 @@
 """Kinematics of parallel machines, batched over samples."""
 
+from pkm_description.kinematics.closure import drive_positions, solve_closure
+from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.kinematics.forward import (
     forward_kinematics,
-    forward_kinematics_sequence,
     platform_twist,
 )
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.forward_sequence import forward_kinematics_sequence
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
 
 __all__ = [
+    'ClosureResult',
     'ForwardKinematicsResult',
     'LegMotion',
+    'drive_positions',
     'forward_kinematics',
     'forward_kinematics_sequence',
     'joint_positions',
     'leg_lengths',
     'leg_motion',
     'length_jacobian',
+    'motion_from_drives',
     'platform_twist',
+    'solve_closure',
 ]

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.kinematics.leg_lengths import length_jacobian
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
+
+#: base joints nearer to their common plane than this fraction of their spread are taken for coplanar
+COPLANAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class HomeBranch:
     Attributes
     ----------
     determinant_sign : of the length Jacobian at home
-    plane_point, plane_normal : (3,) m, (3,), plane of the base joints, normal towards home
+    plane_point, plane_normal : (3,) m, (3,), plane of the base joints, normal towards home; a zero normal where the
+        base joints have no common plane
     """
 
     determinant_sign: float
@@ -31,6 +36,8 @@ class HomeBranch:
     def contains(self, position: Array, jacobian: Array) -> NDArray[np.bool_]:
         """Tell which poses (N,) may lie on the branch: positions (N, 3) m, length Jacobians (N, 6, 6)."""
         same_sign = np.linalg.det(jacobian) * self.determinant_sign > 0.0
+        if not self.plane_normal.any():
+            return np.asarray(same_sign)
         return np.logical_and(same_sign, (position - self.plane_point) @ self.plane_normal > 0.0)
 
 
@@ -44,7 +51,31 @@ def home_branch(mechanism: Mechanism) -> HomeBranch:
         home = mechanism.machine.home
         jacobian = length_jacobian(mechanism, home.position, home.rotation_base_platform)
         center = mechanism.base_points.mean(axis=0)
-        normal = np.linalg.svd(mechanism.base_points - center)[2][-1]
+        _, spread, axes = np.linalg.svd(mechanism.base_points - center)
+        normal = axes[-1] if spread[-1] <= COPLANAR * spread[0] else np.zeros(3)
         normal = normal * np.sign((home.position - center) @ normal)
         _HOME_BRANCHES[mechanism] = HomeBranch(float(np.sign(np.linalg.det(jacobian))), center, normal)
     return _HOME_BRANCHES[mechanism]
+
+
+def regular_from_home(mechanism: Mechanism, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
+    """Tell which poses (N,) the platform reaches from home on a straight path without passing a singular pose.
+
+    Straight is the line of the position together with the turn about one axis. The sign of the length Jacobian's
+    determinant is looked at in ``samples`` places of the path, so it proves no more than their spacing allows; and
+    where the straight path is singular, another one may not be.
+
+    Parameters
+    ----------
+    position, rotation : (N, 3) m and (N, 3, 3)
+    """
+    home, branch = mechanism.machine.home, home_branch(mechanism)
+    way = position - home.position
+    turn = rotation_log(rotation @ home.rotation_base_platform.T)
+    regular = np.ones(len(position), dtype=bool)
+    for part in np.arange(1, samples + 1) / samples:  # a loop keeps the memory at one path place for all samples
+        jacobian = length_jacobian(
+            mechanism, home.position + part * way, rotation_exp(part * turn) @ home.rotation_base_platform
+        )
+        regular &= np.linalg.det(jacobian) * branch.determinant_sign > 0.0
+    return regular
