@@ -1,4 +1,4 @@
-"""Command: write a machine as URDF or MJCF."""
+"""Command: write a machine as URDF, MJCF (MuJoCo) or SDF (Gazebo)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
+from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.machine import load_machine, machine_names
+
+FORMATS = ['urdf', 'mjcf', 'sdf']
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Export a machine; returns 0, or 1 with one line that says what is wrong."""
-    parser = argparse.ArgumentParser(prog='export_machine', description=__doc__)
-    parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
-    parser.add_argument('format', choices=['urdf', 'mjcf'])
-    parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
-    parser.add_argument('--overlay', help='parameter overlay')
-    options = parser.parse_args(arguments)
+    options = _options(arguments)
     try:
-        if options.format == 'mjcf':
-            text = mjcf_text(load_machine(options.machine, options.overlay))
-        else:
+        machine = load_machine(options.machine, options.overlay)
+        if options.format == 'urdf':
             text = urdf_text(options.machine, options.overlay)
+        elif options.format == 'mjcf':
+            text = mjcf_text(machine)
+        else:
+            text = sdf_text(machine, SdfOptions(options.loop, options.gazebo, options.drive, options.world))
         if options.output is None:
             sys.stdout.write(text)
         else:
@@ -34,4 +36,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
+    for lost in not_expressed(machine, options.format):
+        print(f'warning: {machine.name}: {lost}', file=sys.stderr)
     return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog='export_machine', description=__doc__)
+    parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
+    parser.add_argument('place_format', nargs='?', choices=FORMATS, metavar='{urdf,mjcf,sdf}', help='what to write')
+    parser.add_argument('--format', choices=FORMATS, help='the same, as an option')
+    parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
+    parser.add_argument('--overlay', help='parameter overlay')
+    sdf = parser.add_argument_group('SDF')
+    sdf.add_argument(
+        '--loop', choices=['detachable', 'native'], default='detachable',
+        help='how loops are closed: welded by Gazebo at start (today), or as joints (what engines will take one day)',
+    )  # fmt: skip
+    sdf.add_argument('--gazebo', choices=['fortress', 'harmonic'], default='harmonic', help='whose plugin names')
+    sdf.add_argument(
+        '--drive', choices=['position', 'force'], default='position', help='commands that the driven joints take'
+    )
+    sdf.add_argument('--world', action='store_true', help='a whole world with physics settings, not the model alone')
+    options = parser.parse_args(arguments)
+    if options.format is None:
+        options.format = options.place_format
+    elif options.place_format not in (None, options.format):
+        parser.error(f'format is given twice: {options.place_format} and {options.format}')
+    if options.format is None:
+        parser.error(f'give a format: {", ".join(FORMATS)}')
+    return options

@@ -1,0 +1,62 @@
+"""Bars that make a machine recognisable in a viewer; nothing of this has mass or touches anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.machine.model import Leg, Machine
+
+Array = NDArray[np.float64]
+
+#: red, green, blue, opacity
+COLORS = {
+    'base': '0.25 0.27 0.30 1',
+    'cylinder': '0.35 0.40 0.47 1',
+    'rod': '0.80 0.82 0.85 1',
+    'platform': '0.10 0.45 0.70 1',
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A round bar from ``start`` to ``end`` (3,) m in a link's frame; ``color`` is a key of :data:`COLORS`."""
+
+    start: Array
+    end: Array
+    radius: float
+    color: str
+
+
+def drawing_size(machine: Machine) -> float:
+    """Length that scales the drawing, m."""
+    points = machine.base_points
+    return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+
+
+def ring(points: Array, radius: float, color: str) -> list[Bar]:
+    """Bars from point to point (L, 3) m, ordered around their centre."""
+    centred = points - points.mean(axis=0)
+    order = np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))
+    ends = np.roll(points[order], -1, axis=0)
+    return [Bar(start, end, radius, color) for start, end in zip(points[order], ends, strict=True)]
+
+
+def leg_bars(leg: Leg, radius: float) -> dict[str, Bar]:
+    """Link name -> its bar: from its joint to the next one; links without length have none."""
+    bars = {}
+    for joint, following in zip(leg.joints, [*leg.joints[1:], None], strict=True):
+        start, end, thick, color = np.zeros(3), leg.tip, radius, 'rod'
+        if following is None:
+            if joint.kind == 'prismatic':  # a rod reaches back into its cylinder
+                start = leg.tip - 0.85 * leg.length_at_zero * joint.axis
+        elif following.kind == 'prismatic':
+            end = 0.85 * (following.translation + following.rotation_parent_joint @ leg.tip)
+            thick, color = 2.0 * radius, 'cylinder'
+        else:
+            end = following.translation
+        if np.linalg.norm(end - start) > 0.1 * radius:
+            bars[joint.body.name] = Bar(start, end, thick, color)
+    return bars

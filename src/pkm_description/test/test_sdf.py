@@ -1,0 +1,255 @@
+"""The SDF for Gazebo: structure and poses by a reader of our own, and sdformat's verdict where it is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_description.dynamics import gravity_forces
+from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.sdf_tips import ExportError, split_platform
+from pkm_description.export.urdf import urdf_text
+from pkm_description.machine import Machine, load_machine, machine_names
+from pkm_description.machine.model import RigidBody
+from pkm_description.mechanism import Mechanism
+from sdf_reader import PKM, SdfModel, compose
+from uneven_machine import write_uneven_machine
+
+needs_sdformat = pytest.mark.skipif(
+    shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'
+)
+LOOPS = ['detachable', 'native']
+
+
+@pytest.fixture(scope='module', params=[*machine_names(), 'uneven'])
+def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    if request.param == 'uneven':
+        return load_machine(write_uneven_machine(tmp_path_factory.mktemp('uneven')))
+    return load_machine(request.param)
+
+
+@pytest.fixture(scope='module', params=LOOPS)
+def loop(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope='module')
+def sdf(machine: Machine, loop: str) -> SdfModel:
+    return SdfModel(sdf_text(machine, SdfOptions(loop=loop, world=True)))
+
+
+def test_names_are_unique_and_joints_join_what_exists(sdf: SdfModel) -> None:
+    named = [str(one.get('name')) for kind in ('link', 'joint', 'frame') for one in sdf.model.findall(kind)]
+    assert len(set(named)) == len(named)
+    for joint in sdf.joints:
+        parent, child = sdf.ends(joint)
+        assert child in sdf.links
+        assert parent in sdf.links or (joint, parent) == ('base_mount', 'world')
+        assert parent != child
+    for frame in sdf.frames.values():
+        assert frame.get('attached_to') in sdf.links
+    assert all(sdf.inertial(link)[0] > 0.0 for link in sdf.links)
+
+
+def test_loops(machine: Machine, loop: str, sdf: SdfModel) -> None:
+    """Gazebo needs a tree whose other legs are welded; SDF itself takes the platform as child of every leg."""
+    children = [sdf.ends(joint)[1] for joint in sdf.joints]
+    welds = sdf.plugins('DetachableJoint')
+    if not machine.has_platform:
+        assert (len(sdf.joints), len(welds)) == (len(sdf.links), 0)
+        return
+    closures = [f'{leg.name}_closure' for leg in machine.legs]
+    assert [joint for joint in sdf.joints if joint.endswith('_closure')] == closures
+    kind = {'free': 'ball', 'planar': 'revolute'}[machine.freedom]
+    assert {sdf.joints[joint].get('type') for joint in closures} == {kind}
+    if loop == 'native':
+        assert children.count(machine.platform.name) == len(machine.legs)
+        assert len(sdf.joints) - len(sdf.links) == len(machine.legs) - 1
+        assert welds == []
+        return
+    assert len(set(children)) == len(children) == len(sdf.links)
+    assert [weld.findtext('child_link') for weld in welds] == [f'{leg.name}_ball' for leg in machine.legs[1:]]
+    assert {weld.findtext('parent_link') for weld in welds} == {machine.platform.name}
+    assert {weld.findtext('child_model') for weld in welds} == {'__model__'}
+    assert len({weld.findtext('detach_topic') for weld in welds}) == len(welds)
+
+
+def test_loops_are_closed_where_the_links_stand(machine: Machine, sdf: SdfModel) -> None:
+    for number, leg in enumerate(machine.legs, start=1):
+        tip = compose(sdf.pose(leg.joints[-1].body.name), (leg.tip, np.eye(3)))[0]
+        assert sdf.pose(f'{leg.name}_tip')[0] == pytest.approx(tip, abs=1e-15)
+        if machine.has_platform:
+            anchor = compose(sdf.pose(machine.platform.name), (leg.platform_point, np.eye(3)))[0]
+            assert sdf.pose(f'platform_anchor{number}')[0] == pytest.approx(anchor, abs=1e-15)
+            assert np.abs(tip - anchor).max() < 1e-9
+            assert np.abs(sdf.pose(f'{leg.name}_closure')[0] - tip).max() < 1e-9
+
+
+def test_links_stand_at_the_home_positions_that_joints_carry(machine: Machine, sdf: SdfModel) -> None:
+    """Every link's pose by our own steps along the leg, with each joint at its ``pkm:home_position``."""
+    for leg in machine.legs:
+        pose, parent = (np.zeros(3), np.eye(3)), 'base_link'
+        for joint in leg.joints:
+            element = sdf.joints[joint.name]
+            assert (element.get('type'), sdf.ends(joint.name)) == (joint.kind, (parent, joint.body.name))
+            home = float(element.findtext(f'{PKM}home_position', 'nan'))
+            axis = np.array([float(word) for word in element.findtext('axis/xyz', '').split()])
+            assert axis.tolist() == joint.axis.tolist()
+            pose = compose(pose, (joint.translation, joint.rotation_parent_joint))
+            step = (axis * home, np.eye(3)) if joint.kind == 'prismatic' else (np.zeros(3), _turn(axis, home))
+            pose, parent = compose(pose, step), joint.body.name
+            found = sdf.pose(parent)
+            assert found[0] == pytest.approx(pose[0], abs=1e-12)
+            assert found[1] == pytest.approx(pose[1], abs=1e-12)
+
+
+def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rodrigues' formula."""
+    cross = np.cross(np.eye(3), axis)
+    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+
+
+def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
+    for body in [joint.body for leg in machine.legs for joint in leg.joints]:
+        mass, center, inertia = sdf.inertial(body.name)
+        assert mass == body.mass
+        assert center.tolist() == body.center_of_mass.tolist()
+        assert inertia.tolist() == body.inertia.tolist()
+    if not machine.has_platform:
+        return
+    whole = np.zeros(10)  # platform and the small links that are welded to it, about the platform's origin
+    for link in [machine.platform.name, *(f'{leg.name}_ball' for leg in machine.legs)]:
+        if link in sdf.links:
+            mass, center, inertia = sdf.inertial(link)
+            origin, rotation = sdf.pose(link)
+            at, axes = sdf.pose(machine.platform.name)
+            shift, turn = axes.T @ (origin - at), axes.T @ rotation
+            whole += RigidBody('', mass, shift + turn @ center, turn @ inertia @ turn.T).parameters
+    expected = machine.platform.parameters
+    size = np.abs(machine.platform_points).max()
+    scale = machine.platform.mass * np.repeat([1.0, size, size**2], [1, 3, 6])
+    assert np.abs(whole - expected).max() < 1e-9 * scale.max()
+    assert (np.abs(whole - expected) < 1e-12 * scale).all()
+
+
+def test_limits_and_friction_count_from_home(machine: Machine, sdf: SdfModel) -> None:
+    for joint in (joint for leg in machine.legs for joint in leg.joints):
+        element, limits = sdf.joints[joint.name], joint.limits
+        home = float(element.findtext(f'{PKM}home_position', 'nan'))
+        for key in ('lower', 'upper'):
+            given = float(element.findtext(f'axis/limit/{key}', 'nan'))
+            if np.isfinite(getattr(limits, key)):
+                assert given + home == pytest.approx(getattr(limits, key), abs=1e-14)
+            else:
+                assert abs(given) == 1e16
+        assert float(element.findtext('axis/limit/effort', 'inf')) == limits.effort
+        assert float(element.findtext('axis/limit/velocity', 'inf')) == limits.velocity
+        assert float(element.findtext('axis/dynamics/damping', 'nan')) == joint.friction.viscous
+        assert float(element.findtext('axis/dynamics/friction', 'nan')) == joint.friction.coulomb
+        assert float(element.findtext(f'{PKM}rotor_inertia', '0')) == joint.rotor_inertia
+
+
+def test_imu(machine: Machine, sdf: SdfModel) -> None:
+    sensors = sdf.model.findall('link/sensor')
+    if not machine.has_platform:
+        assert sensors == []
+        return
+    assert [sensor.get('type') for sensor in sensors] == ['imu']
+    imu, sensor = machine.imu, sensors[0]
+    origin, rotation = compose(sdf.pose(machine.platform.name), (imu.position, imu.rotation_platform_imu))
+    assert sdf.pose(imu.frame)[0] == pytest.approx(origin, abs=1e-14)
+    assert sdf.pose(imu.frame)[1] == pytest.approx(rotation, abs=1e-14)
+    assert float(sensor.findtext('update_rate', 'nan')) == imu.rate
+    for place, axis in enumerate('xyz'):
+        noise = sensor.find(f'imu/linear_acceleration/{axis}/noise')
+        assert noise is not None
+        assert float(noise.findtext('stddev', 'nan')) == imu.accelerometer_noise[place]
+        assert float(noise.findtext('bias_mean', 'nan')) == imu.accelerometer_bias[place]
+
+
+@pytest.mark.parametrize(
+    ('gazebo', 'file', 'name', 'topic'),
+    [
+        ('fortress', 'libignition-gazebo-{}-system.so', 'ignition::gazebo::systems::{}', 'topic'),
+        ('harmonic', 'gz-sim-{}-system', 'gz::sim::systems::{}', 'detach_topic'),
+    ],
+)
+def test_systems_have_the_names_of_the_version(gazebo: str, file: str, name: str, topic: str) -> None:
+    machine = load_machine('palida')
+    sdf = SdfModel(sdf_text(machine, SdfOptions(gazebo=gazebo, drive='force', world=True)))
+    expected = {
+        'physics': 'Physics',
+        'user-commands': 'UserCommands',
+        'scene-broadcaster': 'SceneBroadcaster',
+        'imu': 'Imu',
+        'detachable-joint': 'DetachableJoint',
+        'joint-state-publisher': 'JointStatePublisher',
+        'apply-joint-force': 'ApplyJointForce',
+        'pose-publisher': 'PosePublisher',
+    }
+    found = {(one.get('filename'), one.get('name')) for one in sdf.root.iter('plugin')}
+    assert found == {(file.format(one), name.format(two)) for one, two in expected.items()}
+    assert all(weld.find(topic) is not None for weld in sdf.plugins('DetachableJoint'))
+
+
+def test_drives(machine: Machine) -> None:
+    """Position controllers have the servo's gains and carry the weight; forces have no controller."""
+    sdf = SdfModel(sdf_text(machine))
+    names = [joint.name for joint in machine.actuated_joints]
+    drives = sdf.plugins('JointPositionController')
+    assert [drive.findtext('joint_name') for drive in drives] == names
+    assert {float(drive.findtext('p_gain', 'nan')) for drive in drives} == {machine.servo.stiffness}
+    assert {float(drive.findtext('d_gain', 'nan')) for drive in drives} == {machine.servo.damping}
+    if machine.has_platform:
+        home = machine.home
+        weight = gravity_forces(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
+        assert [float(drive.findtext('cmd_offset', 'nan')) for drive in drives] == weight.tolist()
+    (states,) = sdf.plugins('JointStatePublisher')
+    assert [one.text for one in states.findall('joint_name')] == list(machine.joint_names)
+    forces = SdfModel(sdf_text(machine, SdfOptions(drive='force')))
+    assert [one.findtext('joint_name') for one in forces.plugins('ApplyJointForce')] == names
+    assert forces.plugins('JointPositionController') == []
+
+
+def test_world_has_the_solver_that_loops_need() -> None:
+    machine = load_machine('palida')
+    world = SdfModel(sdf_text(machine, SdfOptions(world=True))).root.find('world')
+    assert world is not None
+    assert world.findtext('physics/dart/solver/solver_type') == 'pgs'
+    assert world.findtext('gravity') == '0.0 0.0 -9.80665'
+    assert SdfModel(sdf_text(machine)).root.find('world') is None
+
+
+def test_a_platform_that_is_too_light_for_welded_tips_is_refused() -> None:
+    machine = load_machine('palida')
+    thin = RigidBody(machine.platform.name, 1e-3, np.zeros(3), 1e-12 * np.eye(3))
+    object.__setattr__(machine, 'platform', thin)
+    with pytest.raises(ExportError, match="choose loop 'native'"):
+        split_platform(machine)
+    assert 'leg6_closure' in sdf_text(machine, SdfOptions(loop='native'))
+
+
+@needs_sdformat
+@pytest.mark.parametrize('world', [False, True])
+def test_sdformat_finds_it_valid(machine: Machine, loop: str, world: bool, tmp_path: Path) -> None:
+    path = tmp_path / 'machine.sdf'
+    path.write_text(sdf_text(machine, SdfOptions(loop=loop, gazebo='fortress', world=world)))
+    done = subprocess.run(['ign', 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, 'Valid.'), done.stderr
+
+
+@needs_sdformat
+def test_sdformat_keeps_every_body_of_the_urdf(machine: Machine, tmp_path: Path) -> None:
+    """It drops links without mass, and what hangs on them, without a word; frames on fixed joints may go."""
+    path = tmp_path / 'machine.urdf'
+    path.write_text(urdf_text(machine.path))
+    done = subprocess.run(['ign', 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=False)
+    read = SdfModel(done.stdout)
+    platform = [machine.platform.name] if machine.has_platform else []
+    bodies = [joint.body.name for leg in machine.legs for joint in leg.joints] + platform
+    assert set(read.links) == {'base_link', *bodies}
+    assert set(read.joints) == set(machine.joint_names)
+    assert 'Error' not in done.stderr
