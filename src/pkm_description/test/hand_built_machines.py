@@ -82,7 +82,8 @@ def hexapod(
     legs = []
     anchors = home.position + platform_points @ home.rotation_base_platform.T
     for index, (base, platform, anchor) in enumerate(zip(base_points, platform_points, anchors, strict=True)):
-        tangent = np.cross([0.0, 0.0, 1.0], base)
+        # a base joint in the origin has no tangent: any axis will do that is square to the leg
+        tangent = np.cross([0.0, 0.0, 1.0], base if base.any() else anchor)
         tangent /= np.linalg.norm(tangent)
         length = 0.8 * float(np.linalg.norm(anchor - base))
         legs.append(
@@ -123,6 +124,48 @@ def simona_z_down() -> Machine:
     horizontal = np.linalg.norm(platform_points[0] - base_points[0])
     home = Pose(np.array([0.0, 0.0, -np.sqrt(2.705**2 - horizontal**2)]), np.eye(3))
     return hexapod(base_points, platform_points, home, np.array([0.0, 0.0, 9.80665]), 'simona_z_down')
+
+
+#: leg lengths of which Dietmaier's platform has 40 real poses, and one of these poses as rounded there
+DIETMAIER_LENGTHS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
+DIETMAIER_POSE = Pose(
+    np.array([0.955868038233880, -0.046995628998516, -0.290013283037649]),
+    np.array(
+        [
+            [-0.040450357031281, -0.932229494397471, 0.359599691867884],
+            [0.983337493748685, 0.026695523074364, 0.179818582009314],
+            [-0.177231887661606, 0.360881585597300, 0.915616371179918],
+        ]
+    ),
+)
+
+
+def dietmaier_platform() -> Machine:
+    """Build Dietmaier's platform (1998, "The Stewart-Gough platform of general geometry can have 40 real postures").
+
+    Numbers, lengths and the pose as given in the data of the public solver martyushev/fkSGP (MIT licence).
+    """
+    base_points = np.array(
+        [
+            [0.0, 0.0, 0.0],
+            [1.107915, 0.0, 0.0],
+            [0.549094, 0.756063, 0.0],
+            [0.735077, -0.223935, 0.525991],
+            [0.514188, -0.526063, -0.368418],
+            [0.590473, 0.094733, -0.205018],
+        ]
+    )
+    platform_points = np.array(
+        [
+            [0.0, 0.0, 0.0],
+            [0.542805, 0.0, 0.0],
+            [0.956919, -0.528915, 0.0],
+            [0.665885, -0.353482, 1.402538],
+            [0.478359, 1.158742, 0.107672],
+            [-0.137087, -0.235121, 0.353913],
+        ]
+    )
+    return hexapod(base_points, platform_points, DIETMAIER_POSE, np.array([0.0, 0.0, -9.80665]), 'dietmaier')
 
 
 def turned_link_frames() -> Machine:

@@ -1,5 +1,6 @@
 """Kinematics of parallel machines, batched over samples."""
 
+from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
 from pkm_description.kinematics.closure import drive_positions, solve_closure
 from pkm_description.kinematics.closure_result import ClosureResult
 from pkm_description.kinematics.drive_motion import motion_from_drives
@@ -13,9 +14,11 @@ from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
 
 __all__ = [
+    'AssemblyModes',
     'ClosureResult',
     'ForwardKinematicsResult',
     'LegMotion',
+    'assembly_modes',
     'drive_positions',
     'forward_kinematics',
     'forward_kinematics_sequence',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class ForwardKinematicsResult:
 
     def with_samples(self, samples: NDArray[np.intp], other: ForwardKinematicsResult) -> ForwardKinematicsResult:
         """Copy in which ``other`` stands in the place of ``samples``."""
-        changed = {}
+        changed: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
