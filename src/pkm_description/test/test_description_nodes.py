@@ -224,8 +224,8 @@ def test_platform_poser_follows_parameters_and_poses_and_refuses_what_it_cannot_
         listener.wait(lambda: at([0, 0, 0.1, 0.1, 0, 0]), 'the pose of the parameters')
         refused = listener.set_parameters('platform_poser', z=0.6)[0]
         assert not refused.successful
-        assert 'leg1_prismatic would be at' in refused.reason
-        assert 'its limits are 0.0000 and 0.5500' in refused.reason
+        assert 'leg1_prismatic: position' in refused.reason
+        assert 'exceeds the upper limit 0.5500 m' in refused.reason
         listener.wait(lambda: listener.diagnosed('refused', 'leg1_prismatic'), 'diagnostics of the refusal')
         listener.wait(lambda: poses.get_subscription_count() > 0, 'the subscription')
         poses.publish(pose(-0.1, 0.2))
@@ -235,7 +235,7 @@ def test_platform_poser_follows_parameters_and_poses_and_refuses_what_it_cannot_
         zero = pose(0.0)
         zero.pose.orientation.w = 0.0
         for message, words in (
-            (pose(2.0), 'leg1_prismatic would be at'),
+            (pose(2.0), 'leg1_prismatic: position'),
             (pose(float('nan')), 'not finite'),
             (zero, 'not a unit quaternion'),
             (pose(0.0, frame='map'), "frame 'map', expected base_link"),

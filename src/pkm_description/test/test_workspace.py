@@ -42,9 +42,9 @@ def _lifted(machine: Machine, *heights: float) -> PlatformMotion:
 )
 def test_simona_moves_as_far_as_printed(margin: float, expected: list[tuple[float, float]]) -> None:
     machine = load_machine('srs')
-    limits = single_axis_limits(Mechanism(machine), *_lengths(machine, margin))
-    np.testing.assert_allclose(limits[:3], expected[:3], atol=0.002)
-    np.testing.assert_allclose(np.degrees(limits[3:]), expected[3:], atol=0.05)
+    limits = single_axis_limits(Mechanism(machine), margin)
+    np.testing.assert_allclose([limits[axis] for axis in (0, 1, 2)], expected[:3], atol=0.002)
+    np.testing.assert_allclose(np.degrees([limits[axis] for axis in (3, 4, 5)]), expected[3:], atol=0.05)
 
 
 @pytest.mark.parametrize('name', ['srs', 'palida'])
@@ -52,11 +52,12 @@ def test_excursions_end_where_a_leg_ends_or_the_pose_is_singular(name: str) -> N
     machine = load_machine(name)
     mechanism, home = Mechanism(machine), machine.home
     lower, upper = _lengths(machine)
-    limits = single_axis_limits(mechanism, lower, upper, tolerance=1e-9)
+    limits = single_axis_limits(mechanism, tolerance=1e-9)
+    assert list(limits) == list(range(6))
     for axis, side in np.ndindex(6, 2):
         # just inside, at and just outside of the limit
         move = np.zeros((3, 6))
-        move[:, axis] = limits[axis, side] * np.array([1.0 - 1e-6, 1.0, 1.0 + 1e-6])
+        move[:, axis] = limits[axis][side] * np.array([1.0 - 1e-6, 1.0, 1.0 + 1e-6])
         pose = home.position + move[:, :3], rotation_exp(move[:, 3:]) @ home.rotation_base_platform
         room = np.minimum(leg_lengths(mechanism, *pose) - lower, upper - leg_lengths(mechanism, *pose)).min(axis=1)
         at_home = length_jacobian(mechanism, home.position[None], home.rotation_base_platform[None])
@@ -69,7 +70,7 @@ def test_excursions_end_where_a_leg_ends_or_the_pose_is_singular(name: str) -> N
 def test_palida_turns_until_it_is_singular() -> None:
     """A quarter turn about z leaves the legs of this layout without hold, well inside of their stroke."""
     machine = load_machine('palida')
-    limits = single_axis_limits(Mechanism(machine), *_lengths(machine))
+    limits = single_axis_limits(Mechanism(machine))
     np.testing.assert_allclose(np.degrees(limits[5]), [-90.0, 90.0], atol=1e-3)
 
 
@@ -85,7 +86,9 @@ def test_violations_name_sample_joint_value_and_limits() -> None:
     for one, height in ((found[0], 0.8), (found[6], -0.8)):
         assert one.value == pytest.approx(np.hypot(2.388772 + height, 1.269171) - 2.08, abs=2e-6)
         assert (one.lower, one.upper) == (0.0, 1.25)
-    assert str(found[0]) == 'leg1_prismatic would be at 1.3521, its limits are 0.0000 and 1.2500'
+    assert str(found[0]) == 'leg1_prismatic: position 1.3521 m exceeds the upper limit 1.2500 m'
+    assert str(found[6]).startswith('leg1_prismatic: position -')
+    assert str(found[6]).endswith(' m is below the lower limit 0.0000 m')
 
 
 def test_passive_joints_have_limits_too() -> None:
@@ -100,5 +103,5 @@ def test_require_positions_names_time_and_joint() -> None:
     machine = load_machine('srs')
     mechanism = Mechanism(machine)
     require_positions(mechanism, _lifted(machine, 0.0, 0.6))
-    with pytest.raises(KinematicsError, match=r't = 2\.000 s: leg1_prismatic would be at 1\.3521, its limits'):
+    with pytest.raises(KinematicsError, match=r't = 2\.000 s: leg1_prismatic: position 1\.3521 m exceeds'):
         require_positions(mechanism, _lifted(machine, 0.0, 0.6, 0.8))

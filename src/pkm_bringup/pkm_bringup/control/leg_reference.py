@@ -11,6 +11,7 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics import LegMotion, leg_motion
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from pkm_description.motion.limits import check_motion, worst_violation
 from scipy.interpolate import CubicSpline, PPoly
 
 Array = NDArray[np.float64]
@@ -103,7 +104,7 @@ class LegReference:
 
 
 def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
-    """Check a motion against the drives' stroke, speed and force.
+    """Check a motion against all limits: strokes, passive joints, ball joints, speeds and drive forces.
 
     Parameters
     ----------
@@ -122,45 +123,11 @@ def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
 
     """
     _check_knots(motion)
-    legs = leg_motion(mechanism, motion)
-    drive = mechanism.actuated_index
-    joints = mechanism.machine.actuated_joints
-    positions = legs.positions[:, :, drive]
-    lower, upper = (np.array([getattr(j.limits, name) for j in joints]) for name in ('lower', 'upper'))
-    speed = np.abs(legs.velocities[:, :, drive])
-    force = np.abs(inverse_dynamics(mechanism, motion, friction=True))
-    for excess, value, limit, what in (
-        (positions - upper, positions, upper, 'position {value:.4f} m exceeds the upper limit {limit:.4f} m'),
-        (
-            lower - positions,
-            positions,
-            lower,
-            'position {value:.4f} m is below the lower limit {limit:.4f} m',
-        ),
-        (
-            speed - _limit(joints, 'velocity'),
-            speed,
-            _limit(joints, 'velocity'),
-            'speed {value:.3f} m/s exceeds {limit:.3f} m/s',
-        ),
-        (
-            force - _limit(joints, 'effort'),
-            force,
-            _limit(joints, 'effort'),
-            'force {value:.1f} N exceeds {limit:.1f} N',
-        ),
-    ):
-        row, column = np.unravel_index(np.argmax(excess), excess.shape)
-        if excess[row, column] > 0.0:
-            text = what.format(value=value[row, column], limit=limit[column])
-            raise ReferenceRefusedError(
-                f'{joints[column].name}: {text} at t = {motion.time[row]:.3f} s; reduce amplitude or frequency'
-            )
-    return legs
-
-
-def _limit(joints: tuple, name: str) -> Array:
-    return np.array([getattr(joint.limits, name) for joint in joints])
+    violations = check_motion(mechanism, motion)
+    if violations:
+        worst = worst_violation(violations)
+        raise ReferenceRefusedError(f'{worst} at t = {worst.time:.3f} s; reduce amplitude or frequency')
+    return leg_motion(mechanism, motion)
 
 
 def _check_knots(motion: PlatformMotion) -> None:

@@ -1,45 +1,26 @@
-"""Which legs and joints a pose asks too much of."""
+"""Which legs and joints a pose asks too much of, and how far the platform moves along single axes."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.kinematics.leg_motion import leg_motion
+from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import overall_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
 Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class LimitViolation:
-    """A joint outside of its limits.
-
-    Attributes
-    ----------
-    sample : index of the pose
-    joint : joint name
-    value, lower, upper : m or rad
-    """
-
-    sample: int
-    joint: str
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f'{self.joint} would be at {self.value:.4f}, its limits are {self.lower:.4f} and {self.upper:.4f}'
+#: poses of one scan along an axis; finer scans inside narrow the limit down
+_SCAN = 101
 
 
 def position_violations(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitViolation]:
-    """Every joint of every sample that lies outside of its position limits, in order of samples.
+    """Every joint of every sample outside of its position limits, ball joints' cones too, in order of samples.
 
     Parameters
     ----------
@@ -47,21 +28,15 @@ def position_violations(mechanism: Mechanism, motion: PlatformMotion) -> list[Li
 
     Raises
     ------
+    KinematicsError
+        A pose that the legs cannot reach or do not admit.
     SingularPoseError
         A leg lies on its first universal axis.
     """
-    positions = leg_motion(mechanism, motion).positions
-    outside = ~((positions >= mechanism.position_lower) & (positions <= mechanism.position_upper))
-    return [
-        LimitViolation(
-            int(sample),
-            mechanism.machine.legs[leg].joints[joint].name,
-            float(positions[sample, leg, joint]),
-            float(mechanism.position_lower[leg, joint]),
-            float(mechanism.position_upper[leg, joint]),
-        )
-        for sample, leg, joint in np.argwhere(outside)
-    ]
+    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    found = position_limits(mechanism, legs.positions).violations(motion.time)
+    found += tilt_limits(mechanism, legs, motion.rotation_base_platform).violations(motion.time)
+    return sorted(found, key=lambda one: one.sample)
 
 
 def require_positions(mechanism: Mechanism, motion: PlatformMotion) -> None:
@@ -69,47 +44,86 @@ def require_positions(mechanism: Mechanism, motion: PlatformMotion) -> None:
     violations = position_violations(mechanism, motion)
     if violations:
         first = violations[0]
-        raise KinematicsError(f't = {motion.time[first.sample]:.3f} s: {first}')
+        raise KinematicsError(f't = {first.time:.3f} s: {first}')
 
 
-def single_axis_limits(mechanism: Mechanism, lower: Array, upper: Array, tolerance: float = 1e-6) -> Array:
-    """How far the platform moves from home along or about one axis at a time, up to a leg's end or a singular pose.
+def free_axes(mechanism: Mechanism) -> tuple[int, ...]:
+    """Axes along and about which the platform moves by itself: of x, y, z, about x, about y, about z (0 .. 5).
+
+    All six of a free platform, three of a planar one; none where the legs couple them (3-RPS, 3-PRS).
+    """
+    if mechanism.planar:
+        return (0, 1, 5)
+    return tuple(range(6)) if mechanism.has_platform and mechanism.constraint_count == 0 else ()
+
+
+def single_axis_limits(mechanism: Mechanism, margin: float = 0.0, tolerance: float = 1e-6) -> dict[int, Array]:
+    """How far the platform moves from home along or about one axis at a time.
+
+    Up to a joint's limit (passive joints and the cones of ball joints too), a leg's end, or a singular pose.
 
     Parameters
     ----------
-    lower, upper : (L,) m, shortest and longest leg lengths
+    margin : m or rad to keep free at both ends of the drives' strokes
     tolerance : m and rad, of the bisection
 
     Returns
     -------
-    (6, 2) array
-        Smallest and largest excursion along x, y, z [m] and about x, y, z [rad], home pose being 0.
+    dict
+        Axis (see :func:`free_axes`) -> smallest and largest excursion (2,) m or rad, home pose being 0.
     """
-    limits = np.empty((6, 2))
-    for axis in range(6):
-        for side, sign in enumerate((-1.0, 1.0)):
-            limits[axis, side] = sign * _reach(mechanism, axis, sign, lower, upper, tolerance)
-    return limits
+    search = _AxisSearch(mechanism, margin, tolerance)
+    return {axis: np.array([-search.reach(axis, -1.0), search.reach(axis, 1.0)]) for axis in free_axes(mechanism)}
 
 
-def _reach(mechanism: Mechanism, axis: int, sign: float, lower: Array, upper: Array, tolerance: float) -> float:
-    """First excursion that is too far; a scan finds it, finer ones inside narrow it down."""
-    home = mechanism.machine.home
-    at_home = length_jacobian(mechanism, home.position[None], home.rotation_base_platform[None])
-    near, far = 0.0, np.pi if axis >= 3 else 2.0 * float(upper.max())
-    while far - near > tolerance:
-        steps = np.linspace(near, far, 101)
-        direction = np.zeros((len(steps), 6))
-        direction[:, axis] = sign * steps
-        pose = home.position + direction[:, :3], rotation_exp(direction[:, 3:]) @ home.rotation_base_platform
-        lengths = leg_lengths(mechanism, *pose)
-        outside = ((lengths < lower) | (lengths > upper)).any(axis=1)
+class _AxisSearch:
+    """First excursion along an axis that is too far: a scan finds it, finer ones inside narrow it down."""
+
+    def __init__(self, mechanism: Mechanism, margin: float, tolerance: float) -> None:
+        self._mechanism, self._margin, self._tolerance = mechanism, margin, tolerance
+        home = mechanism.machine.home
+        legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
+        self._determinant = float(np.linalg.det(overall_jacobian(mechanism, legs))[0])
+        self._farthest = 4.0 * float(max(legs.lengths.max(), mechanism.platform_radius))
+
+    def reach(self, axis: int, sign: float) -> float:
+        near, far = 0.0, np.pi if axis >= 3 else self._farthest
+        while far - near > self._tolerance:
+            steps = np.linspace(near, far, _SCAN)
+            first = self._first_outside(axis, sign * steps)
+            if first == len(steps):
+                return far
+            if first == 0:
+                return near
+            near, far = float(steps[first - 1]), float(steps[first])
+        return near
+
+    def _poses(self, axis: int, steps: Array) -> tuple[Array, Array]:
+        home, direction = self._mechanism.machine.home, np.zeros((len(steps), 6))
+        direction[:, axis] = steps
+        return home.position + direction[:, :3], rotation_exp(direction[:, 3:]) @ home.rotation_base_platform
+
+    def _first_outside(self, axis: int, steps: Array) -> int:
+        """Index of the first pose that breaks a limit; the number of steps if none does."""
+        position, rotation = self._poses(axis, steps)
+        closable, refused = 0, len(steps) + 1
+        count = len(steps)
+        # a batch closes as a whole or not at all: halve it to find the first pose that a leg cannot reach
+        while refused - closable > 1:
+            try:
+                close_legs(self._mechanism, position[:count], rotation[:count])
+                closable = count
+            except KinematicsError:
+                refused = count
+            count = (closable + refused) // 2
+        if closable == 0:
+            return 0
+        legs = close_legs(self._mechanism, position[:closable], rotation[:closable])
+        joints = position_limits(self._mechanism, legs.positions)
+        driven = np.array([joint.actuated for leg in self._mechanism.machine.legs for joint in leg.joints])
+        shrink = self._margin * driven
+        outside = (joints.values < joints.lower + shrink) | (joints.values > joints.upper - shrink)
+        bad = outside.any(axis=1) | tilt_limits(self._mechanism, legs, rotation[:closable]).outside().any(axis=1)
         # beyond a singular pose the determinant has another sign
-        outside |= np.linalg.det(length_jacobian(mechanism, *pose)) * np.linalg.det(at_home) <= 0.0
-        if not outside.any():
-            return far
-        first = int(np.argmax(outside))
-        if first == 0:
-            return near
-        near, far = float(steps[first - 1]), float(steps[first])
-    return near
+        bad |= np.linalg.det(overall_jacobian(self._mechanism, legs)) * self._determinant <= 0.0
+        return int(np.argmax(bad)) if bad.any() else closable

@@ -1,28 +1,84 @@
-"""How much of a machine's stroke, speed and force a motion uses."""
+"""How much of a machine's limits a motion uses, and which it breaks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.leg_motion import leg_motion
+from pkm_description.kinematics.joint_limits import (
+    LimitedQuantity,
+    LimitViolation,
+    force_limits,
+    position_limits,
+    speed_limits,
+    tilt_limits,
+)
+from pkm_description.kinematics.leg_motion import close_legs, leg_motion
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
+
+#: the limit that is named first where several are broken
+_ORDER = ('position', 'tilt', 'speed', 'force')
+
+
+def check_motion(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitViolation]:
+    """Every limit that a motion breaks, in order of samples.
+
+    Positions of all joints, cones of the ball joints, speeds of all joints, forces of the drives with friction: the
+    check before motion that machines need whose workspace is smaller than their strokes (Heimann & Abdellatif,
+    sec. 1.1).
+
+    Raises
+    ------
+    KinematicsError
+        A pose that the legs cannot reach, or that is singular; names the sample.
+    """
+    found = [one for quantity in limited_quantities(mechanism, motion) for one in quantity.violations(motion.time)]
+    return sorted(found, key=lambda one: one.sample)
+
+
+def worst_violation(violations: list[LimitViolation]) -> LimitViolation:
+    """The furthest excess of positions; if there is none that of tilts, then speeds, then forces."""
+    return min(violations, key=lambda one: (_ORDER.index(one.limit), -one.excess))
+
+
+def require_motion(mechanism: Mechanism, motion: PlatformMotion) -> None:
+    """Raise KinematicsError that names joint, limit and time of the worst violation of a motion.
+
+    Raises
+    ------
+    KinematicsError
+        Also where :func:`check_motion` raises.
+    """
+    violations = check_motion(mechanism, motion)
+    if violations:
+        worst = worst_violation(violations)
+        raise KinematicsError(f'{worst} at t = {worst.time:.3f} s ({len(violations)} violations in all)')
+
+
+def limited_quantities(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitedQuantity]:
+    """Positions, tilts, speeds and drive forces of a motion with their limits."""
+    joints = leg_motion(mechanism, motion)
+    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    return [
+        position_limits(mechanism, joints.positions),
+        tilt_limits(mechanism, legs, motion.rotation_base_platform),
+        speed_limits(mechanism, joints),
+        force_limits(mechanism, inverse_dynamics(mechanism, motion)),
+    ]
 
 
 @dataclass(frozen=True)
 class LimitUse:
-    """Largest use of the limits of the actuated joints, 1 = at the limit.
+    """Largest use of the limits of all joints, 1 = at the limit.
 
     Attributes
     ----------
-    position : distance from mid-stroke over half the stroke
+    position : distance from the middle of the stroke over half the stroke; tilts over their cones
     velocity, effort : over the limit
-    joint : actuated joint with the largest of the three
+    joint : joint with the largest of the three
     """
 
     position: float
@@ -37,27 +93,15 @@ class LimitUse:
 
 
 def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
-    """Compare leg positions, velocities and drive forces (friction included) with the joint limits."""
-    legs = leg_motion(mechanism, motion)
-    actuated = mechanism.actuated_index
-    joints = mechanism.machine.actuated_joints
-    lower = np.array([joint.limits.lower for joint in joints])
-    upper = np.array([joint.limits.upper for joint in joints])
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    lower, upper = np.where(bounded, lower, -np.inf), np.where(bounded, upper, np.inf)
-    middle = (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)) / 2
-    half_stroke = (upper - lower) / 2
-    uses = np.stack(
-        [
-            np.abs(legs.positions[..., actuated] - middle).max(axis=0) / half_stroke,
-            np.abs(legs.velocities[..., actuated]).max(axis=0) / [joint.limits.velocity for joint in joints],
-            np.abs(inverse_dynamics(mechanism, motion)).max(axis=0)
-            / [joint.limits.effort for joint in joints],
-        ]
-    )
-    largest = uses.max(axis=1)
-    worst_joint = joints[int(uses.max(axis=0).argmax())].name
-    return LimitUse(float(largest[0]), float(largest[1]), float(largest[2]), worst_joint)
+    """Compare joint positions, speeds and drive forces (friction included) with their limits."""
+    positions, tilts, speeds, forces = limited_quantities(mechanism, motion)
+    uses = {one.limit: one.use() for one in (positions, tilts, speeds, forces)}
+    # a tilt counts from the middle of the cone, which is home
+    uses['tilt'] = tilts.values.max(axis=0, initial=0.0) / tilts.upper
+    largest = {limit: float(use.max(initial=0.0)) for limit, use in uses.items()}
+    worst = max((positions, tilts, speeds, forces), key=lambda one: largest[one.limit])
+    joint = worst.joints[int(uses[worst.limit].argmax())]
+    return LimitUse(max(largest['position'], largest['tilt']), largest['speed'], largest['force'], joint)
 
 
 def largest_scale(

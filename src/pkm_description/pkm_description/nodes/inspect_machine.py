@@ -59,8 +59,9 @@ def describe(machine: Machine) -> list[str]:
         stroke = f'{lower[-1]:.4f} to {upper[-1]:.4f} m'
         lines.append(f'{leg.name:<6} {length:.4f} m         {stroke:<20} {limits.effort:8.6g} N   {force:10.1f} N')
     lines += ['', 'one axis at a time, from home']
-    excursions = single_axis_limits(mechanism, np.array(lower), np.array(upper))
-    for name, (least, most) in zip(('x', 'y', 'z', 'about x', 'about y', 'about z'), excursions, strict=True):
+    names = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+    for axis, (least, most) in single_axis_limits(mechanism).items():
+        name = names[axis]
         if name.startswith('about'):
             lines.append(f'{name:<8} {np.degrees(least):+8.2f} to {np.degrees(most):+8.2f} deg')
         else:

@@ -1,0 +1,195 @@
+"""Limits of joints: what is limited, how much of it a motion uses, and which limit it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.kinematics.leg_motion import ClosedLegs, LegMotion, close_legs
+from pkm_description.kinematics.rotation import cross
+from pkm_description.machine.model import Joint, Leg
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+Limit = Literal['position', 'tilt', 'speed', 'force']
+
+
+@dataclass(frozen=True)
+class LimitViolation:
+    """A joint outside of a limit.
+
+    Attributes
+    ----------
+    sample, time : index in the motion, s
+    leg, joint : names; the joint of a ``tilt`` is the ball joint at the leg's end
+    limit : ``'position'``, ``'tilt'`` (cone of a ball joint), ``'speed'`` or ``'force'`` (torque of turning drives)
+    value, lower, upper : in ``unit``
+    unit : m, rad, m/s, rad/s, N or N m
+    """
+
+    sample: int
+    time: float
+    leg: str
+    joint: str
+    limit: Limit
+    value: float
+    lower: float
+    upper: float
+    unit: str
+
+    @property
+    def excess(self) -> float:
+        """Distance from the limit, relative to half the allowed range; infinite where the value is not a number."""
+        beyond = max(self.lower - self.value, self.value - self.upper)
+        finite = np.isfinite(self.lower) and np.isfinite(self.upper)
+        half = 0.5 * (self.upper - self.lower) if finite else 1.0
+        return float(beyond / half) if half > 0.0 and np.isfinite(beyond) else np.inf
+
+    def __str__(self) -> str:
+        name = 'torque' if self.unit == 'N m' else self.limit
+        value, unit = self.value, self.unit
+        if self.limit == 'position' and value < self.lower:
+            return f'{self.joint}: position {value:.4f} {unit} is below the lower limit {self.lower:.4f} {unit}'
+        if self.limit == 'position':
+            return f'{self.joint}: position {value:.4f} {unit} exceeds the upper limit {self.upper:.4f} {unit}'
+        digits = 1 if self.limit == 'force' else 3
+        return f'{self.joint}: {name} {abs(value):.{digits}f} {unit} exceeds {self.upper:.{digits}f} {unit}'
+
+
+@dataclass(frozen=True)
+class LimitedQuantity:
+    """One kind of limited quantity of K joints along a motion.
+
+    Attributes
+    ----------
+    limit : its kind
+    legs, joints, units : K names and units
+    values : (N, K)
+    lower, upper : (K,), infinite where there is no limit
+    """
+
+    limit: Limit
+    legs: tuple[str, ...]
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    values: Array
+    lower: Array
+    upper: Array
+
+    def outside(self) -> NDArray[np.bool_]:
+        """Where a limit is broken (N, K); numbers that are not finite break every limit."""
+        return ~((self.values >= self.lower) & (self.values <= self.upper)) | ~np.isfinite(self.values)
+
+    def violations(self, time: Array) -> list[LimitViolation]:
+        """Every broken limit, in order of samples."""
+        return [
+            LimitViolation(
+                int(sample), float(time[sample]), self.legs[place], self.joints[place], self.limit,
+                float(self.values[sample, place]), float(self.lower[place]), float(self.upper[place]),
+                self.units[place],
+            )
+            for sample, place in np.argwhere(self.outside())
+        ]  # fmt: skip
+
+    def use(self) -> Array:
+        """Largest part of the limits that each joint uses (K,): distance from the middle over half the range."""
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        lower, upper = np.where(bounded, self.lower, -1.0), np.where(bounded, self.upper, 1.0)
+        distance = np.abs(self.values - 0.5 * (lower + upper)).max(axis=0, initial=0.0)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            return np.asarray(np.where(bounded, distance / (0.5 * (upper - lower)), 0.0))
+
+
+def position_limits(mechanism: Mechanism, positions: Array) -> LimitedQuantity:
+    """Positions (N, L, J) of all joints, passive ones too."""
+    lower, upper = mechanism.position_lower.ravel(), mechanism.position_upper.ravel()
+    return _of_joints(mechanism, 'position', ('m', 'rad'), positions, lower, upper)
+
+
+def speed_limits(mechanism: Mechanism, motion: LegMotion) -> LimitedQuantity:
+    """Speeds of all joints that the machine file limits."""
+    fastest = np.array([joint.limits.velocity for leg in mechanism.machine.legs for joint in leg.joints])
+    return _of_joints(mechanism, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
+
+
+def force_limits(mechanism: Mechanism, forces: Array) -> LimitedQuantity:
+    """Forces (N, A) of the drives [N, N m]."""
+    pairs = _leg_joints(mechanism)
+    driven = [(leg, joint) for leg, joint in pairs if joint.actuated]
+    strongest = np.array([joint.limits.effort for _, joint in driven])
+    return _quantity('force', driven, ('N', 'N m'), forces, -strongest, strongest)
+
+
+def tilt_limits(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> LimitedQuantity:
+    """Tilts of the ball joints of all legs, see :func:`ball_joint_tilts`."""
+    cones = np.array([leg.ball_cone for leg in mechanism.machine.legs])
+    names = tuple(leg.name for leg in mechanism.machine.legs)
+    joints = tuple(f'{name} ball joint' for name in names)
+    if np.isfinite(cones).any():
+        tilts = ball_joint_tilts(mechanism, legs, rotation_base_platform)
+    else:  # nothing to compare with
+        tilts = np.zeros((len(rotation_base_platform), mechanism.leg_count))
+    return LimitedQuantity('tilt', names, joints, ('rad',) * len(names), tilts, np.zeros(len(names)), cones)
+
+
+def ball_joint_tilts(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+    """Angle (N, L) rad between each ball joint's stud, seen from the platform, and where it points at home.
+
+    The stud is fixed to the leg's last body and points from that body's joint to the ball's centre (along the joint's
+    axis where both coincide). Turning about the stud is not a tilt.
+
+    Parameters
+    ----------
+    legs : closed onto N poses
+    rotation_base_platform : (N, 3, 3)
+    """
+    home = mechanism.machine.home
+    at_home = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
+    reference = _studs(mechanism, at_home, home.rotation_base_platform[None])
+    studs = _studs(mechanism, legs, rotation_base_platform)
+    sine = np.linalg.norm(cross(studs, np.broadcast_to(reference, studs.shape)), axis=-1)
+    return np.asarray(np.arctan2(sine, np.sum(studs * reference, axis=-1)))
+
+
+def _studs(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+    """Unit vectors (N, L, 3) along the studs, platform axes."""
+    lengths = np.linalg.norm(mechanism.tips, axis=-1, keepdims=True)
+    along_axis = lengths < 1e-9
+    in_body = np.where(along_axis, mechanism.joint_axes[:, -1], mechanism.tips / np.where(along_axis, 1.0, lengths))
+    in_base = (legs.chain.rotations[-1] @ in_body[..., None])[..., 0]
+    return np.asarray(in_base @ rotation_base_platform)
+
+
+def _leg_joints(mechanism: Mechanism) -> list[tuple[Leg, Joint]]:
+    return [(leg, joint) for leg in mechanism.machine.legs for joint in leg.joints]
+
+
+def _of_joints(
+    mechanism: Mechanism, limit: Limit, units: tuple[str, str], values: Array, lower: Array, upper: Array
+) -> LimitedQuantity:
+    return _quantity(limit, _leg_joints(mechanism), units, values.reshape(len(values), -1), lower, upper)
+
+
+def _quantity(
+    limit: Limit,
+    pairs: Sequence[tuple[Leg, Joint]],
+    units: tuple[str, str],
+    values: Array,
+    lower: Array,
+    upper: Array,
+) -> LimitedQuantity:
+    """Quantity of (leg, joint) pairs; ``units`` of prismatic and of revolute joints."""
+    return LimitedQuantity(
+        limit,
+        tuple(leg.name for leg, _ in pairs),
+        tuple(joint.name for _, joint in pairs),
+        tuple(units[0] if joint.kind == 'prismatic' else units[1] for _, joint in pairs),
+        values,
+        lower,
+        upper,
+    )

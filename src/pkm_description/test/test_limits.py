@@ -1,0 +1,188 @@
+"""The check before motion: every kind of limit is found, with leg, joint, sample, value and bound (R4-05)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.errors import KinematicsError, MachineFileError
+from pkm_description.kinematics.joint_limits import LimitViolation
+from pkm_description.kinematics.leg_lengths import leg_lengths, leg_vectors
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.workspace import position_violations, single_axis_limits
+from pkm_description.machine import Machine, load_machine
+from pkm_description.machine.model import JointLimits
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.limits import check_motion, limit_use, require_motion, worst_violation
+
+MACHINE = load_machine('palida')
+
+
+def heave(amplitude: float, frequency: float, machine: Machine = MACHINE) -> PlatformMotion:
+    """One period of z = amplitude sin(2 pi f t) about home, 64 samples."""
+    time = np.arange(64) / 64.0 / frequency
+    rate = 2.0 * np.pi * frequency
+    up, zero = np.array([0.0, 0.0, 1.0]), np.zeros((64, 3))
+    home = machine.home
+    return PlatformMotion(
+        time,
+        home.position + np.outer(amplitude * np.sin(rate * time), up),
+        np.repeat(home.rotation_base_platform[None], 64, axis=0),
+        np.outer(amplitude * rate * np.cos(rate * time), up),
+        zero,
+        np.outer(-amplitude * rate**2 * np.sin(rate * time), up),
+        zero,
+    )
+
+
+def turned(*angles: float) -> PlatformMotion:
+    """At rest at home's position, turned about y."""
+    count = len(angles)
+    zero = np.zeros((count, 3))
+    return PlatformMotion(
+        np.arange(count, dtype=float),
+        np.repeat(MACHINE.home.position[None], count, axis=0),
+        rotation_exp(np.outer(angles, [0.0, 1.0, 0.0])) @ MACHINE.home.rotation_base_platform,
+        *[zero] * 4,
+    )
+
+
+def with_limits(place: int, limits: JointLimits) -> Mechanism:
+    """PaLiDA with other limits of one joint of every leg."""
+
+    def changed(leg):
+        joints = list(leg.joints)
+        joints[place] = dataclasses.replace(joints[place], limits=limits)
+        return dataclasses.replace(leg, joints=tuple(joints))
+
+    return Mechanism(dataclasses.replace(MACHINE, legs=tuple(changed(leg) for leg in MACHINE.legs)))
+
+
+def with_cone(cone: float) -> Mechanism:
+    legs = tuple(dataclasses.replace(leg, ball_cone=cone) for leg in MACHINE.legs)
+    return Mechanism(dataclasses.replace(MACHINE, legs=legs))
+
+
+def kinds(violations: list[LimitViolation]) -> set[str]:
+    return {one.limit for one in violations}
+
+
+def test_motion_inside_all_limits_passes() -> None:
+    mechanism = with_cone(0.5)
+    assert check_motion(mechanism, heave(0.02, 1.0)) == []
+    require_motion(mechanism, heave(0.02, 1.0))
+
+
+def test_speed_is_found_where_the_legs_are_too_fast() -> None:
+    """Leg speed by finite differences of leg lengths; positions and forces are inside."""
+    mechanism = Mechanism(MACHINE)
+    motion = heave(0.025, 5.0)
+    step = 1e-6
+    ahead, behind = (
+        leg_lengths(mechanism, motion.position + sign * step * motion.linear_velocity, motion.rotation_base_platform)
+        for sign in (1, -1)
+    )
+    speeds = (ahead - behind) / (2 * step)
+    limit = 0.9 * np.abs(speeds).max()
+    limits = dataclasses.replace(MACHINE.legs[0].joints[2].limits, velocity=limit, effort=np.inf)
+    found = check_motion(with_limits(2, limits), motion)
+    expected = np.argwhere(np.abs(speeds) > limit)
+    assert kinds(found) == {'speed'}
+    assert [(one.sample, one.leg) for one in found] == [(sample, f'leg{leg + 1}') for sample, leg in expected]
+    assert [one.value for one in found] == pytest.approx(list(speeds[tuple(expected.T)]), rel=1e-6)
+    assert found[0].unit == 'm/s'
+    assert f'speed {abs(found[0].value):.3f} m/s exceeds {limit:.3f} m/s' in str(found[0])
+
+
+def test_force_is_found_where_the_drives_are_too_weak() -> None:
+    motion = heave(0.01, 2.0)
+    forces = inverse_dynamics(Mechanism(MACHINE), motion)
+    limit = np.sort(np.abs(forces).ravel())[-4:].mean()
+    limits = dataclasses.replace(MACHINE.legs[0].joints[2].limits, effort=limit)
+    mechanism = with_limits(2, limits)
+    found = check_motion(mechanism, motion)
+    expected = np.argwhere(np.abs(forces) > limit)
+    assert kinds(found) == {'force'}
+    assert [(one.sample, one.joint) for one in found] == [(k, f'leg{leg + 1}_prismatic') for k, leg in expected]
+    sample, leg = np.unravel_index(np.abs(forces).argmax(), forces.shape)
+    with pytest.raises(
+        KinematicsError, match=rf'leg{leg + 1}_prismatic: force .* N exceeds .* t = {motion.time[sample]:.3f}'
+    ):
+        require_motion(mechanism, motion)
+    assert limit_use(mechanism, motion).effort == pytest.approx(np.abs(forces).max() / limit)
+
+
+def test_passive_joints_are_found() -> None:
+    """Universal joints may be limited too, in position and in speed."""
+    motion = turned(0.0, 0.2)
+    wide = with_limits(0, JointLimits(-1.0, 1.0))
+    assert check_motion(wide, motion) == []
+    tight = with_limits(0, JointLimits(-1e-3, 1e-3))
+    found = [one for one in check_motion(tight, motion) if one.sample == 1]
+    assert kinds(found) == {'position'}
+    assert {one.joint.split('_', 1)[1] for one in found} == {'universal_1'}
+    assert all(one.unit == 'rad' for one in found)
+    assert kinds(check_motion(with_limits(1, JointLimits(velocity=1e-4)), heave(0.02, 1.0))) == {'speed'}
+    assert limit_use(with_limits(0, JointLimits(-0.1, 0.1)), motion).position > 1.0
+
+
+def test_ball_joints_tilt_by_the_angle_of_their_struts() -> None:
+    """Angle between strut and its direction at home, both in platform axes; it counts to either side of the cone."""
+    mechanism = Mechanism(MACHINE)
+    motion = turned(0.0, 0.1, -0.3)
+    vectors, _ = leg_vectors(mechanism, motion.position, motion.rotation_base_platform)
+    directions = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True) @ motion.rotation_base_platform
+    angles = np.arccos(np.clip(np.sum(directions * directions[0], axis=-1), -1.0, 1.0))
+    cone = float(np.median(angles[2]))
+    found = check_motion(with_cone(cone), motion)
+    assert kinds(found) == {'tilt'}
+    assert [(one.sample, one.leg) for one in found] == [(k, f'leg{leg + 1}') for k, leg in np.argwhere(angles > cone)]
+    assert [one.value for one in found] == pytest.approx(list(angles[angles > cone]), rel=1e-6)
+    assert str(found[0]).startswith(f'{found[0].leg} ball joint: tilt ')
+    assert limit_use(with_cone(cone), motion).position == pytest.approx(angles.max() / cone)
+    assert position_violations(with_cone(cone), motion) == found
+    # what stops the platform on its way about y is the ball joint, at its cone
+    least, most = single_axis_limits(with_cone(cone))[4]
+    assert max(-least, most) <= 0.3
+    assert kinds(position_violations(with_cone(cone), turned(least * (1 - 1e-4), most * (1 - 1e-4)))) == set()
+    assert kinds(position_violations(with_cone(cone), turned(least * (1 + 1e-4), most * (1 + 1e-4)))) == {'tilt'}
+
+
+def test_the_worst_violation_is_named_first() -> None:
+    """Positions before speeds before forces, and among equals the furthest."""
+    limits = dataclasses.replace(MACHINE.legs[0].joints[2].limits, lower=0.15, upper=0.3, velocity=0.1, effort=1.0)
+    found = check_motion(with_limits(2, limits), heave(0.3, 1.0))
+    assert kinds(found) == {'position', 'speed', 'force'}
+    worst = worst_violation(found)
+    assert worst.limit == 'position'
+    assert worst.excess == max(one.excess for one in found if one.limit == 'position')
+    assert [one.sample for one in found] == sorted(one.sample for one in found)
+
+
+def machine_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / 'machine.yaml'
+    path.write_text(MACHINE.path.read_text() + text)
+    return path
+
+
+def test_machine_files_give_cones(tmp_path: Path) -> None:
+    path = machine_file(tmp_path, '\nball_joint: {cone: [0.5, 0.5, 0.5, 0.6, 0.5, 0.5]}\n')
+    assert [leg.ball_cone for leg in load_machine(path).legs] == [0.5, 0.5, 0.5, 0.6, 0.5, 0.5]
+    assert all(leg.ball_cone == np.inf for leg in MACHINE.legs)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('{cone: 45.0}', r'ball_joint\.cone.*looks like degrees'),
+        ('{cone: -0.1}', r'ball_joint\.cone'),
+        ('{angle: 0.1}', r'unknown key'),
+    ],
+)
+def test_cones_that_make_no_sense_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(MachineFileError, match=message):
+        load_machine(machine_file(tmp_path, f'\nball_joint: {text}\n'))
