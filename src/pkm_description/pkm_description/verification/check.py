@@ -61,6 +61,15 @@ def near(id: str, what: str, expected: float, value: float, tolerance: float, un
     return Check(id, what, required, measured, _verdict(abs(value - expected) <= tolerance))
 
 
+def near_each(id: str, what: str, expected: ArrayLike, value: ArrayLike, tolerance: float, unit: str = '') -> Check:
+    """Several figures, each against a printed one, with the same tolerance."""
+    printed, found = (np.asarray(figures, dtype=float).ravel() for figures in (expected, value))
+    good = printed.shape == found.shape and bool(np.all(np.abs(found - printed) <= tolerance))
+    ending = f' {unit}' if unit else ''
+    required = f'{" ".join(f"{figure:.10g}" for figure in printed)}{ending} +- {tolerance:.2g}'
+    return Check(id, what, required, ' '.join(f'{figure:.10g}' for figure in found) + ending, _verdict(good))
+
+
 def equal(id: str, what: str, expected: object, value: object) -> Check:
     """Whole numbers, names, lists: the same or not."""
     return Check(id, what, _plain(expected), _plain(value), _verdict(bool(expected == value)))

@@ -20,15 +20,17 @@ def header() -> str:
 
 
 def table(checks: Iterable[Check]) -> list[str]:
-    """One line per check; reasons and errors that are long go on below."""
+    """One line per check; figures, reasons and errors that are long go on below."""
     lines = []
     for check in checks:
         row = _row((check.status, check.id, check.what, check.required, check.measured))
         if len(row) <= _LINE:
             lines.append(row)
-        else:
-            lines.append(_row((check.status, check.id, check.what, check.required, '')))
-            lines += textwrap.wrap(check.measured, _LINE - 20, initial_indent=' ' * 20, subsequent_indent=' ' * 20)
+            continue
+        lines.append(_row((check.status, check.id, check.what, '', '')))
+        for name, text in (('required', check.required), ('measured', check.measured)):
+            lead = f'{"":{_WIDTHS[0] + _WIDTHS[1] + 1}} {name}  '
+            lines += textwrap.wrap(text, _LINE, initial_indent=lead, subsequent_indent=' ' * len(lead))
     return lines
 
 
