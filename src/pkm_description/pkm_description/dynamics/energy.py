@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.inverse import inertia_matrices
+from pkm_description.dynamics.wrenches import inertia_matrices
 from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
 from pkm_description.kinematics.rotation import cross, skew

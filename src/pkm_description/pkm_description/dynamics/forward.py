@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics.energy import mass_matrix_of
+from pkm_description.dynamics.friction import friction_needs_loads
+from pkm_description.dynamics.friction_loads import free_motion_friction
 from pkm_description.dynamics.inverse import generalised_force
+from pkm_description.dynamics.projection import platform_force
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
+from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
@@ -30,7 +35,8 @@ def forward_dynamics(
 
     The constraint rows K are those of legs and plane that hold the platform, see ``ClosedLegs.constraints``; a
     hexapod has none. Defined in singular poses of the drives too, unlike the inverse dynamics, and for machines with
-    fewer drives than degrees of freedom. Coulomb friction at exactly zero velocity is zero: sticking is not modelled.
+    fewer drives than degrees of freedom; friction that depends on the load is not, because it needs the reactions.
+    Friction at exactly zero velocity is zero: sticking is not modelled.
 
     Parameters
     ----------
@@ -45,20 +51,38 @@ def forward_dynamics(
         A pose or velocity that the mechanism does not admit.
     SingularPoseError
         Where the constraints depend on each other; names the sample.
+    ConvergenceError
+        Friction that depends on the load does not settle with the reactions (a joint that locks itself).
     """
     still = np.zeros((len(position), 3))
     motion = PlatformMotion(
         np.zeros(len(position)), position, rotation_base_platform, twist[:, :3], twist[:, 3:], still, still
     )
     legs = close_legs(mechanism, position, rotation_base_platform)
-    bias = generalised_force(mechanism, legs, motion, friction, sign_smoothing)
-    if external_wrench is not None:
-        bias = bias - external_wrench
     drive = (forces[:, None] @ actuated_jacobian(mechanism, legs))[:, 0]
+    loaded = friction and friction_needs_loads(mechanism)
+    # without friction that depends on the load, which needs the acceleration first
+    bias = generalised_force(mechanism, legs, motion, friction and not loaded, sign_smoothing, external_wrench)
     mass = mass_matrix_of(mechanism, legs, rotation_base_platform)
+    if not loaded:
+        return _accelerations(mechanism, legs, motion, mass, drive - bias)
+
+    def accelerate(torques: Array) -> PlatformMotion:
+        free = _accelerations(mechanism, legs, motion, mass, drive - bias - platform_force(legs, torques))
+        return replace(motion, linear_acceleration=free[:, :3], angular_acceleration=free[:, 3:])
+
+    velocities, _, _ = leg_rates(mechanism, legs, motion)
+    torques = free_motion_friction(mechanism, legs, accelerate, velocities, sign_smoothing, external_wrench)
+    return _accelerations(mechanism, legs, motion, mass, drive - bias - platform_force(legs, torques))
+
+
+def _accelerations(
+    mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion, mass: Array, force: Array
+) -> Array:
+    """Platform accelerations (N, 6) under generalised forces (N, 6), held by the constraints."""
     count = legs.constraints.shape[1]
     if not count:
-        return np.asarray(np.linalg.solve(mass, (drive - bias)[..., None]), dtype=float)[..., 0]
+        return np.asarray(np.linalg.solve(mass, force[..., None]), dtype=float)[..., 0]
     velocities, _, rates = leg_rates(mechanism, legs, motion)
     matrix = np.zeros((len(mass), 6 + count, 6 + count))
     # multipliers in units of the mass: otherwise heavy machines would be badly conditioned
@@ -66,7 +90,7 @@ def forward_dynamics(
     matrix[:, :6, :6] = mass / scale
     matrix[:, :6, 6:], matrix[:, 6:, :6] = np.swapaxes(legs.constraints, 1, 2), legs.constraints
     held = constraint_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
-    right = np.concatenate([(drive - bias) / scale[..., 0], held], axis=1)
+    right = np.concatenate([force / scale[..., 0], held], axis=1)
     try:
         solution = np.asarray(np.linalg.solve(matrix, right[..., None]), dtype=float)
     except np.linalg.LinAlgError:

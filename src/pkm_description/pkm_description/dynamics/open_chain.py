@@ -15,8 +15,8 @@ from pkm_description.dynamics.energy import (
     spatial_inertia,
 )
 from pkm_description.dynamics.friction import friction_torques
-from pkm_description.dynamics.inverse import chain_torques
 from pkm_description.dynamics.regressor import chain_torque_regressor
+from pkm_description.dynamics.wrenches import chain_torques
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
 from pkm_description.mechanism import Mechanism
 

@@ -1,56 +1,19 @@
-"""Forces in the joints: of legs on the platform, of bodies on each other, of constraints (multipliers).
-
-The leg's own equation ``u = tau + J_tip^T f`` gives the part of the closing force f that moves its joints, the inverse
-of the overall Jacobian the part along the directions that the leg holds (Mata et al. 2008, Eq. 10; Rosyid &
-El-Khasawneh 2020, Eqs. 18 and 22).
-"""
+"""Forces in the joints during a motion: of legs on the platform, of bodies on each other, of constraints."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.friction import friction_torques
-from pkm_description.dynamics.inverse import chain_wrenches, platform_wrench, torques_of_wrenches
-from pkm_description.dynamics.projection import platform_force
-from pkm_description.kinematics.chain import chain_accelerations
-from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
-from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
-from pkm_description.kinematics.rotation import cross
+from pkm_description.dynamics.friction_loads import motion_friction
+from pkm_description.dynamics.leg_forces import JointReactions, reactions_of
+from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.platform_motion import PlatformMotion
 
+__all__ = ['JointReactions', 'joint_reactions', 'reactions_of']
+
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class JointReactions:
-    """Forces in a moving machine, N samples, base axes.
-
-    Attributes
-    ----------
-    drive_forces : (N, A) N or N m
-    closure_forces : (N, L, 3) N, of the leg's tip on the platform; of planar machines the part in the plane
-    joint_forces, joint_moments : (N, L, J, 3) N, N m about the joint's origin, of the body before the joint (or the
-        base) on the body behind it. The part along the axis is what drive and friction do.
-    constraint_multipliers : (N, K) N or N m, along the rows of ``ClosedLegs.constraints``: forces of the legs on the
-        platform along the directions that they hold; on planar machines the plane's force along z and its moments
-        about x and y
-    """
-
-    drive_forces: Array
-    closure_forces: Array
-    joint_forces: Array
-    joint_moments: Array
-    constraint_multipliers: Array
-
-    def loads_across(self, axes: Array) -> Array:
-        """Size (N, L, J) N of the joint forces perpendicular to unit vectors (N, L, J, 3)."""
-        along = np.sum(self.joint_forces * axes, axis=-1, keepdims=True)
-        across = self.joint_forces - along * axes
-        return np.sqrt(np.sum(across * across, axis=-1))
 
 
 def joint_reactions(
@@ -68,42 +31,5 @@ def joint_reactions(
     torques = None
     if friction:
         velocities, _, _ = leg_rates(mechanism, legs, motion)
-        torques = friction_torques(mechanism, velocities, sign_smoothing)
+        torques = motion_friction(mechanism, legs, motion, velocities, sign_smoothing, external_wrench)
     return reactions_of(mechanism, legs, motion, torques, external_wrench)
-
-
-def reactions_of(
-    mechanism: Mechanism,
-    legs: ClosedLegs,
-    motion: PlatformMotion,
-    friction: Array | None = None,
-    external_wrench: Array | None = None,
-) -> JointReactions:
-    """Forces in legs that are already closed, with given friction torques (N, L, J)."""
-    velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
-    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    forces, moments = chain_wrenches(mechanism, legs.chain, rates, second)
-    torques = torques_of_wrenches(mechanism, legs.chain, forces, moments) + mechanism.rotor_inertia * accelerations
-    if friction is not None:
-        torques = torques + friction
-    wrench = platform_wrench(mechanism, motion)
-    if external_wrench is not None:
-        wrench = wrench - external_wrench
-    inverse = inverse_overall_jacobian(mechanism, legs)
-    solution = ((wrench + platform_force(legs, torques))[:, None] @ inverse)[:, 0]
-    drives, multipliers = np.split(solution, [mechanism.actuated_count], axis=1)
-
-    applied = -torques
-    applied[..., mechanism.actuated_index] += drives
-    tip = (applied[..., None, :] @ legs.tip_jacobian_inverse)[..., 0, :]
-    held = legs.held.shape[-1]
-    if held:
-        own = multipliers[:, : mechanism.leg_count * held].reshape(len(tip), mechanism.leg_count, held)
-        tip = tip + (legs.held @ own[..., None])[..., 0]
-    arms = legs.chain.tip
-    joint_forces = np.stack([force + tip for force in forces], axis=2)
-    joint_moments = np.stack(
-        [moment + cross(arms - origin, tip) for moment, origin in zip(moments, legs.chain.origins, strict=True)],
-        axis=2,
-    )
-    return JointReactions(drives, tip, joint_forces, joint_moments, multipliers)
