@@ -10,6 +10,7 @@ from pkm_description.dynamics.friction import (
     friction_regressor,
 )
 from pkm_description.dynamics.inverse import inverse_dynamics
+from pkm_description.dynamics.machine_base_parameters import machine_base_parameters
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.projection import inverse_length_jacobian
@@ -29,6 +30,7 @@ __all__ = [
     'inverse_dynamics',
     'inverse_length_jacobian',
     'kinetic_energy',
+    'machine_base_parameters',
     'mass_matrix',
     'potential_energy',
     'reduce_parameters',

@@ -1,0 +1,106 @@
+"""Random states and base parameters of machines of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hand_built_machines import heimann_check_robot
+from other_machines import CLOSED, cart_with_pendulum, planar_prr, six_pus, three_rps
+from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
+from pkm_description.dynamics.body_forms import BodyForm
+from pkm_description.dynamics.machine_base_parameters import machine_base_parameters
+from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_regressor
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import leg_motion
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.random_states import random_joint_states, random_states
+
+
+@pytest.mark.parametrize(
+    ('build', 'shared', 'full', 'felt', 'rank'),
+    [
+        # Mata specification 1.4 and 3.1: 31 columns of 70 are non-zero, rank 25
+        (three_rps, False, 70, 31, 25),
+        # Heimann & Abdellatif specification, table 2.4
+        (heimann_check_robot, False, 190, 142, 88),
+        (heimann_check_robot, True, 40, 32, 23),
+        # Rosyid specification 4.4: M, J per leg, platform 4; here links have their centre anywhere, so my of each too
+        (planar_prr, False, 70, 19, 13),
+        # cart: m of three bodies in one; links: first moments of both about their joints, inertias of both
+        (cart_with_pendulum, False, 30, 9, 7),
+    ],
+)
+def test_ranks(build: Callable[[], Machine], shared: bool, full: int, felt: int, rank: int) -> None:
+    base = machine_base_parameters(Mechanism(build()), None if shared else {})
+    assert (len(base.full_names), full - len(base.absent), len(base)) == (full, felt, rank)
+    assert base.gap > 1e8
+
+
+def test_choice_of_combinations_by_patterns() -> None:
+    """As Mata et al. do in their table 1: platform in the rods, inertias of rods in those of cylinders."""
+    eliminated = ['leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg?_body1.Iyy']
+    base = machine_base_parameters(Mechanism(three_rps()), {}, eliminated=eliminated)
+    assert len(base) == 25
+    names = {name.split(' ')[0] for name in base.names}
+    assert not names & {'leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg1_body1.Iyy', 'leg3_body1.Iyy'}
+    assert 'leg2_body0.Iyy + leg2_body1.Iyy' in base.names
+    # platform mass and first moment about the third ball joint, seen from the second: a triangle of 0.3 m
+    assert {'leg2_body1.m', 'leg3_body1.m'} <= names
+    nulls = base.null_texts()
+    assert len(nulls) == 45
+    assert any(text.startswith('leg1_body1.Iyy - leg1_body0.Iyy') for text in nulls)
+
+
+@pytest.mark.parametrize('build', [*CLOSED.values(), heimann_check_robot])
+def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Machine]) -> None:
+    """Against inverse dynamics, which does not use the regressor; the rotors' share is known."""
+    mechanism = Mechanism(build())
+    base = machine_base_parameters(mechanism, {})
+    motion = random_states(mechanism, 15, seed=99)
+    regressor = rigid_body_regressor(mechanism, motion, identical_legs=False)
+    forces = base.columns(regressor) @ base.values(rigid_body_parameters(mechanism.machine, identical_legs=False))
+    driven = mechanism.actuated_index
+    rotors = mechanism.rotor_inertia[:, driven] * leg_motion(mechanism, motion).accelerations[..., driven]
+    expected = inverse_dynamics(mechanism, motion, friction=False) - rotors
+    np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_forms_reach_the_machine() -> None:
+    strut = BodyForm(center='z', inertia='z')
+    forms = {'leg_cylinder': strut, 'leg_rod': strut, 'leg_cross': BodyForm(present=False)}
+    forms['platform_link'] = BodyForm(center='z', inertia='principal')
+    assert len(machine_base_parameters(Mechanism(heimann_check_robot()), forms=forms)) == 9
+
+
+def test_open_chain_forces_of_base_parameters() -> None:
+    mechanism = Mechanism(cart_with_pendulum())
+    base = machine_base_parameters(mechanism)
+    states = random_joint_states(mechanism, 12, seed=5)
+    regressor = open_chain_regressor(mechanism, *states)
+    forces = base.columns(regressor) @ base.values(rigid_body_parameters(mechanism.machine, identical_legs=False))
+    expected = open_chain_forces(mechanism, *states, friction=False) - (mechanism.rotor_inertia * states[2])
+    np.testing.assert_allclose(forces, expected.reshape(12, -1), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize('build', CLOSED.values())
+def test_random_states_are_admitted_and_spread(build: Callable[[], Machine]) -> None:
+    mechanism = Mechanism(build())
+    states = random_states(mechanism, 50, seed=3)
+    leg_motion(mechanism, states)
+    assert np.array_equal(states.position, random_states(mechanism, 50, seed=3).position)
+    moving = np.ptp(states.position, axis=0)
+    assert moving.max() > 0.02
+    if mechanism.planar:
+        assert moving[2] == 0.0
+        assert np.ptp(np.arctan2(states.rotation_base_platform[:, 1, 0], states.rotation_base_platform[:, 0, 0])) > 0.1
+
+
+def test_random_states_of_machines_that_hardly_move() -> None:
+    """The range shrinks until every leg reaches; open chains have no platform to move."""
+    states = random_states(six_pus(), 60, seed=2, turn=1.5, move=1.0)
+    leg_motion(Mechanism(six_pus()), states)
+    with pytest.raises(KinematicsError, match='open chain'):
+        random_states(cart_with_pendulum(), 3)
