@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hand_built_machines import hexapod, polar, random_body
 from numpy.typing import NDArray
-from pkm_description.machine.model import NO_IMU, Freedom, Joint, JointFriction, JointLimits, Leg, Machine, Pose, RigidBody
+from pkm_description.machine.model import (
+    NO_IMU,
+    Freedom,
+    Joint,
+    JointFriction,
+    JointLimits,
+    Leg,
+    Machine,
+    Pose,
+    RigidBody,
+)
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
@@ -45,7 +55,8 @@ def chain_leg(
 def machine_of(legs: Sequence[Leg], home: Pose, freedom: Freedom, gravity: Array = GRAVITY) -> Machine:
     """Machine around given legs."""
     points = polar(0.6, [-12, 12, 108, 132, 228, 252])
-    frame = hexapod(points, polar(0.2, [-48, 48, 72, 168, 192, 288]), Pose(np.array([0.0, 0.0, 0.7]), np.eye(3)), gravity)
+    anchors, above = polar(0.2, [-48, 48, 72, 168, 192, 288]), Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
+    frame = hexapod(points, anchors, above, gravity)
     machine = dataclasses.replace(frame, name=freedom, home=home, legs=tuple(legs), freedom=freedom)
     if freedom == 'none':
         empty = RigidBody('', 0.0, np.zeros(3), np.zeros((3, 3)))
@@ -100,7 +111,11 @@ def six_pus() -> Machine:
 def planar_prr() -> Machine:
     """Three sliders on one guide along x, rods, pins; gravity in the plane of motion."""
     legs = []
-    data = ((0.6, [0.28, 0.0, 0.0], 2.1, 0.9), (0.475, [0.0, 0.0, 0.0], 2.4, 0.35), (0.604, [0.28, 0.05, 0.0], 1.0, 0.0))
+    data = (
+        (0.6, [0.28, 0.0, 0.0], 2.1, 0.9),
+        (0.475, [0.0, 0.0, 0.0], 2.4, 0.35),
+        (0.604, [0.28, 0.05, 0.0], 1.0, 0.0),
+    )
     for index, (length, point, angle, slider) in enumerate(data):
         specs: list[JointSpec] = [
             ('prismatic', [1, 0, 0], [0, 0, 0], np.eye(3), slider),
@@ -117,7 +132,8 @@ def cart_with_pendulum() -> Machine:
         ('revolute', [0, 1, 0], [0, 0, 0], np.eye(3), 0.0),
         ('revolute', [0, 1, 0], [0, 0, 0.5], np.eye(3), 0.0),
     ]
-    return machine_of([chain_leg('chain', specs, 0, np.zeros(3), np.zeros(3), 40)], Pose(np.zeros(3), np.eye(3)), 'none')
+    chain = chain_leg('chain', specs, 0, np.zeros(3), np.zeros(3), 40)
+    return machine_of([chain], Pose(np.zeros(3), np.eye(3)), 'none')
 
 
 CLOSED: dict[str, Callable[[], Machine]] = {

@@ -220,7 +220,7 @@ PAIRS = [10.0, 70.0, 130.0, 190.0, 250.0, 310.0]
 WHOLES = {
     'geometry in mm, base': (_scaled_points('base_point', 1e3), 'legs.leg1.base_point', 'looks like millimetres'),
     'geometry in mm, platform': (_scaled_points('platform_point', 1e3), 'legs.leg1.platform_point', 'millimetres'),
-    'five legs': (_one_leg_less, 'legs', '5 legs of 3 joints leave the platform 6 degrees of freedom, but 5 drives act'),
+    'five legs': (_one_leg_less, 'legs', 'leave the platform 6 degrees of freedom, but 5 drives act'),
     'two drives per leg': (_two_drives, 'leg_chain', '2 joints are driven ... exactly one'),
     'parallel legs': (_layout(PAIRS, PAIRS, 1.65), 'platform.home', 'singular pose ... condition number'),
     'platform like the base': (_layout(PAIRS, PAIRS, 1.0), 'platform.home', 'singular pose ... condition number'),

@@ -18,6 +18,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConvergenceError, KinematicsError, SingularPoseError
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
@@ -112,8 +113,7 @@ def test_regressor_and_rotors_give_the_inverse_dynamics(mechanism: Mechanism) ->
     motion = drive_motion(mechanism, TIME)
     machine = mechanism.machine
     regressor = rigid_body_regressor(mechanism, motion, identical_legs=False)
-    driven = mechanism.actuated_index
-    rotors = mechanism.rotor_inertia[:, driven] * leg_motion(mechanism, motion).accelerations[..., driven]
+    rotors = rotor_regressor(mechanism, leg_motion(mechanism, motion)) @ rotor_parameters(machine)
     forces = inverse_dynamics(mechanism, motion, friction=False)
     np.testing.assert_allclose(regressor @ rigid_body_parameters(machine, False) + rotors, forces, atol=1e-9)
 
@@ -176,7 +176,7 @@ def test_motion_that_the_legs_forbid_is_refused() -> None:
     mechanism = Mechanism(three_rps())
     home = mechanism.machine.home
     with pytest.raises(KinematicsError, match='sample 0: leg2 misses its platform joint .*motion_from_drives'):
-        leg_motion(mechanism, PlatformMotion.at_rest(home.position + [0.02, 0.0, 0.0], home.rotation_base_platform))
+        drive_positions(mechanism, home.position[None] + [0.02, 0.0, 0.0], home.rotation_base_platform[None])
     rest = PlatformMotion.at_rest(home.position, home.rotation_base_platform)
     sideways = dataclasses.replace(rest, linear_velocity=np.array([[0.0, 0.1, 0.0]]))
     with pytest.raises(KinematicsError, match='sample 0: .* does not admit this velocity'):
@@ -198,4 +198,4 @@ def test_planar_machines_stay_in_their_plane() -> None:
     mechanism = Mechanism(CLOSED['planar 3-PRR']())
     home = mechanism.machine.home
     with pytest.raises(KinematicsError, match='moves in a plane'):
-        leg_motion(mechanism, PlatformMotion.at_rest(home.position + [0.0, 0.0, 0.01], home.rotation_base_platform))
+        drive_positions(mechanism, home.position[None] + [0.0, 0.0, 0.01], home.rotation_base_platform[None])

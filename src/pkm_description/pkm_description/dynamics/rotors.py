@@ -1,0 +1,32 @@
+"""Rotors and screws of the drives: inertia reflected to the driven joint, one parameter per drive."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.kinematics.leg_motion import LegMotion
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+def rotor_regressor(mechanism: Mechanism, leg_motion: LegMotion) -> Array:
+    """Regressor (N, A, A): the rotors' share of the drive forces = regressor @ ``rotor_parameters``.
+
+    Rotor and screw turn with the joint, so only their sum is seen, and only by their own drive (Mata et al. 2008,
+    Eqs. 18 and 19).
+    """
+    accelerations = leg_motion.accelerations[..., mechanism.actuated_index]
+    return accelerations[..., None] * np.eye(mechanism.actuated_count)
+
+
+def rotor_parameters(machine: Machine) -> Array:
+    """Reflected inertia (A,) kg or kg m^2 of the drives."""
+    return np.array([joint.rotor_inertia for joint in machine.actuated_joints])
+
+
+def rotor_parameter_names(machine: Machine) -> list[str]:
+    """Names (A,) such as ``leg1_prismatic.rotor_inertia``."""
+    return [f'{joint.name}.rotor_inertia' for joint in machine.actuated_joints]

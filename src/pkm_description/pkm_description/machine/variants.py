@@ -1,0 +1,48 @@
+"""The same machine under other conditions: a payload, another direction of gravity."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.machine.model import Machine, RigidBody
+
+Array = NDArray[np.float64]
+
+
+def with_gravity(machine: Machine, gravity: Array) -> Machine:
+    """Machine in another gravity (3,) m/s^2, ``base_link`` axes, zero included."""
+    gravity = np.asarray(gravity, dtype=float)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise ValueError(f'gravity = {gravity}: expected three numbers, m/s^2 in base_link axes')
+    return dataclasses.replace(machine, gravity=gravity)
+
+
+def with_payload(machine: Machine, payload: RigidBody) -> Machine:
+    """Machine with a body fixed to its platform.
+
+    Parameters
+    ----------
+    payload : centre of mass and inertia (about the centre of mass) in ``platform_link`` axes
+
+    Raises
+    ------
+    ValueError
+        An open chain, which has no platform.
+    """
+    if not machine.has_platform:
+        raise ValueError(f'{machine.name} is an open chain: there is no platform to carry a payload')
+    return dataclasses.replace(machine, platform=joined(machine.platform, payload))
+
+
+def joined(first: RigidBody, second: RigidBody) -> RigidBody:
+    """One body of two that are fixed to each other, both in the same frame; named like the first."""
+    mass = first.mass + second.mass
+    center = (first.mass * first.center_of_mass + second.mass * second.center_of_mass) / mass
+    inertia = np.zeros((3, 3))
+    for body in (first, second):
+        arm = body.center_of_mass - center
+        inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return RigidBody(first.name, mass, center, inertia)
