@@ -20,10 +20,10 @@ from pkm_description.machine import Machine, load_machine, machine_file, write_o
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.random_states import random_states
+from pkm_description.verification.engine_pinocchio import PinocchioTree
 from uneven_machine import write_uneven_machine
 
 pin = pytest.importorskip('pinocchio')
-from pinocchio_oracle import PinocchioOracle  # noqa: E402 (imports pinocchio)
 
 XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
 
@@ -43,17 +43,11 @@ def text(machine: Machine) -> str:
     return urdf_text(machine.path)
 
 
-class UrdfOracle(PinocchioOracle):
+class UrdfOracle(PinocchioTree):
     """The oracle on the model that Pinocchio reads from the URDF: only gravity and names come from the machine."""
 
     def __init__(self, machine: Machine, text: str) -> None:
-        model = pin.buildModelFromXML(text)
-        model.gravity.linear = machine.gravity
-        joints = [machine.actuated_joints[leg].name for leg in range(6)]
-        self.machine, self.model, self.data = machine, model, model.createData()
-        self.driven = [model.joints[model.getJointId(name)].idx_v for name in joints]
-        self.tips = [model.getFrameId(f'{leg.name}_tip') for leg in machine.legs]
-        self.anchors = [model.getFrameId(f'platform_anchor{i + 1}') for i in range(6)]
+        self.use(machine, pin.buildModelFromXML(text))
 
     def configuration(self, joint_positions: np.ndarray, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         """The floating joint's origin lies at home: its coordinates are the pose relative to home."""

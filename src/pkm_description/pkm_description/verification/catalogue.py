@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pkm_description.machine import Machine
-from pkm_description.verification import oh, oh_golden
+from pkm_description.verification import engines, oh, oh_golden
 from pkm_description.verification.check import Check
 from pkm_description.verification.mechanics import checks as mechanics_checks
 
@@ -49,6 +49,7 @@ OH_HEXAPODS = named('uf', 'snl', 'ford')
 
 CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('laws of mechanics', mechanics_checks, with_platform),
+    CheckGroup('independent engines', engines.checks),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),
 )

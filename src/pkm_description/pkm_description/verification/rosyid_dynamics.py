@@ -1,8 +1,9 @@
 """Lagrangian dynamics with multipliers of the planar 3-PRR of Rosyid & El-Khasawneh (2020), as an oracle.
 
-Mass matrix and forces in the 12 redundant coordinates of :mod:`rosyid_model`, inverse dynamics by the paper's coordinate
-partition (Eqs. 18-21) and, independently of it, by the 21 x 21 descriptor system (Eq. 16). The multipliers of the first
-three constraints are the normal forces of the guides, those of the others the forces at the platform's pins.
+Mass matrix and forces in the 12 redundant coordinates of :mod:`rosyid_model`, inverse dynamics by the paper's
+partition of coordinates (Eqs. 18-21) and, independently of it, by the 21 x 21 descriptor system (Eq. 16). The
+multipliers of the first three constraints are the normal forces of the guides, those of the others the forces at the
+pins.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class PlanarDynamics:
         b_active, b_passive = jacobian[:, :, ACTIVE], jacobian[:, :, PASSIVE]
         m_aa, m_ap = mass[:, ACTIVE[:, None], ACTIVE], mass[:, ACTIVE[:, None], PASSIVE]
         m_pa, m_pp = mass[:, PASSIVE[:, None], ACTIVE], mass[:, PASSIVE[:, None], PASSIVE]
-        inverse = np.linalg.inv(b_passive)
+        inverse = np.asarray(np.linalg.inv(b_passive), dtype=float)
         carry = _transposed(b_active) @ _transposed(inverse)  # B_a^T B_p^-T
         drift = self.geometry.drift(q, velocity)[:, :, None]
         reduced_mass = m_aa - m_ap @ inverse @ b_active - carry @ (m_pa - m_pp @ inverse @ b_active)
@@ -144,9 +145,7 @@ class PlanarDynamics:
         """
         normal = np.zeros((len(q), 3))
         for _ in range(200):
-            result, multipliers = self.accelerations(
-                q, velocity, slider_forces - friction(velocity[:, ACTIVE], normal)
-            )
+            result, multipliers = self.accelerations(q, velocity, slider_forces - friction(velocity[:, ACTIVE], normal))
             change = np.abs(multipliers[:, :3] - normal).max()
             normal = multipliers[:, :3]
             if change < 1e-12 * max(1.0, float(np.abs(normal).max())):
@@ -159,7 +158,7 @@ class PlanarDynamics:
         Raises
         ------
         KinematicsError
-            The constraints are such that a guide's multiplier is zero whatever moves: it would silence friction (R2-09).
+            A guide's multiplier is zero whatever moves, by the form of the constraints: it would silence friction.
         """
         random = np.random.default_rng(0)
         sample = random.normal(size=(1, COORDINATES))
@@ -183,7 +182,7 @@ class PlanarDynamics:
         return np.stack(columns, axis=-1)
 
     def energy(self, q: Array, velocity: Array) -> Array:
-        """Kinetic plus potential energy (N,) of legs, sliders and platform, from the motion of their centres of mass."""
+        """Kinetic plus potential energy (N,) of all bodies, from the motion of their centres of mass."""
         slider, leg, moment, inertia, (mass, moment_x, moment_y, platform_inertia) = self._groups()
         length = moment / leg
         direction = np.stack([np.cos(q[:, 6:9]), np.sin(q[:, 6:9])], axis=-1)
@@ -233,4 +232,4 @@ def base_parameters(geometry: PlanarGeometry, parameters: Array) -> Array:
 
 
 def _transposed(matrices: Array) -> Array:
-    return np.swapaxes(matrices, -1, -2)
+    return np.asarray(np.swapaxes(matrices, -1, -2), dtype=float)

@@ -5,9 +5,10 @@ constraint Jacobian. Coordinates, with the guides along x and the plane of motio
 
     q = [x1 x2 x3, y1 y2 y3, a1 a2 a3, x y theta]
 
-``x_i`` sliders, ``y_i`` their displacement across the guide (held at zero, kept for the normal forces), ``a_i`` leg angles
-from x, then the platform. The constraints are the corrected ones: the printed equations leave ``y_i`` out of the loops, and
-then their multipliers, which shall be the guides' normal forces, are identically zero (``printed=True`` keeps that form).
+``x_i`` sliders, ``y_i`` their displacement across the guide (held at zero, kept for the normal forces), ``a_i`` leg
+angles from x, then the platform. The constraints are the corrected ones: the printed equations leave ``y_i`` out of the
+loops, and then their multipliers, which shall be the guides' normal forces, are identically zero (``printed=True``
+keeps that form).
 """
 
 from __future__ import annotations
