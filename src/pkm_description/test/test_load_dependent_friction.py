@@ -1,0 +1,224 @@
+"""Friction that grows with the force in the joint: Lagrange multipliers, and forward against inverse dynamics."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from other_machines import CLOSED, planar_prr
+from pkm_description.dynamics import forward_dynamics, friction_parameters, friction_regressor, inverse_dynamics
+from pkm_description.dynamics.friction_laws import LoadDependentStribeck, Sign, guide_loads
+from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
+from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.errors import ConvergenceError
+from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBody
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.verification.rosyid_dynamics import PlanarDynamics
+from pkm_description.verification.rosyid_model import PlanarGeometry
+
+Array = NDArray[np.float64]
+
+# Rosyid & El-Khasawneh 2020, Table 1, estimates
+SLIDER, LEGS, PLATFORM = 7.2614, (12.1299, 10.0817, 14.4665), 31.3359
+MOMENTS, INERTIAS = (3.3970, 2.4049, 3.6484, 8.2238), (1.2206, 0.7421, 1.5088, 2.9509)
+LAW = LoadDependentStribeck(
+    viscous=83.1797, coulomb_coefficient=0.1449, static_coefficient=0.3016, stribeck_velocity=0.3281
+)
+GRAVITY = 9.81
+TIME = np.linspace(0.05, 2.0, 25)
+
+
+def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) -> Machine:
+    """Copy of a machine with other friction of its joints."""
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, friction=friction(j)) for j in leg.joints))
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
+
+
+def driven_law(law: LoadDependentStribeck) -> Callable[[Joint], JointFriction]:
+    return lambda joint: JointFriction(law=law) if joint.actuated else JointFriction()
+
+
+def flat_body(name: str, mass: float, moment: float, inertia: float) -> RigidBody:
+    """Body whose centre of mass lies on its x axis; ``inertia`` about z through the origin."""
+    central = inertia - moment**2 / mass
+    return RigidBody(name, mass, np.array([moment / mass, 0.0, 0.0]), np.diag([0.5 * central, 0.6 * central, central]))
+
+
+def rosyid(gravity: tuple[float, float, float]) -> tuple[Machine, PlanarDynamics]:
+    """The paper's machine, and the same by Lagrange's equations with multipliers."""
+    machine = planar_prr()
+    legs = []
+    for leg, mass, moment, inertia in zip(machine.legs, LEGS, MOMENTS, INERTIAS, strict=False):
+        slider, rod = leg.joints
+        slider = dataclasses.replace(slider, body=flat_body(slider.body.name, SLIDER, 0.0, 0.01), rotor_inertia=0.0)
+        rod = dataclasses.replace(rod, body=flat_body(rod.body.name, mass, moment, inertia))
+        point = leg.platform_point * [1.0, 0.0, 1.0]
+        legs.append(dataclasses.replace(leg, joints=(slider, rod), platform_point=point))
+    machine = dataclasses.replace(
+        machine,
+        legs=tuple(legs),
+        platform=flat_body(machine.platform.name, PLATFORM, MOMENTS[3], INERTIAS[3]),
+        gravity=np.array(gravity),
+    )
+    geometry = PlanarGeometry(np.array([0.6, 0.475, 0.604]), np.array([0.28, 0.0, 0.28]), np.array([-1.0, -1.0, 1.0]))
+    parameters = np.array([SLIDER] * 3 + list(LEGS) + list(MOMENTS[:3]) + list(INERTIAS[:3]))
+    parameters = np.concatenate([parameters, [PLATFORM, MOMENTS[3], 0.0, INERTIAS[3]]])
+    return machine, PlanarDynamics(geometry, parameters, np.array(gravity[:2]))
+
+
+@pytest.fixture(scope='module')
+def vertical() -> tuple[Machine, PlanarDynamics]:
+    return rosyid((0.0, -GRAVITY, 0.0))
+
+
+def drive_motion(mechanism: Mechanism) -> PlatformMotion:
+    """Drives on sines of their own frequencies around home."""
+    home = mechanism.machine.home
+    start = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+    frequency = np.linspace(3.0, 5.0, mechanism.actuated_count)
+    angle, size = TIME[:, None] * frequency + np.arange(mechanism.actuated_count), 0.03
+    return motion_from_drives(
+        mechanism, TIME, start + size * np.sin(angle),
+        size * frequency * np.cos(angle), -size * frequency**2 * np.sin(angle),
+    )  # fmt: skip
+
+
+def multipliers(oracle: PlanarDynamics, mechanism: Mechanism, motion: PlatformMotion) -> tuple[Array, ...]:
+    """Coordinates, velocities, slider forces without friction and signed guide normals of the Lagrangian model."""
+    turn = motion.rotation_base_platform
+    pose = np.column_stack([motion.position[:, :2], np.arctan2(turn[:, 1, 0], turn[:, 0, 0])])
+    q = oracle.geometry.coordinates(pose)
+    sliders = leg_motion(mechanism, motion)
+    np.testing.assert_allclose(q[:, :3], sliders.positions[..., 0], atol=1e-12)
+    velocity = oracle.geometry.velocities(q, np.arange(3), sliders.velocities[..., 0])
+    forces, found = oracle.inverse_by_partition(q, velocity, sliders.accelerations[..., 0])
+    return q, velocity, forces, found[:, :3]
+
+
+def test_loads_of_the_guides_are_the_multipliers(vertical):
+    machine, oracle = vertical
+    mechanism = Mechanism(with_friction(machine, driven_law(LAW)))
+    motion = drive_motion(mechanism)
+    _, _, forces, normal = multipliers(oracle, mechanism, motion)
+    np.testing.assert_allclose(inverse_dynamics(mechanism, motion, friction=False), forces, atol=1e-9)
+    loads = friction_loads(mechanism, motion)
+    np.testing.assert_allclose(loads[..., 0], np.abs(normal), rtol=1e-10)
+    assert (normal.min(axis=0) < normal.max(axis=0) - 10.0).all()  # they do vary
+
+
+def test_guides_carry_the_weight_at_rest(vertical):
+    machine, _ = vertical
+    mechanism = Mechanism(with_friction(machine, driven_law(LAW)))
+    home, still = machine.home, np.zeros((1, 3))
+    rest = PlatformMotion(
+        np.zeros(1), home.position[None], home.rotation_base_platform[None], still, still, still, still
+    )
+    signed = joint_reactions(mechanism, rest).joint_forces[0, :, 0, 1]
+    assert signed.sum() == pytest.approx(880.92, abs=5e-3)
+    np.testing.assert_allclose(friction_loads(mechanism, rest)[0, :, 0], np.abs(signed), rtol=1e-12)
+
+
+def test_inverse_dynamics_adds_friction_of_the_multipliers(vertical):
+    machine, oracle = vertical
+    law = dataclasses.replace(LAW, additional_load=120.0)
+    mechanism = Mechanism(with_friction(machine, driven_law(law)))
+    motion = drive_motion(mechanism)
+    _, velocity, forces, normal = multipliers(oracle, mechanism, motion)
+    speed = velocity[:, :3]
+    level = 0.1449 + (0.3016 - 0.1449) * np.exp(-np.abs(speed) / 0.3281)
+    friction = (level * np.abs(normal) + 0.1449 * 120.0) * np.sign(speed) + 83.1797 * speed
+    np.testing.assert_allclose(inverse_dynamics(mechanism, motion), forces + friction, atol=1e-9)
+    np.testing.assert_allclose(friction_forces(mechanism, motion), friction, atol=1e-9)
+    regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), loads=friction_loads(mechanism, motion))
+    assert regressor.shape == (len(TIME), 3, 9)
+    np.testing.assert_allclose(regressor @ friction_parameters(mechanism.machine), friction, atol=1e-9)
+
+
+def test_forward_dynamics_settles_where_the_lagrangian_model_does(vertical):
+    machine, oracle = vertical
+    law = LAW.with_sign(Sign('tanh', 1e-3))
+    mechanism = Mechanism(with_friction(machine, driven_law(law)))
+    motion = drive_motion(mechanism)
+    q, velocity, forces, normal = multipliers(oracle, mechanism, motion)
+    forces = forces + np.random.default_rng(2).normal(0.0, 40.0, forces.shape)
+    expected, moved = oracle.accelerations_with_friction(q, velocity, forces, law.force)
+    acceleration = forward_dynamics(mechanism, motion.position, motion.rotation_base_platform, motion.twist, forces)
+    np.testing.assert_allclose(acceleration[:, [0, 1, 5]], expected[:, 9:], atol=1e-8 * np.abs(expected).max())
+    assert np.abs(moved[:, :3] - normal).max() > 1.0  # other forces, other loads
+
+
+def test_weight_across_the_plane_comes_as_additional_load():
+    """The experiment: the machine lies flat, its weight presses on the guides across the plane of motion."""
+    machine, _ = rosyid((0.0, 0.0, -GRAVITY))
+    weight = guide_loads(SLIDER, LEGS, PLATFORM, [0.7, 0.2, 0.1], GRAVITY)
+    place = {leg.joints[0].name: load for leg, load in zip(machine.legs, weight, strict=True)}
+
+    def friction(joint: Joint) -> JointFriction:
+        if not joint.actuated:
+            return JointFriction()
+        return JointFriction(law=dataclasses.replace(LAW, viscous=0.0, additional_load=place[joint.name]))
+
+    mechanism = Mechanism(with_friction(machine, friction))
+    home, still = machine.home, np.zeros((1, 3))
+    # so slow that nothing but the weight loads the guides
+    motion = PlatformMotion(
+        np.zeros(1), home.position[None], home.rotation_base_platform[None],
+        np.array([[1e-6, 0.0, 0.0]]), still, still, still,
+    )  # fmt: skip
+    assert friction_loads(mechanism, motion).max() < 1e-9
+    np.testing.assert_allclose(friction_forces(mechanism, motion), [[58.74, 33.56, 35.34]], atol=6e-3)
+
+
+@pytest.mark.parametrize('name', list(CLOSED))
+def test_forward_dynamics_undoes_inverse_dynamics_with_loaded_bearings(name):
+    """All joints rub in proportion to their load, so that both directions iterate, each in its own way."""
+
+    def friction(joint: Joint) -> JointFriction:
+        # coefficient on a slider; coefficient times radius, 5 mm, on a pin
+        size = 0.1 if joint.kind == 'prismatic' else 0.1 * 0.005
+        law = LoadDependentStribeck(
+            viscous=size, coulomb_coefficient=size, static_coefficient=1.5 * size, stribeck_velocity=0.1
+        )
+        return JointFriction(law=law)
+
+    mechanism = Mechanism(with_friction(CLOSED[name](), friction))
+    motion = drive_motion(mechanism)
+    forces = inverse_dynamics(mechanism, motion)
+    share = np.abs(forces - inverse_dynamics(mechanism, motion, friction=False))
+    assert (share.max(axis=0) > 1.0).all()
+    acceleration = forward_dynamics(mechanism, motion.position, motion.rotation_base_platform, motion.twist, forces)
+    np.testing.assert_allclose(acceleration, motion.acceleration, atol=1e-8 * np.abs(motion.acceleration).max())
+    # what friction takes from the drives is what the joints lose, at the loads of the machine with this friction
+    joints = leg_motion(mechanism, motion)
+    axes = np.stack(close_legs(mechanism, motion.position, motion.rotation_base_platform).chain.axes, axis=2)
+    reactions = joint_reactions(mechanism, motion)
+    in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if mechanism.planar else [1.0, 1.0, 1.0])
+    across = np.linalg.norm(np.cross(in_plane, axes), axis=-1)
+    size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in mechanism.joint_kinds])
+    speed = np.abs(joints.velocities)
+    lost = size * ((1.0 + 0.5 * np.exp(-speed / 0.1)) * across * speed + speed**2)
+    driven = joints.velocities[..., mechanism.actuated_index]
+    power = np.sum(friction_forces(mechanism, motion) * driven, axis=1)
+    np.testing.assert_allclose(power, lost.sum(axis=(1, 2)), rtol=1e-9)
+
+
+def test_a_joint_that_locks_itself_is_named(vertical):
+    machine, _ = vertical
+    law = dataclasses.replace(LAW, coulomb_coefficient=40.0, static_coefficient=40.0)
+    mechanism = Mechanism(with_friction(machine, driven_law(law)))
+    motion = drive_motion(mechanism)
+    with pytest.raises(ConvergenceError, match=r'sample \d+: friction and the forces in the joints do not settle'):
+        forward_dynamics(
+            mechanism, motion.position, motion.rotation_base_platform, motion.twist, np.zeros((len(TIME), 3))
+        )
+    # the drives of an inverse dynamics overcome any friction of their own joints
+    assert np.isfinite(inverse_dynamics(mechanism, motion)).all()
