@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 import pytest
 from ament_index_python.packages import get_package_prefix
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import machine_file, write_overlay
+from pkm_description.machine import machine_file, machine_names, write_overlay
 from pkm_description.nodes import export_machine, inspect_machine
+
+KNOWN = f'machines here: {", ".join(machine_names())}'
 
 
 def _command(executable: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -53,10 +55,10 @@ def test_export_machine_writes_both_formats(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ('program', 'arguments', 'words'),
     [
-        (inspect_machine, ['nothing'], 'machines here: palida, srs'),
+        (inspect_machine, ['nothing'], KNOWN),
         (inspect_machine, ['srs', '--overlay', '/nowhere.yaml'], '/nowhere.yaml'),
-        (export_machine, ['nothing', 'urdf'], 'machines here: palida, srs'),
-        (export_machine, ['nothing', 'mjcf'], 'machines here: palida, srs'),
+        (export_machine, ['nothing', 'urdf'], KNOWN),
+        (export_machine, ['nothing', 'mjcf'], KNOWN),
         (export_machine, ['palida', 'mjcf', '-o', '/nowhere/at/all.xml'], '/nowhere/at/all.xml'),
     ],
 )

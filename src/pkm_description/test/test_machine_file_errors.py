@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.errors import MachineFileError
-from pkm_description.machine import load_machine, machine_file
+from pkm_description.machine import load_machine, machine_file, machine_names
 
 CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('srs', 'palida')}
 MISSING = object()
@@ -324,5 +324,5 @@ def test_binary_file(tmp_path: Path) -> None:
 def test_no_such_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     message = str(_refused(Path(name))) if name else str(_refused(name))  # type: ignore[arg-type]
-    assert 'no such machine and no such file; machines here: palida, srs' in message
+    assert f'no such machine and no such file; machines here: {", ".join(machine_names())}' in message
     assert name in message
