@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pkm_description.machine import Machine
-from pkm_description.verification import engines, oh, oh_golden
+from pkm_description.verification import engines, oh, oh_golden, oh_suite, open_chains
 from pkm_description.verification.check import Check
 from pkm_description.verification.mechanics import checks as mechanics_checks
 
@@ -22,6 +22,11 @@ def every_machine(machine: Machine) -> bool:
 def with_platform(machine: Machine) -> bool:
     """Applies to closed machines."""
     return machine.has_platform
+
+
+def open_chain(machine: Machine) -> bool:
+    """Applies to chains that end free."""
+    return not machine.has_platform
 
 
 def named(*names: str) -> Callable[[Machine], bool]:
@@ -50,6 +55,8 @@ OH_HEXAPODS = named('uf', 'snl', 'ford')
 CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('laws of mechanics', mechanics_checks, with_platform),
     CheckGroup('independent engines', engines.checks),
+    CheckGroup('laws of mechanics', open_chains.checks, open_chain),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
+    CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),
 )

@@ -8,17 +8,27 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.kinematics import leg_motion, motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
 Array = NDArray[np.float64]
 
 
-def shifted(motion: PlatformMotion, step: float) -> PlatformMotion:
-    """Continue every state of a free platform for ``step`` s, with constant acceleration and angular acceleration.
+def shifted(mechanism: Mechanism, motion: PlatformMotion, step: float) -> PlatformMotion:
+    """Continue every state for ``step`` s.
 
-    Right to the second order: central differences of it have errors of the order of the squared step.
+    Free and planar platforms with constant acceleration and angular acceleration, platforms that their legs hold with
+    constant accelerations of the drives: right to the second order, so that derivatives at 0 are those of the motion.
     """
+    if mechanism.constraint_count > (3 if mechanism.planar else 0):
+        legs = leg_motion(mechanism, motion)
+        position, rate, acceleration = (
+            values[..., mechanism.actuated_index] for values in (legs.positions, legs.velocities, legs.accelerations)
+        )
+        moved = position + step * rate + 0.5 * step**2 * acceleration
+        return motion_from_drives(mechanism, motion.time + step, moved, rate + step * acceleration, acceleration)
     turn = step * motion.angular_velocity + 0.5 * step**2 * motion.angular_acceleration
     return dataclasses.replace(
         motion,
@@ -28,11 +38,6 @@ def shifted(motion: PlatformMotion, step: float) -> PlatformMotion:
         linear_velocity=motion.linear_velocity + step * motion.linear_acceleration,
         angular_velocity=motion.angular_velocity + step * motion.angular_acceleration,
     )
-
-
-def derivative(after: Array, before: Array, step: float) -> Array:
-    """Central difference of values at ``+step`` and ``-step``."""
-    return (after - before) / (2.0 * step)
 
 
 def smooth_derivative(function: Callable[[float], Array], step: float) -> Array:

@@ -21,15 +21,25 @@ Array = NDArray[np.float64]
 STEP = 1e-3
 
 
-def kinetic_energy(geometry: OhGeometry, motion: OhMotion, parameters: Array) -> Array:
-    """Sum over platform, bodies E and bodies B (N,) J."""
+def kinetic_energy(geometry: OhGeometry, motion: OhMotion, parameters: Array, hooke_joints: bool = False) -> Array:
+    """Sum over platform, bodies E and bodies B (N,) J.
+
+    Parameters
+    ----------
+    hooke_joints : struts turn about their axes as Hooke joints with first axes along X make them, instead of Eq. 2.21
+    """
     m_e, m_b, m_p = parameters[:3]
     struts = strut_kinematics(geometry, motion)
+    spin = struts.spin
+    if hooke_joints:
+        # the angular velocity has no part normal to both joint axes, X and s2
+        normal = np.cross([1.0, 0.0, 0.0], struts.axes[..., 0])
+        spin = spin - struts.along * (dot(spin, normal) / dot(struts.along, normal))[..., None]
     distance_e = (struts.length - geometry.offset_e)[..., None]
     velocity_e = struts.rate[..., None] * struts.along + np.cross(struts.spin, distance_e * struts.along)
     velocity_b = np.cross(struts.spin, geometry.distance_b * struts.along)
     platform_spin = apply(np.swapaxes(struts.rotation, 1, 2), struts.angular_velocity)
-    strut_spin = apply(np.swapaxes(struts.axes, -1, -2), struts.spin)
+    strut_spin = apply(np.swapaxes(struts.axes, -1, -2), spin)
     platform = m_p * dot(motion.velocity, motion.velocity) + platform_spin**2 @ parameters[6:9]
     bodies = m_e * dot(velocity_e, velocity_e) + m_b * dot(velocity_b, velocity_b)
     turning = strut_spin**2 @ (parameters[3:6] + parameters[9:12])
@@ -47,22 +57,24 @@ def potential_energy(geometry: OhGeometry, motion: OhMotion, parameters: Array) 
     return np.asarray(-first_moment @ geometry.gravity, dtype=float)
 
 
-def generalised_forces(geometry: OhGeometry, motion: OhMotion, parameters: Array) -> Array:
-    """d/dt dT/dq' - dT/dq + dV/dq (N, 6), which is J F_a."""
+def generalised_forces(geometry: OhGeometry, motion: OhMotion, parameters: Array, hooke_joints: bool = False) -> Array:
+    """d/dt dT/dq' - dT/dq + dV/dq (N, 6), which is J F_a; ``hooke_joints`` as in :func:`kinetic_energy`."""
+
+    def energy(at: OhMotion) -> Array:
+        return kinetic_energy(geometry, at, parameters, hooke_joints)
+
     columns = []
     for coordinate in range(6):
 
         def momentum(time: float, coordinate: int = coordinate) -> Array:
             later = shifted(motion, time)
             # T is quadratic in the speeds: this difference is exact
-            faster, slower = (
-                kinetic_energy(geometry, _faster(later, coordinate, by), parameters) for by in (0.5, -0.5)
-            )
+            faster, slower = (energy(_faster(later, coordinate, by)) for by in (0.5, -0.5))
             return faster - slower
 
         def lagrangian(step: float, coordinate: int = coordinate) -> Array:
             moved = _moved(motion, coordinate, step)
-            return kinetic_energy(geometry, moved, parameters) - potential_energy(geometry, moved, parameters)
+            return energy(moved) - potential_energy(geometry, moved, parameters)
 
         columns.append(smooth_derivative(momentum, STEP) - smooth_derivative(lagrangian, STEP))
     return np.stack(columns, axis=1)

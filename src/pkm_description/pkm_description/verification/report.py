@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from pkm_description.verification.check import Check, count
 
 #: widths of status, id, quantity, required figure; what is longer pushes the rest to the right
-_WIDTHS = (13, 14, 66, 24)
+_WIDTHS = (13, 10, 76, 24)
 
 #: of continued lines
-_LINE = 150
+_LINE = 158
 
 
 def header() -> str:

@@ -1,0 +1,51 @@
+"""The suite's kinematics and dynamics of Oh's machines against his Kane form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pkm_description.dynamics import rigid_body_regressor
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.leg_motion import close_legs, leg_rates
+from pkm_description.machine import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.verification import oh_lagrange
+from pkm_description.verification.check import Check, at_most, relative_error
+from pkm_description.verification.oh_kane import PARAMETERS, pseudo_jacobian, strut_force_regressor
+from pkm_description.verification.oh_kinematics import apply, dot, strut_kinematics
+from pkm_description.verification.oh_parameters import oh_model, random_motion
+
+#: columns in which it does not matter that real Hooke joints turn their struts about the long axis
+_WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Compare lengths, their derivatives, angular velocities and force regressors."""
+    model, mechanism = oh_model(machine), Mechanism(machine)
+    motion = random_motion(model, 50 if quick else 500, seed=12)
+    struts = strut_kinematics(model.geometry, motion)
+    platform = model.platform_motion(motion)
+    legs = leg_motion(mechanism, platform)
+    drives = [values[..., mechanism.actuated_index] for values in (legs.velocities, legs.accelerations)]
+    for what, found, expected in (
+        ('L', legs.lengths, struts.length),
+        ("L'", drives[0], struts.rate),
+        ("L''", drives[1], struts.acceleration),
+    ):
+        yield at_most('T2', f'suite: {what} = that of Oh, relative', 1e-12, relative_error(found, expected))
+    closed = close_legs(mechanism, platform.position, platform.rotation_base_platform)
+    _, _, rates = leg_rates(mechanism, closed, platform)
+    # a Hooke joint also turns the strut about its axis; Eq. 2.21 drops that part
+    across = rates.angular[-1] - struts.along * dot(rates.angular[-1], struts.along)[..., None]
+    error = relative_error(across, struts.spin)
+    yield at_most('T2', 'suite: angular velocity of struts, normal part = omega_s, relative', 1e-12, error)
+
+    kane = strut_force_regressor(model.geometry, motion)
+    suite = rigid_body_regressor(mechanism, platform, identical_legs=True) @ model.matrix
+    error = relative_error(suite[..., _WITHOUT_SPIN], kane[..., _WITHOUT_SPIN])
+    yield at_most('T3', 'suite: regressor, columns of masses and platform inertia = Kane, relative', 1e-12, error)
+    # the machine as it is: struts turn about their axes, and Lagrange's equations see it
+    lagrange = oh_lagrange.generalised_forces(model.geometry, motion, model.parameters, hooke_joints=True)
+    back = apply(pseudo_jacobian(model.geometry, motion), suite @ model.parameters)
+    error = relative_error(back, lagrange)
+    yield at_most('T3', 'suite: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
