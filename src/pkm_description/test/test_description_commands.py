@@ -9,8 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 from ament_index_python.packages import get_package_prefix
+from other_machines import cart_with_pendulum, planar_prr, three_rps
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import machine_file, machine_names, write_overlay
+from pkm_description.inspection.describe import describe
+from pkm_description.inspection.provenance import count_origins
+from pkm_description.machine import load_machine, machine_file, machine_names, write_overlay
 from pkm_description.nodes import export_machine, inspect_machine
 
 KNOWN = f'machines here: {", ".join(machine_names())}'
@@ -27,12 +30,57 @@ def test_inspect_machine_prints_the_figures() -> None:
     assert (done.returncode, done.stderr) == (0, '')
     lines = {' '.join(line.split()) for line in done.stdout.splitlines()}
     # condition and excursions: Miletovic specification 1.3; 23 and 88: Heimann's counts for rigid bodies
-    assert 'condition at home 3.273 (length Jacobian, m and rad)' in lines
-    assert 'base parameters 23 (alike legs, rigid bodies)' in lines
-    assert 'base parameters 88 (each leg its own, rigid bodies)' in lines
+    assert any(line.startswith('condition at home 3.273 (Jacobian of the drives, m and rad)') for line in lines)
+    assert 'degrees of freedom 6, 6 drives' in lines
+    assert 'base parameters 23 of 40 (legs alike, as in this file)' in lines
+    assert '88 of 190 (each leg its own)' in lines
     assert 'x -1.054 to +1.340 m' in lines
     assert 'about y -26.56 to +25.92 deg' in lines
-    assert any(line.startswith('leg6 2.7050 m 2.0800 to 3.3300 m 25000 N') for line in lines)
+    assert 'leg lengths at home 2.705 m' in lines
+    assert any(line.startswith('leg6_prismatic 0.6250 m 0.0000 to 1.2500 m 1.5 m/s 25000 N 58') for line in lines)
+    assert any(line.startswith('provenance 189 numbers: 34 printed') for line in lines)
+
+
+@pytest.mark.parametrize('name', machine_names())
+def test_inspect_machine_describes_every_machine(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect_machine.main([name]) == 0
+    printed = capsys.readouterr().out
+    machine = load_machine(name)
+    assert printed.startswith(f'{name}: {machine.description}')
+    for words in ('degrees of freedom', 'base parameters', 'provenance', 'gravity'):
+        assert words in printed
+    assert all(joint.name in printed for joint in machine.actuated_joints)
+    assert ' nan' not in printed
+    assert 'uncertain' not in printed
+    if machine.has_platform:
+        assert 'condition at home' in printed
+        assert 'at a time, from home' in printed
+
+
+def test_inspection_of_machines_without_a_file() -> None:
+    """Kinds that have neither closed form nor six drives."""
+    planar = {' '.join(line.split()) for line in describe(planar_prr())}
+    assert 'kind planar platform on pins: x, y and about z' in planar
+    assert 'degrees of freedom 3, 3 drives' in planar
+    assert '13 of 70 (each leg its own)' in planar
+    assert len([line for line in planar if line.startswith(('x ', 'y ', 'about z '))]) == 3
+    chain = {' '.join(line.split()) for line in describe(cart_with_pendulum())}
+    assert 'degrees of freedom 3, 1 drive' in chain
+    assert 'base parameters 7 of 30 (rigid bodies)' in chain
+    assert not any(line.startswith('condition') for line in chain)
+    held = {' '.join(line.split()) for line in describe(three_rps())}
+    assert '25 of 70 (each leg its own)' in held
+    assert any(line.startswith('all together ') for line in held)
+    assert any('Jacobian of the drives and constraints' in line for line in held)
+
+
+def test_provenance_is_counted_by_the_longest_key() -> None:
+    content = {
+        'schema': 1, 'platform': {'home': {'xyz': [1.0, 2.0, 3.0]}, 'body': {'mass': 4, 'link': 'a'}},
+        'legs': {'leg1': {'base_point': [0.0, [1.0, 2.0]]}}, 'flag': True, 'rate': 5.0,
+    }  # fmt: skip
+    provenance = {'platform': 'printed: table 1', 'platform.body': 'assumed: guess', 'legs': 'derived: drawing'}
+    assert count_origins(content, provenance) == {'printed': 3, 'derived': 3, 'assumed': 1, 'not stated': 1}
 
 
 def test_inspect_machine_takes_an_overlay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

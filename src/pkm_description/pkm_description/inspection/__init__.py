@@ -1,0 +1,1 @@
+"""Machines in figures, for people."""

@@ -1,0 +1,168 @@
+"""What a machine file describes, in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics import (
+    BaseParameters,
+    gravity_forces,
+    machine_base_parameters,
+    rigid_body_parameters,
+)
+from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
+from pkm_description.inspection.provenance import count_origins
+from pkm_description.inspection.workspace_lines import workspace_lines
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import actuated_jacobian, overall_jacobian, scaled_condition
+from pkm_description.machine.model import Joint, Machine, RigidBody
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+_FREEDOM = {
+    'free': 'free platform on ball joints',
+    'planar': 'planar platform on pins: x, y and about z',
+    'none': 'open chain, no platform',
+}
+
+
+def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list[str]:
+    """Lines of text about a machine of any kind.
+
+    Parameters
+    ----------
+    machine : to be described
+    content : its file as read, for the count of origins
+    """
+    mechanism = Mechanism(machine)
+    lines = [f'{machine.name}: {machine.description}']
+    facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(mechanism), *_masses(machine)]
+    positions, forces = mechanism.home_positions, None
+    if machine.has_platform:
+        pose = machine.home.position[None], machine.home.rotation_base_platform[None]
+        legs = close_legs(mechanism, *pose)
+        positions, forces = legs.positions[0], gravity_forces(mechanism, *pose)[0]
+        facts += [('leg lengths at home', _range(legs.lengths[0], 'm'))] if mechanism.has_closed_form else []
+        facts.append(('condition at home', _condition(mechanism)))
+    facts += _base_parameters(mechanism)
+    facts += _sensors(machine)
+    if content is not None:
+        facts.append(('provenance', _provenance(content, machine)))
+    lines += [f'{name:<20}{text}' for name, text in facts]
+    lines += ['', *drive_lines(mechanism, positions, forces), '', *passive_joint_lines(mechanism, positions)]
+    if machine.has_platform:
+        lines += ['', *workspace_lines(mechanism)]
+    return lines
+
+
+def _structure(mechanism: Mechanism) -> list[tuple[str, str]]:
+    machine = mechanism.machine
+    kinds = ' - '.join(
+        f'{kind} (driven)' if place == mechanism.actuated_index else kind
+        for place, kind in enumerate(mechanism.joint_kinds)
+    )
+    count = mechanism.leg_count
+    gravity = _vector(machine.gravity)
+    freedom = f'{mechanism.degrees_of_freedom}, {_plural(mechanism.actuated_count, "drive")}'
+    return [
+        ('kind', _FREEDOM[machine.freedom]),
+        ('legs' if machine.has_platform else 'chains', f'{count} of {kinds}'),
+        ('degrees of freedom', freedom),
+        ('gravity', f'{gravity} m/s^2'),
+    ]
+
+
+def _masses(machine: Machine) -> list[tuple[str, str]]:
+    bodies = [joint.body for leg in machine.legs for joint in leg.joints]
+    parts = []
+    if machine.has_platform:
+        parts.append(f'{machine.platform.name.removesuffix("_link")} {machine.platform.mass:.6g} kg')
+        bodies = [machine.platform, *bodies]
+    for place in range(len(machine.legs[0].joints)):
+        alike = [leg.joints[place].body for leg in machine.legs]
+        parts.append(f'{_short(alike[0], machine)} {_range(np.array([body.mass for body in alike]), "kg")}')
+    total = sum(body.mass for body in bodies)
+    each = ' (leg bodies: each)' if len(machine.legs) > 1 else ''
+    return [('bodies', f'{len(bodies)}, {total:.6g} kg; {", ".join(parts)}{each}')]
+
+
+def _short(body: RigidBody, machine: Machine) -> str:
+    return body.name.removeprefix(f'{machine.legs[0].name}_')
+
+
+def _condition(mechanism: Mechanism) -> str:
+    home = mechanism.machine.home
+    legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
+    if mechanism.planar:
+        matrix = actuated_jacobian(mechanism, legs)[0][:, [0, 1, 5]]
+    else:
+        matrix = overall_jacobian(mechanism, legs)[0]
+    rows = 'drives and constraints' if mechanism.constraint_count else 'drives'
+    scaled = float(scaled_condition(mechanism, legs)[0])
+    return f'{np.linalg.cond(matrix):.4g} (Jacobian of the {rows}, m and rad), {scaled:.4g} (turns by platform radius)'
+
+
+def _base_parameters(mechanism: Mechanism) -> list[tuple[str, str]]:
+    if mechanism.leg_count == 1:
+        return [('base parameters', _count(machine_base_parameters(mechanism, {}), 'rigid bodies'))]
+    try:
+        rigid_body_parameters(mechanism.machine, identical_legs=True)
+        alike = 'legs alike, as in this file'
+    except ValueError:
+        alike = 'if legs were alike; in this file they are not'
+    return [
+        ('base parameters', _count(machine_base_parameters(mechanism), alike)),
+        ('', _count(machine_base_parameters(mechanism, {}), 'each leg its own')),
+    ]
+
+
+def _count(base: BaseParameters, what: str) -> str:
+    certain = '' if base.gap > 1e4 else f'; uncertain, gap of singular values only {base.gap:.3g}'
+    return f'{len(base)} of {len(base.full_names)} ({what}{certain})'
+
+
+def _sensors(machine: Machine) -> list[tuple[str, str]]:
+    facts = []
+    if machine.has_platform:
+        imu = machine.imu
+        place = _vector(imu.position)
+        text = (
+            f'{imu.frame} at {place} m, {imu.rate:g} Hz; noise {_range(imu.accelerometer_noise, "m/s^2")}, '
+            f'{_range(imu.gyroscope_noise, "rad/s")}'
+        )
+        facts.append(('imu', text))
+    sensors, units = machine.leg_sensors, _drive_units(machine.actuated_joints)
+    text = (
+        f'{sensors.rate:g} Hz; noise {_range(sensors.position_noise, units[0])}, '
+        f'{_range(sensors.velocity_noise, units[1])}, {_range(sensors.effort_noise, units[2])}'
+    )
+    return [*facts, ('sensors of drives', text)]
+
+
+def _drive_units(drives: Sequence[Joint]) -> tuple[str, str, str]:
+    sliding = bool(drives) and drives[0].kind == 'prismatic'
+    return ('m', 'm/s', 'N') if sliding else ('rad', 'rad/s', 'N m')
+
+
+def _provenance(content: Mapping[str, Any], machine: Machine) -> str:
+    counts = count_origins(content, machine.provenance)
+    parts = ', '.join(f'{count} {origin}' for origin, count in counts.items())
+    return f'{sum(counts.values())} numbers: {parts}'
+
+
+def _range(values: Array, unit: str) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    return f'{low:.6g} {unit}' if high - low <= 1e-9 * abs(high) else f'{low:.6g} to {high:.6g} {unit}'
+
+
+def _vector(values: Array) -> str:
+    return f'[{", ".join(f"{value:.6g}" for value in values)}]'
+
+
+def _plural(count: int, word: str) -> str:
+    return f'{count} {word}' + ('' if count == 1 else 's')

@@ -1,0 +1,105 @@
+"""Drives and passive joints of a machine with their limits, in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.machine.model import Joint
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+def drive_lines(mechanism: Mechanism, positions: Array, forces: Array | None) -> list[str]:
+    """Table of the drives.
+
+    Parameters
+    ----------
+    positions : (L, J) at home
+    forces : (A,) that hold the machine at home; None for open chains
+    """
+    rows = [('drive', 'at home', 'range', 'speed', 'force', '' if forces is None else 'holds at home')]
+    places = [
+        (leg, place)
+        for leg, one in enumerate(mechanism.machine.legs)
+        for place, joint in enumerate(one.joints)
+        if joint.actuated
+    ]
+    for number, (leg, place) in enumerate(places):
+        joint = mechanism.machine.legs[leg].joints[place]
+        unit, force_unit = ('m', 'N') if joint.kind == 'prismatic' else ('rad', 'N m')
+        rows.append(
+            (
+                joint.name,
+                f'{positions[leg, place]:.4f} {unit}',
+                _range_text(joint.limits.lower, joint.limits.upper, unit),
+                _bound(joint.limits.velocity, f'{unit}/s'),
+                _bound(joint.limits.effort, force_unit),
+                '' if forces is None else f'{forces[number]:.1f} {force_unit}',
+            )
+        )
+    return _table(rows)
+
+
+def passive_joint_lines(mechanism: Mechanism, positions: Array) -> list[str]:
+    """Table of the passive joints, those at the same place of all legs in one row; (L, J) positions at home."""
+    legs = mechanism.machine.legs
+    rows = [('passive joint', 'at home', 'range', 'speed')]
+    for place, joint in enumerate(legs[0].joints):
+        alike = [leg.joints[place] for leg in legs]
+        if joint.actuated:
+            continue
+        unit = 'm' if joint.kind == 'prismatic' else 'rad'
+        at_home = positions[:, place]
+        least, most = float(at_home.min()), float(at_home.max())
+        spread = f'{least:.4f} {unit}' if most - least < 5e-5 else f'{least:.4f} to {most:.4f} {unit}'
+        name = joint.name.removeprefix(f'{legs[0].name}_')
+        for first, limits, speed in _by_limits(alike, unit):
+            label = name if len(legs) == 1 or not first else f'{name} ({first})'
+            rows.append((label, spread, limits, speed))
+    if np.isfinite([leg.ball_cone for leg in legs]).any():
+        cones = [leg.ball_cone for leg in legs]
+        text = _bound(min(cones), 'rad') if min(cones) == max(cones) else f'{min(cones):.4g} to {max(cones):.4g} rad'
+        rows.append(('ball joint', '0.0000 rad', f'cone of {text}', 'unlimited'))
+    elif mechanism.machine.freedom == 'free':
+        rows.append(('ball joint', '0.0000 rad', 'unlimited', 'unlimited'))
+    elif mechanism.machine.freedom == 'planar':
+        rows.append(('pin at the platform', '', 'unlimited', 'unlimited'))
+    return _table(rows) if len(rows) > 1 else ['no passive joints']
+
+
+def _by_limits(joints: list[Joint], unit: str) -> list[tuple[str, str, str]]:
+    """(names, range, speed) of joints, in one row if their limits are the same."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for joint in joints:
+        limits = joint.limits
+        key = _range_text(limits.lower, limits.upper, unit), _bound(limits.velocity, f'{unit}/s')
+        rows.setdefault(key, []).append(joint.name.split('_')[0])
+    if len(rows) == 1:
+        return [('', *next(iter(rows)))]
+    return [(', '.join(names), *key) for key, names in rows.items()]
+
+
+def _range_text(lower: float, upper: float, unit: str) -> str:
+    if np.isinf(lower) and np.isinf(upper):
+        return 'unlimited'
+    return f'{lower:.4f} to {upper:.4f} {unit}'
+
+
+def _bound(value: float, unit: str) -> str:
+    return f'{value:.6g} {unit}' if np.isfinite(value) else 'unlimited'
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns of equal width, the first to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        '  '.join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
