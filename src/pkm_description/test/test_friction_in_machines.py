@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.friction_laws import Stribeck, friction_law
 from pkm_description.errors import FrictionLawError, MachineFileError
+from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.urdf import urdf_text
 from pkm_description.kinematics import leg_motion
 from pkm_description.machine import load_machine, machine_file
 from pkm_description.machine.model import Machine
@@ -186,3 +189,15 @@ def test_regressor_of_a_law_that_depends_on_the_load_asks_for_loads(tmp_path):
     mechanism = Mechanism(machine)
     with pytest.raises(FrictionLawError, match=r'friction of leg1_prismatic depends on the force in the joint'):
         friction_regressor(mechanism, leg_motion(mechanism, random_states(machine, 2)))
+
+
+def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):
+    machine = machine_with(tmp_path, prismatic={'law': 'power', 'viscous': 30.0, 'coulomb': 5.0, 'exponent': 0.5})
+    pair = machine.legs[2].joints[2].friction
+    joint = ElementTree.fromstring(mjcf_text(machine)).find(".//joint[@name='leg3_prismatic']")
+    assert float(joint.get('damping')) == pytest.approx(pair.viscous, rel=1e-6)
+    assert float(joint.get('frictionloss')) == pytest.approx(pair.coulomb, rel=1e-6)
+    # the bent curve has more dry and less viscous friction than its parameters of these names
+    assert pair.coulomb > 5.0 + 1.0 and pair.viscous < 30.0
+    dynamics = ElementTree.fromstring(urdf_text(machine.path)).find(".//joint[@name='leg3_prismatic']/dynamics")
+    assert (float(dynamics.get('damping')), float(dynamics.get('friction'))) == (0.0, 0.0)

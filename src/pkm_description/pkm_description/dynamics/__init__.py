@@ -9,6 +9,7 @@ from pkm_description.dynamics.friction import (
     friction_parameters,
     friction_regressor,
 )
+from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.dynamics.machine_base_parameters import machine_base_parameters
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
@@ -23,6 +24,8 @@ __all__ = [
     'ParameterMap',
     'body_form_map',
     'forward_dynamics',
+    'friction_forces',
+    'friction_loads',
     'friction_parameter_names',
     'friction_parameters',
     'friction_regressor',
