@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.dynamics.friction import friction_torques
+from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.inverse import chain_torques, platform_wrench
 from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.kinematics.chain import chain_accelerations, chain_velocities
@@ -100,7 +100,7 @@ def drive_force_terms(
 
     parts = _platform_parts(mechanism, motion)
     rotor = mechanism.rotor_inertia * (from_tangential + from_normal + drift)
-    rub = friction_torques(mechanism, velocities, sign_smoothing) if friction else rest
+    rub = motion_friction(mechanism, legs, motion, velocities, sign_smoothing) if friction else rest
     return DriveForceTerms(
         pm=drive_forces(twist_per_rate, parts[0]),
         sm=by_legs(strut_inertia),
