@@ -1,43 +1,97 @@
-"""Look at a machine: its description, the platform at a pose of your choice, all joints following.
+"""Look at a machine: sliders move the platform, all joints follow, arrows show what the drives must hold.
 
-Change the pose while it runs: ``ros2 param set /platform_poser yaw 0.2``, or publish geometry_msgs/PoseStamped on
-``platform/reference_pose``.
+Without joint_state_publisher_gui the platform is moved while it runs by ``ros2 param set /platform_poser yaw 0.2``,
+by sensor_msgs/JointState on ``platform/sliders``, or by geometry_msgs/PoseStamped on ``platform/reference_pose``.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.conditions import UnlessCondition
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
-from pkm_description.launching import machine_arguments, machine_parameters, rviz, state_publisher, suite_node
+from pkm_description.launching import (
+    boolean_argument,
+    is_installed,
+    machine_and_overlay,
+    machine_arguments,
+    machine_parameters,
+    rviz,
+    state_publisher,
+    suite_node,
+)
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.viewing.coupled_pose import COORDINATES
+from pkm_description.viewing.posing import Poser
+from pkm_description.viewing.sliders import slider_name
 
-POSE = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
+GUI = 'joint_state_publisher_gui'
+WITHOUT_GUI = (
+    f'{GUI} is not installed: move the platform by the parameters x, y, z, roll, pitch, yaw of platform_poser, by '
+    'sensor_msgs/JointState on platform/sliders, or by geometry_msgs/PoseStamped on platform/reference_pose'
+)
 
 
-def nodes(context: LaunchContext) -> list:
+def nodes(context: LaunchContext) -> list[Any]:
     """Nodes for the arguments given."""
-    pose = {name: float(LaunchConfiguration(name).perform(context)) for name in POSE}
+    pose = {name: float(LaunchConfiguration(name).perform(context)) for name in COORDINATES}
     return [
-        state_publisher('joint_states'),
         suite_node('pkm_description', 'platform_poser', [machine_parameters(), pose]),
-        rviz(
-            UnlessCondition(EqualsSubstitution(LaunchConfiguration('rviz'), 'false')),
-            'rviz2 is not installed: robot_description, joint_states and tf are published',
-        ),
+        *sliders(context, pose),
+    ]
+
+
+def sliders(context: LaunchContext, pose: dict[str, float]) -> list[Any]:
+    """Window with sliders for what the machine lets one move, standing where the launch puts the platform."""
+    if LaunchConfiguration('gui').perform(context) == 'false':
+        return []
+    if not is_installed(GUI):
+        return [LogInfo(msg=WITHOUT_GUI)]
+    rest = Poser(Mechanism(load_machine(*machine_and_overlay(context)))).rest
+    zeros = {slider_name(name): float(pose.get(name, value)) for name, value in rest.items()}
+    return [
+        suite_node(
+            GUI,
+            GUI,
+            [{'zeros': zeros}],
+            remappings=[
+                ('robot_description', 'platform_sliders/robot_description'),
+                ('joint_states', 'platform/sliders'),
+            ],
+        )
     ]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Description, state publisher, pose by parameters, and rviz where it is installed."""
+    """Description, frames, pose, leg forces; sliders and rviz where they are installed."""
     return LaunchDescription(
         [
             *machine_arguments(use_sim_time='false'),
             DeclareLaunchArgument(
                 'rviz', default_value='auto', choices=['auto', 'true', 'false'], description='start rviz'
             ),
+            DeclareLaunchArgument(
+                'gui', default_value='auto', choices=['auto', 'true', 'false'], description='window with sliders'
+            ),
+            boolean_argument('forces', 'true', 'arrows of the static drive forces'),
             *(
                 DeclareLaunchArgument(name, default_value='0.0', description=f'platform {name} from home, m or rad')
-                for name in POSE
+                for name in COORDINATES
             ),
+            state_publisher('joint_states'),
             OpaqueFunction(function=nodes),
+            suite_node(
+                'pkm_description',
+                'force_markers',
+                [machine_parameters()],
+                condition=IfCondition(LaunchConfiguration('forces')),
+            ),
+            rviz(
+                UnlessCondition(EqualsSubstitution(LaunchConfiguration('rviz'), 'false')),
+                'rviz2 is not installed: robot_description, joint_states, tf and leg_forces are published',
+            ),
         ]
     )

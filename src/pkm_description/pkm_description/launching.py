@@ -7,7 +7,6 @@ from typing import Any
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -114,7 +113,7 @@ def state_publisher(joint_states: str, condition: Any = None) -> OpaqueFunction:
     return OpaqueFunction(function=choose, condition=condition)
 
 
-def rviz(condition: IfCondition, otherwise: str) -> Any:
+def rviz(condition: Any, otherwise: str) -> Any:
     """Rviz with the suite's configuration; where it is not installed, a line ``otherwise``."""
     if not is_installed('rviz2'):
         return LogInfo(msg=otherwise, condition=condition)

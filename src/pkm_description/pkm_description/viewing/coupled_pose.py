@@ -1,0 +1,125 @@
+"""Platform poses given by as many coordinates as the machine has freedoms, where its legs couple the others.
+
+The platform of a 3-RPS machine turns about x and y and rises; its x, y and yaw follow. Coordinates are displacement
+from home [m] in base axes, and roll, pitch, yaw from home [rad] with ``R = Rz Ry Rx R_home``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from pkm_description.errors import ConvergenceError, KinematicsError
+from pkm_description.kinematics import ClosureResult, drive_positions, solve_closure
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
+from pkm_description.kinematics.rotation import matrix_from_rpy, rpy_from_matrix
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+COORDINATES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
+
+#: m and rad, how exactly the coordinates are met
+_TOLERANCE = 1e-10
+_MAX_ITERATIONS = 20
+#: steps from home to the wanted coordinates where one is too long
+_CONTINUATION_STEPS = 12
+
+
+def pose_of_coordinates(coordinates: Array, home: Pose) -> tuple[Array, Array]:
+    """Position (3,) m and rotation_base_platform (3, 3) of all six coordinates (6,)."""
+    rotation = matrix_from_rpy(coordinates[3:]) @ home.rotation_base_platform
+    return home.position + coordinates[:3], rotation
+
+
+def coordinates_of_pose(position: Array, rotation_base_platform: Array, home: Pose) -> Array:
+    """Inverse (6,) of :func:`pose_of_coordinates`."""
+    angles = rpy_from_matrix(rotation_base_platform @ home.rotation_base_platform.T)
+    return np.concatenate([position - home.position, angles])
+
+
+def independent_coordinates(mechanism: Mechanism) -> tuple[int, ...]:
+    """Places in :data:`COORDINATES` that may be chosen freely; the legs determine the others.
+
+    The constraints' rows at home say which coordinates they determine best: QR decomposition with pivoting,
+    rotations scaled by the platform's radius.
+    """
+    home = mechanism.machine.home
+    legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
+    rows = legs.constraints[0] / np.repeat([1.0, mechanism.platform_radius], 3)
+    if not len(rows):
+        return tuple(range(6))
+    pivots = qr(rows, mode='r', pivoting=True)[1]
+    return tuple(sorted(int(place) for place in pivots[len(rows) :]))
+
+
+def home_configuration(mechanism: Mechanism) -> ClosureResult:
+    """The closed machine at home."""
+    home = mechanism.machine.home
+    return _closed(mechanism, drive_positions(mechanism, home.position[None], home.rotation_base_platform[None]), None)
+
+
+def solve_coordinates(mechanism: Mechanism, places: tuple[int, ...], values: Array) -> ClosureResult:
+    """Configuration in which the coordinates ``places`` have the given values (D,), one per degree of freedom.
+
+    Newton iterations on the drives, all loops closed in each; from home, in small steps where one is too long.
+
+    Raises
+    ------
+    ConvergenceError, SingularPoseError, AssemblyModeError
+        No such configuration on the home branch; says how far it goes.
+    """
+    home = home_configuration(mechanism)
+    try:
+        return solve_coordinates_near(mechanism, places, values, home)
+    except KinematicsError:
+        result = home
+    for step in range(1, _CONTINUATION_STEPS + 1):
+        part = step / _CONTINUATION_STEPS
+        try:
+            result = solve_coordinates_near(mechanism, places, values * part, result)
+        except KinematicsError as error:
+            reason = str(error).removeprefix('sample 0: ')
+            raise type(error)(
+                f'{_described(places, values)} is out of reach: less than {part:.0%} of the way from home; {reason}'
+            ) from None
+    return result
+
+
+def solve_coordinates_near(
+    mechanism: Mechanism, places: tuple[int, ...], values: Array, start: ClosureResult
+) -> ClosureResult:
+    """As :func:`solve_coordinates`, from a configuration near by, without small steps."""
+    home, chosen = mechanism.machine.home, list(places)
+    result = start
+    for _ in range(_MAX_ITERATIONS):
+        position, rotation = result.position, result.rotation_base_platform
+        coordinates = coordinates_of_pose(position[0], rotation[0], home)
+        error = values - coordinates[chosen]
+        if np.abs(error).max() <= _TOLERANCE:
+            return result
+        legs = close_legs(mechanism, position, rotation, result.joint_positions)
+        by_drives = (_rates_of_twist(coordinates[3:]) @ twist_from_leg_rates(mechanism, legs)[0])[chosen]
+        drives = result.joint_positions[..., mechanism.actuated_index]
+        result = _closed(mechanism, drives + np.linalg.lstsq(by_drives, error, rcond=None)[0], result)
+    raise ConvergenceError(f'no configuration found with {_described(places, values)}')
+
+
+def _described(places: tuple[int, ...], values: Array) -> str:
+    return ', '.join(f'{COORDINATES[place]} = {value:.4g}' for place, value in zip(places, values, strict=True))
+
+
+def _closed(mechanism: Mechanism, drives: Array, start: ClosureResult | None) -> ClosureResult:
+    return solve_closure(mechanism, drives, start).require()
+
+
+def _rates_of_twist(angles: Array) -> Array:
+    """Rates of the coordinates (6, 6) from the twist [origin velocity, angular velocity] at roll, pitch, yaw (3,)."""
+    yaw_turn, tilt = matrix_from_rpy(np.array([0.0, 0.0, angles[2]])), matrix_from_rpy(np.array([0.0, *angles[1:]]))
+    spin = np.column_stack([tilt[:, 0], yaw_turn[:, 1], [0.0, 0.0, 1.0]])
+    result = np.eye(6)
+    result[3:, 3:] = np.linalg.inv(spin)
+    return result

@@ -1,0 +1,154 @@
+"""Drive forces as arrows along the legs: numbers for a viewer, in ``base_link``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics import gravity_forces
+from pkm_description.dynamics.open_chain import open_chain_forces
+from pkm_description.kinematics import joint_positions
+from pkm_description.kinematics.chain import ChainPose, chain_pose
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+#: length of the longest arrow at home, as a part of the machine's size
+_LONGEST = 0.35
+
+#: arrows end here, however large the force: they must not hide the machine
+_CUT = 4.0
+
+
+@dataclass(frozen=True)
+class ForceArrow:
+    """Force of one drive.
+
+    Attributes
+    ----------
+    joint : its name
+    start, end : (3,) m in ``base_link``. The arrow of a prismatic drive lies along the leg and ends (pushing) or
+        begins (pulling) where the leg hands the force on; that of a revolute drive lies on the axis, right-handed
+    force : N or N m; positive pushes the leg out or turns about the axis
+    text : force with its unit
+    text_position : (3,) m, beside the middle of the arrow
+    """
+
+    joint: str
+    start: Array
+    end: Array
+    force: float
+    text: str
+    text_position: Array
+
+
+@dataclass(frozen=True)
+class _Drive:
+    leg: int
+    place: int
+    name: str
+    is_prismatic: bool
+
+
+class ForceArrows:
+    """Makes the arrows of one machine.
+
+    Drives of machines with a platform have arrows; on open chains every joint has one, as every joint must be held.
+
+    Parameters
+    ----------
+    mechanism : any machine
+    scale : m per N (prismatic) or per N m (revolute); 0 takes the longest arrow at home as a part of the machine
+
+    Attributes
+    ----------
+    joint_names : of the arrows
+    size : m, length scale of the machine
+    """
+
+    def __init__(self, mechanism: Mechanism, scale: float = 0.0) -> None:
+        self._mechanism = mechanism
+        self._drives = [
+            _Drive(number, place, joint.name, joint.kind == 'prismatic')
+            for number, leg in enumerate(mechanism.machine.legs)
+            for place, joint in enumerate(leg.joints)
+            if joint.actuated or not mechanism.has_platform
+        ]
+        self.joint_names = tuple(drive.name for drive in self._drives)
+        at_home = self._home_positions()
+        chain = chain_pose(mechanism, at_home[None])
+        points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
+        self.size = float(np.linalg.norm(np.ptp(points, axis=0)))
+        self._scales = self._automatic_scales(at_home) if scale == 0.0 else np.full(len(self._drives), scale)
+
+    def static_forces(self, positions: Array, position: Array | None, rotation: Array | None) -> Array:
+        """Forces (A,) [N, N m] that hold the machine at rest, without friction.
+
+        Parameters
+        ----------
+        positions : (L, J) rad or m, of the joints
+        position, rotation : (3,) m and (3, 3) of the platform; None on open chains
+        """
+        if position is None or rotation is None:
+            still = np.zeros((1, *positions.shape))
+            return open_chain_forces(self._mechanism, positions[None], still, still, friction=False).ravel()
+        return gravity_forces(self._mechanism, position[None], rotation[None])[0]
+
+    def arrows(self, positions: Array, forces: Array) -> list[ForceArrow]:
+        """Arrows of forces (A,) [N, N m] at joint positions (L, J) rad or m; NaN gives none."""
+        chain = chain_pose(self._mechanism, positions[None])
+        return [
+            self._arrow(chain, drive, float(force), float(scale))
+            for drive, force, scale in zip(self._drives, forces, self._scales, strict=True)
+            if np.isfinite(force)
+        ]
+
+    def _arrow(self, chain: ChainPose, drive: _Drive, force: float, scale: float) -> ForceArrow:
+        axis = chain.axes[drive.place][0, drive.leg]
+        length = float(np.clip(scale * force, -_CUT * _LONGEST * self.size, _CUT * _LONGEST * self.size))
+        point = self._point(chain, drive)
+        if drive.is_prismatic and length > 0.0:
+            start, end = point - axis * length, point
+        else:
+            start, end = point, point + axis * length
+        unit = 'N' if drive.is_prismatic else 'N m'
+        beside = np.cross(axis, [0.0, 0.0, 1.0])
+        aside = np.array([1.0, 0.0, 0.0]) if np.linalg.norm(beside) < 1e-6 else beside / np.linalg.norm(beside)
+        return ForceArrow(
+            drive.name, start, end, force, f'{force:.4g} {unit}', 0.5 * (start + end) + 0.06 * self.size * aside
+        )
+
+    def _point(self, chain: ChainPose, drive: _Drive) -> Array:
+        """Where the driven body hands its force on (3,): the next joint, the tip after the last; revolute: its own."""
+        if not drive.is_prismatic:
+            return np.asarray(chain.origins[drive.place][0, drive.leg])
+        is_last = drive.place + 1 == self._mechanism.joint_count
+        following = chain.tip if is_last else chain.origins[drive.place + 1]
+        return np.asarray(following[0, drive.leg])
+
+    def _home_positions(self) -> Array:
+        """Joint positions (L, J) at home."""
+        mechanism, home = self._mechanism, self._mechanism.machine.home
+        if not mechanism.has_platform:
+            return mechanism.home_positions
+        return joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+
+    def _automatic_scales(self, at_home: Array) -> Array:
+        """Scales (A,), one for all drives of a kind, from the forces that hold home, or the drives' limits."""
+        mechanism = self._mechanism
+        home = mechanism.machine.home
+        pose = (home.position, home.rotation_base_platform) if mechanism.has_platform else (None, None)
+        held = np.abs(self.static_forces(at_home, *pose))
+        limits = np.array([mechanism.machine.legs[one.leg].joints[one.place].limits.effort for one in self._drives])
+        strongest = np.where(np.isfinite(limits), limits, 1.0)
+        scales = np.empty(len(self._drives))
+        for is_prismatic in (True, False):
+            kind = np.array([drive.is_prismatic is is_prismatic for drive in self._drives])
+            # without weight (gravity across the plane of motion) forces are compared with the drives' strength
+            reference, strength = held[kind].max(initial=0.0), strongest[kind].max(initial=0.0)
+            if reference < 1e-3 * strength:
+                reference = strength
+            scales[kind] = _LONGEST * self.size / max(reference, 1e-12)
+        return scales

@@ -1,0 +1,79 @@
+"""Configurations and drive forces of a machine from joint states as sensors, simulators and estimators give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import ClosureResult, solve_closure
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointReading:
+    """Where a machine is, and with what its drives push.
+
+    Attributes
+    ----------
+    joint_positions : (L, J) rad or m, passive ones too
+    position, rotation_base_platform : (3,) m, (3, 3); None on open chains
+    efforts : of the joints asked for [N, N m], NaN where not measured
+    """
+
+    joint_positions: Array
+    position: Array | None
+    rotation_base_platform: Array | None
+    efforts: Array
+
+
+class JointReader:
+    """Completes joint states: the drives are enough, the loops are closed from the configuration before.
+
+    Parameters
+    ----------
+    mechanism : any machine
+    effort_joints : whose efforts are read
+    """
+
+    def __init__(self, mechanism: Mechanism, effort_joints: Sequence[str]) -> None:
+        self._mechanism, self._effort_joints = mechanism, tuple(effort_joints)
+        self._needed = mechanism.actuated_joint_names if mechanism.has_platform else mechanism.joint_names
+        self._last: ClosureResult | None = None
+
+    def read(self, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> JointReading:
+        """Read one joint state; joints of other devices in it do not matter.
+
+        Raises
+        ------
+        KinematicsError
+            A driven joint (open chains: any joint) is missing or not finite, or the loops cannot be closed.
+        """
+        if len(positions) != len(names):
+            raise KinematicsError(f'joint state with {len(names)} names and {len(positions)} positions')
+        given = dict(zip(names, positions, strict=True))
+        for name in self._needed:
+            if not np.isfinite(given.get(name, np.nan)):
+                raise KinematicsError(f'the position of {name} is {"not finite" if name in given else "missing"}')
+        drives = np.array([given[name] for name in self._needed])
+        measured = dict(zip(names, efforts, strict=True)) if len(efforts) == len(names) else {}
+        forces = np.array([measured.get(name, np.nan) for name in self._effort_joints])
+        mechanism = self._mechanism
+        if not mechanism.has_platform:
+            return JointReading(drives.reshape(mechanism.leg_count, mechanism.joint_count), None, None, forces)
+        self._last = self._closed(drives[None])
+        closed = self._last
+        return JointReading(closed.joint_positions[0], closed.position[0], closed.rotation_base_platform[0], forces)
+
+    def _closed(self, drives: Array) -> ClosureResult:
+        """Near the configuration before; after a jump, or on a wrong branch, from home."""
+        if self._last is not None:
+            near = solve_closure(self._mechanism, drives, self._last)
+            if near.accepted.all():
+                return near
+        return solve_closure(self._mechanism, drives).require()
