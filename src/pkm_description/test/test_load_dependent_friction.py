@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from other_machines import CLOSED, planar_prr
+from other_machines import CLOSED, cart_with_pendulum, planar_prr
 from pkm_description.dynamics import forward_dynamics, friction_parameters, friction_regressor, inverse_dynamics
 from pkm_description.dynamics.friction_laws import LoadDependentStribeck, Sign, guide_loads
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
+from pkm_description.dynamics.open_chain import open_chain_accelerations, open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConvergenceError
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
@@ -222,3 +223,27 @@ def test_a_joint_that_locks_itself_is_named(vertical):
         )
     # the drives of an inverse dynamics overcome any friction of their own joints
     assert np.isfinite(inverse_dynamics(mechanism, motion)).all()
+
+
+def test_open_chain_with_loaded_joints():
+    def friction(joint: Joint) -> JointFriction:
+        size = 0.2 if joint.kind == 'prismatic' else 0.004
+        law = LoadDependentStribeck(
+            viscous=size, coulomb_coefficient=size, static_coefficient=size, stribeck_velocity=0.1
+        )
+        return JointFriction(law=law)
+
+    machine = with_friction(cart_with_pendulum(), friction)
+    mechanism, random = Mechanism(machine), np.random.default_rng(8)
+    positions, velocities, accelerations = (random.uniform(-2.0, 2.0, (20, 1, 3)) for _ in range(3))
+    forces = open_chain_forces(mechanism, positions, velocities, accelerations)
+    back = open_chain_accelerations(mechanism, positions, velocities, forces)
+    np.testing.assert_allclose(back, accelerations, atol=1e-8)
+    # slow and unaccelerated, the rail carries the weight of all, each pin that of what hangs on it
+    masses = np.array([joint.body.mass for joint in machine.legs[0].joints])
+    carried = np.cumsum(masses[::-1])[::-1] * 9.80665
+    slow, still = np.full((20, 1, 3), 1e-9), np.zeros((20, 1, 3))
+    rub = open_chain_forces(mechanism, positions, slow, still) - open_chain_forces(
+        mechanism, positions, slow, still, friction=False
+    )
+    np.testing.assert_allclose(rub[:, 0], np.tile(carried * [0.2, 0.004, 0.004], (20, 1)), rtol=1e-8)

@@ -107,7 +107,7 @@ def free_motion_friction(
         reactions = reactions_of(mechanism, legs, accelerate(torques), torques, external_wrench)
         return _loads(mechanism, legs, reactions)
 
-    return friction_torques(mechanism, velocities, sign_smoothing, _settled(loads_of, np.zeros_like(velocities)))
+    return friction_torques(mechanism, velocities, sign_smoothing, settled_loads(loads_of, np.zeros_like(velocities)))
 
 
 def _motion_loads(
@@ -123,7 +123,7 @@ def _motion_loads(
         return _loads(mechanism, legs, reactions_of(mechanism, legs, motion, torques, external_wrench))
 
     first = loads_of(np.zeros_like(velocities))
-    return _settled(loads_of, first) if _passive_joints_rub(mechanism) else first
+    return settled_loads(loads_of, first) if _passive_joints_rub(mechanism) else first
 
 
 def _loads(mechanism: Mechanism, legs: ClosedLegs, reactions: JointReactions) -> Array:
@@ -142,8 +142,14 @@ def _passive_joints_rub(mechanism: Mechanism) -> bool:
     )
 
 
-def _settled(loads_of: Callable[[Array], Array], loads: Array) -> Array:
-    """Fixed point of ``loads_of``; raises ConvergenceError naming the sample that has none within reach."""
+def settled_loads(loads_of: Callable[[Array], Array], loads: Array) -> Array:
+    """Loads (N, L, J) with ``loads_of(loads) = loads``, by iteration from given ones.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming a sample where they still change after :data:`MAX_ITERATIONS`.
+    """
     change = np.zeros(len(loads))
     for _ in range(MAX_ITERATIONS):
         following = loads_of(loads)

@@ -47,9 +47,13 @@ class JointReactions:
 
     def loads_across(self, axes: Array) -> Array:
         """Size (N, L, J) N of the joint forces perpendicular to unit vectors (N, L, J, 3)."""
-        along = np.sum(self.joint_forces * axes, axis=-1, keepdims=True)
-        across = self.joint_forces - along * axes
-        return np.sqrt(np.sum(across * across, axis=-1))
+        return forces_across(self.joint_forces, axes)
+
+
+def forces_across(forces: Array, axes: Array) -> Array:
+    """Size (...) of the part of forces (..., 3) perpendicular to unit vectors (..., 3)."""
+    across = forces - np.sum(forces * axes, axis=-1, keepdims=True) * axes
+    return np.sqrt(np.sum(across * across, axis=-1))
 
 
 def reactions_of(

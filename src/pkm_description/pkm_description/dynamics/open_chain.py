@@ -14,9 +14,11 @@ from pkm_description.dynamics.energy import (
     chain_potential_energy,
     spatial_inertia,
 )
-from pkm_description.dynamics.friction import friction_torques
+from pkm_description.dynamics.friction import friction_needs_loads, friction_torques
+from pkm_description.dynamics.friction_loads import settled_loads
+from pkm_description.dynamics.leg_forces import forces_across
 from pkm_description.dynamics.regressor import chain_torque_regressor
-from pkm_description.dynamics.wrenches import chain_torques
+from pkm_description.dynamics.wrenches import chain_wrenches, torques_of_wrenches
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
 from pkm_description.mechanism import Mechanism
 
@@ -41,8 +43,21 @@ def open_chain_forces(
     chain = chain_pose(mechanism, positions)
     rates = chain_velocities(mechanism, chain, velocities)
     second = chain_accelerations(mechanism, chain, rates, velocities, accelerations)
-    torques = chain_torques(mechanism, chain, rates, second) + mechanism.rotor_inertia * accelerations
-    return torques + friction_torques(mechanism, velocities, sign_smoothing) if friction else torques
+    forces, moments = chain_wrenches(mechanism, chain, rates, second)
+    torques = torques_of_wrenches(mechanism, chain, forces, moments) + mechanism.rotor_inertia * accelerations
+    if not friction:
+        return torques
+    loads = forces_across(np.stack(forces, axis=2), np.stack(chain.axes, axis=2))
+    return torques + friction_torques(mechanism, velocities, sign_smoothing, loads)
+
+
+def open_chain_loads(mechanism: Mechanism, positions: Array, velocities: Array, accelerations: Array) -> Array:
+    """Forces across the joints (N, L, J) [N] during a motion, which friction along the joints does not change."""
+    chain = chain_pose(mechanism, positions)
+    rates = chain_velocities(mechanism, chain, velocities)
+    second = chain_accelerations(mechanism, chain, rates, velocities, accelerations)
+    forces, _ = chain_wrenches(mechanism, chain, rates, second)
+    return forces_across(np.stack(forces, axis=2), np.stack(chain.axes, axis=2))
 
 
 def open_chain_regressor(
@@ -90,6 +105,17 @@ def open_chain_accelerations(
 ) -> Array:
     """Joint accelerations (N, L, J) under joint forces (N, L, J); passive joints get 0."""
     still = np.zeros_like(positions)
-    bias = open_chain_forces(mechanism, positions, velocities, still, friction, sign_smoothing)
     mass = open_chain_mass_matrix(mechanism, positions)
-    return np.asarray(np.linalg.solve(mass, (forces - bias)[..., None]), dtype=float)[..., 0]
+    bias = open_chain_forces(mechanism, positions, velocities, still, friction=False)
+
+    def accelerate(torques: Array) -> Array:
+        return np.asarray(np.linalg.solve(mass, (forces - bias - torques)[..., None]), dtype=float)[..., 0]
+
+    def loads_of(loads: Array) -> Array:
+        moved = accelerate(friction_torques(mechanism, velocities, sign_smoothing, loads))
+        return open_chain_loads(mechanism, positions, velocities, moved)
+
+    if not friction:
+        return accelerate(still)
+    loads = settled_loads(loads_of, still) if friction_needs_loads(mechanism) else None
+    return accelerate(friction_torques(mechanism, velocities, sign_smoothing, loads))
