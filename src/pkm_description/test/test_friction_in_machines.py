@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.kinematics import leg_motion
 from pkm_description.machine import load_machine, machine_file
-from pkm_description.machine.model import Machine
+from pkm_description.machine.model import JointFriction, Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.random_states import random_states
 
@@ -125,10 +126,19 @@ def test_columns_of_a_class_are_sums_over_the_legs(tmp_path):
         friction_regressor(mechanism, joints, joints='none')
 
 
-def test_joints_of_different_laws_are_no_class(tmp_path):
-    machine = machine_with(tmp_path, prismatic={**STRIBECK, 'stribeck_velocity': [0.05, 0.05, 0.06, 0.05, 0.05, 0.05]})
+def test_a_class_shares_linear_parameters_only(tmp_path):
+    """Each joint keeps its own nonlinear parameters, as guides under different loads with one coefficient."""
+    each = {**STRIBECK, 'viscous': 20.0, 'stribeck_velocity': [0.05, 0.1, 0.06, 0.05, 0.2, 0.05]}
+    machine = machine_with(tmp_path, prismatic=each)
+    mechanism, motion = Mechanism(machine), random_states(machine, 20)
+    regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), joints='class')
+    share = inverse_dynamics(mechanism, motion) - inverse_dynamics(mechanism, motion, friction=False)
+    np.testing.assert_allclose(regressor @ friction_parameters(machine, 'class'), share, atol=1e-9 * np.abs(share).max())
+    leg = machine.legs[2]
+    other = dataclasses.replace(leg.joints[2], friction=JointFriction(20.0, 6.0))
+    legs = (*machine.legs[:2], dataclasses.replace(leg, joints=(*leg.joints[:2], other)), *machine.legs[3:])
     with pytest.raises(ValueError, match=r'law of leg3_prismatic differs from that of leg1_prismatic'):
-        friction_parameters(machine, 'class')
+        friction_parameters(dataclasses.replace(machine, legs=legs), 'class')
 
 
 def test_smoothing_of_a_call_overrides_the_sign_of_a_law(tmp_path):

@@ -18,6 +18,7 @@ from pkm_description.errors import ConvergenceError
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBody
+from pkm_description.machine.variants import with_friction
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.verification.rosyid_dynamics import PlanarDynamics
@@ -33,15 +34,6 @@ LAW = LoadDependentStribeck(
 )
 GRAVITY = 9.81
 TIME = np.linspace(0.05, 2.0, 25)
-
-
-def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) -> Machine:
-    """Copy of a machine with other friction of its joints."""
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, friction=friction(j)) for j in leg.joints))
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
 
 
 def driven_law(law: LoadDependentStribeck) -> Callable[[Joint], JointFriction]:

@@ -59,7 +59,7 @@ def friction_regressor(
     ----------
     leg_motion : N samples
     joints : ``'actuated'``: driven joints, leg by leg; ``'all'``: every joint; ``'class'``: every joint, and joints of
-        the same place share one set of parameters over all legs
+        the same place share one set of linear parameters over all legs (each keeps its own nonlinear ones)
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the sign; 0 keeps the sign
     loads : (N, L, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction_loads` gives them; for
         laws that depend on them
@@ -71,7 +71,7 @@ def friction_regressor(
     FrictionLawError
         A law depends on the load, and there are no loads.
     ValueError
-        With ``'class'``, if joints of one place have different laws.
+        With ``'class'``, if joints of one place have laws of different kinds.
     """
     selected = _selected(mechanism.machine, joints)
     velocities = leg_motion.velocities
@@ -190,15 +190,9 @@ def _selected(machine: Machine, joints: str) -> list[tuple[int, int]]:
     if joints == 'class':
         for leg, place in selected:
             first, joint = machine.legs[0].joints[place], machine.legs[leg].joints[place]
-            if _shape(first) != _shape(joint):
+            if type(joint_friction_law(first)) is not type(joint_friction_law(joint)):
                 raise ValueError(
                     f'{machine.name}: the friction law of {joint.name} differs from that of {first.name}; '
                     "use joints='all'"
                 )
     return selected
-
-
-def _shape(joint: Joint) -> FrictionLaw:
-    """The law of a joint without its linear parameters: what decides the columns."""
-    law = joint_friction_law(joint)
-    return law.with_linear_parameters(np.zeros(len(law.linear_parameter_names)))

@@ -1,13 +1,14 @@
-"""The same machine under other conditions: a payload, another direction of gravity."""
+"""The same machine under other conditions: a payload, another direction of gravity, other friction."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.machine.model import Machine, RigidBody
+from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBody
 
 Array = NDArray[np.float64]
 
@@ -35,6 +36,22 @@ def with_payload(machine: Machine, payload: RigidBody) -> Machine:
     if not machine.has_platform:
         raise ValueError(f'{machine.name} is an open chain: there is no platform to carry a payload')
     return dataclasses.replace(machine, platform=joined(machine.platform, payload))
+
+
+def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) -> Machine:
+    """Machine with other friction, joint by joint.
+
+    Parameters
+    ----------
+    friction : friction of a joint; ``lambda joint: joint.friction`` changes nothing
+    """
+    legs = tuple(
+        dataclasses.replace(
+            leg, joints=tuple(dataclasses.replace(joint, friction=friction(joint)) for joint in leg.joints)
+        )
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
 
 
 def joined(first: RigidBody, second: RigidBody) -> RigidBody:
