@@ -9,7 +9,7 @@ from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics import drive_positions, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
+from pkm_description.machine import load_machine, machine_file
 from pkm_description.mechanism import Mechanism
 from scipy.spatial.transform import Rotation
 
@@ -85,6 +85,23 @@ def test_khalifa_figures_are_the_papers() -> None:
         viscous_and_weight = law.force(0.3281, 0.0)
         assert law.force(0.3281, 100.0) - viscous_and_weight == pytest.approx(20.25, abs=5e-2)
         assert viscous_and_weight == pytest.approx(83.1797 * 0.3281 + 0.1449 * load, abs=5e-3)
+
+
+def test_khalifa_estimates_are_the_papers() -> None:
+    """Rosyid and El-Khasawneh 2020, Table 1 (estimates), as an overlay; loads and weight of specification 3.5."""
+    overlay = machine_file('khalifa_3prr').with_name('table1_estimates.yaml')
+    machine = load_machine('khalifa_3prr', overlay)
+    sliders, rods = zip(*[(leg.joints[0].body, leg.joints[1].body) for leg in machine.legs], strict=True)
+    table = zip(rods, (12.1299, 10.0817, 14.4665), (3.3970, 2.4049, 3.6484), (1.2206, 0.7421, 1.5088), strict=True)
+    for body, mass, moment, inertia in [*table, (machine.platform, 31.3359, 8.2238, 2.9509)]:
+        assert body.parameters[[0, 1, 9]] == pytest.approx([mass, moment, inertia], abs=1e-12)
+    inertias = [*(rod.inertia[2, 2] for rod in rods), machine.platform.inertia[2, 2]]
+    assert inertias == pytest.approx([0.2693, 0.1684, 0.5887, 0.7926], abs=1e-4)
+    assert {slider.mass for slider in sliders} == {7.2614}
+    loads = [leg.joints[0].friction.law for leg in machine.legs]
+    assert [getattr(law, 'additional_load', None) for law in loads] == pytest.approx([405.41, 231.62, 243.89], abs=5e-3)
+    weight = 9.81 * (machine.platform.mass + sum(body.mass for body in (*sliders, *rods)))
+    assert weight == pytest.approx(880.92, abs=5e-3)
 
 
 def test_khalifa_closes_as_the_equations_say() -> None:

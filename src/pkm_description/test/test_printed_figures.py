@@ -7,7 +7,7 @@ import pytest
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import leg_lengths, leg_motion, length_jacobian
 from pkm_description.kinematics.workspace import position_violations
-from pkm_description.machine import Machine, hexapod_layout, load_machine
+from pkm_description.machine import Machine, hexapod_layout, load_machine, machine_file
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
@@ -76,6 +76,16 @@ def test_uf_layout_and_golden_point() -> None:
     assert abs(np.linalg.det(jacobian)) == pytest.approx(0.0922, abs=5e-5)
     # the cross that our chain needs weighs 1 g in the base joint
     assert gravity_forces(mechanism, *pose)[0] == pytest.approx([-51.3116, -40.8960] * 3, abs=5e-5)
+
+
+def test_uf_with_the_parameters_of_chapter_4() -> None:
+    """Oh 2003, tables of chapter 4, in 1e-6 kg m^2; the source's y axis is z here."""
+    machine = load_machine('uf', machine_file('uf').with_name('chapter4.yaml'))
+    bodies = machine.platform, machine.legs[4].joints[1].body, machine.legs[4].joints[2].body
+    assert [body.mass for body in bodies] == [4.82, 7.7214, 1.79]
+    figures = [(90761.2, 181283.6), (563500.0, 69400.0), (18269.4, 54.2)]
+    for body, (transverse, longitudinal) in zip(bodies, figures, strict=True):
+        assert 1e6 * body.inertia == pytest.approx(np.diag([transverse, transverse, longitudinal]), abs=1e-6)
 
 
 def test_snl_and_ford_edges() -> None:
