@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pkm_description.machine import Machine
-from pkm_description.verification import engines, oh, oh_golden, oh_suite, open_chains
+from pkm_description.verification import engines, mata, oh, oh_golden, oh_suite, open_chains
 from pkm_description.verification.check import Check
 from pkm_description.verification.mechanics import checks as mechanics_checks
 
@@ -56,6 +56,7 @@ CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('laws of mechanics', mechanics_checks, with_platform),
     CheckGroup('independent engines', engines.checks),
     CheckGroup('laws of mechanics', open_chains.checks, open_chain),
+    CheckGroup('Mata et al. 2008', mata.checks, named('valencia_3rps')),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),

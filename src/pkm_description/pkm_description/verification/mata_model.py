@@ -1,8 +1,8 @@
 """Kinematics of a 3-RPS robot cut into a tree (Mata et al. 2008), as an oracle.
 
-Shares nothing with the package's own kinematics: joint frames by modified Denavit-Hartenberg parameters, the loops cut at
-two of the three spherical joints, nine joint coordinates. Limbs are numbered as in the paper; the limb that carries the
-platform (the paper: the first) can be chosen, because no force may depend on where the loops are cut. Coordinates::
+Shares nothing with the package's own kinematics: joint frames by modified Denavit-Hartenberg parameters, the loops cut
+at two of the three spherical joints, nine joint coordinates. Limbs are numbered as in the paper; the limb that carries
+the platform (the paper: the first) can be chosen, because no force may depend on where the loops are cut. Coordinates::
 
     carrier: R, P, S, S, S (joints 1-5 of the paper), then R, P of the next limb (6, 7) and of the last (8, 9)
 

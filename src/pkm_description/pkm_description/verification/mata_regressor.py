@@ -1,7 +1,7 @@
 """Gibbs-Appell dynamics of the 3-RPS tree, linear in 70 parameters (Mata et al. 2008, Eqs. 1-11), as an oracle.
 
-Bodies in the paper's order: lower and rod of limb 1, platform, lower and rod of limb 2, lower and rod of limb 3. Per body
-Ixx Ixy Ixz Iyy Iyz Izz (tensor components about the frame's origin), mx my mz, m.
+Bodies in the paper's order: lower and rod of limb 1, platform, lower and rod of limb 2, lower and rod of limb 3. Per
+body Ixx Ixy Ixz Iyy Iyz Izz (tensor components about the frame's origin), mx my mz, m.
 """
 
 from __future__ import annotations
