@@ -1,9 +1,7 @@
-"""The nodes state_publisher and platform_poser and the launch file view_pkm, as real processes."""
+"""The nodes state_publisher and platform_poser, as real processes."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
+from description_listener import Listener
 from geometry_msgs.msg import PoseStamped
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
@@ -25,57 +23,13 @@ from pkm_description.machine import load_machine, machine_file, write_overlay
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.ros.conversions import array3, array4, quaternion_of_rotation
-from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
-from pkm_description.ros.testing import NodeProcess, ros_domain, ros_environment, wait_for
-from rcl_interfaces.srv import SetParameters
-from rclpy.node import Node
-from rclpy.parameter import Parameter
+from pkm_description.ros.testing import NodeProcess, ros_domain
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
 
 MACHINE = load_machine('palida')
 MECHANISM = Mechanism(MACHINE)
-RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
-
-
-class Listener(Node):
-    """Keeps every message of the suite's description topics."""
-
-    def __init__(self) -> None:
-        super().__init__('listener')
-        self.heard: dict[str, list[Any]] = {}
-        for kind, topic, qos in (
-            (JointState, 'joint_states', 100),
-            (TFMessage, '/tf', 100),
-            (TFMessage, '/tf_static', LATCHED_QOS),
-            (String, 'robot_description', LATCHED_QOS),
-            (DiagnosticArray, '/diagnostics', 100),
-        ):
-            self.heard[topic] = []
-            self.create_subscription(kind, topic, self.heard[topic].append, qos)
-
-    def wait(self, condition: Any, what: str) -> None:
-        wait_for(condition, what, spin=self)
-
-    def diagnosed(self, *words: str) -> bool:
-        messages = [status.message for array in self.heard['/diagnostics'] for status in array.status]
-        return any(all(word in message for word in words) for message in messages)
-
-    def frames(self, topic: str) -> dict[str, Any]:
-        """Newest transform of every child frame."""
-        return {one.child_frame_id: one for message in self.heard[topic] for one in message.transforms}
-
-    def set_parameters(self, node: str, **values: float) -> Any:
-        client = self.create_client(SetParameters, f'{node}/set_parameters')
-        assert client.wait_for_service(timeout_sec=30.0)
-        request = SetParameters.Request()
-        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        future = client.call_async(request)
-        rclpy.spin_until_future_complete(self, future, timeout_sec=30.0)
-        return future.result().results
 
 
 @pytest.fixture
@@ -261,29 +215,3 @@ def test_wrong_parameters_end_a_node_with_one_line(executable: str, parameters: 
         assert node.wait() == 1
         assert words in node.output
         assert 'Traceback' not in node.output
-
-
-@pytest.mark.skipif(not RUNNER.exists(), reason='the launch runner of the repository is not there')
-def test_view_pkm_shows_a_machine_file(listener: Listener, tmp_path: Path) -> None:
-    path = tmp_path / 'mine.yaml'
-    path.write_text(machine_file('palida').read_text().replace('name: palida', 'name: mine'))
-    command = [sys.executable, str(RUNNER), 'pkm_description', 'view_pkm.launch.py', f'machine_file:={path}']
-    process = subprocess.Popen(
-        [*command, 'z:=0.05', 'rviz:=false'],
-        env=ros_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
-        wanted = {'leg1_rod', 'leg6_cross', 'platform_link'}
-        listener.wait(lambda: wanted <= set(listener.frames('/tf')), 'the moving frames')
-        assert listener.frames('/tf')['platform_link'].transform.translation.z == pytest.approx(0.77, abs=1e-12)
-        process.send_signal(2)
-        output = process.communicate(timeout=30)[0]
-        assert process.returncode == 0, output
-    finally:
-        process.kill()
-        process.wait()

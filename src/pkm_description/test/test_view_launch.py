@@ -1,0 +1,311 @@
+"""view_pkm as a user starts it: sliders move the platform, joints follow, arrows show forces, rviz finds its topics."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy')
+
+from ament_index_python.packages import get_package_share_directory
+from description_listener import Listener, has_real_launch, view_command, viewing
+from pkm_description.dynamics import gravity_forces
+from pkm_description.export.urdf import urdf_text
+from pkm_description.kinematics import drive_positions, leg_motion, solve_closure
+from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
+from pkm_description.machine import load_machine, machine_file, write_overlay
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.ros.conversions import array3, array4
+from pkm_description.ros.testing import NodeProcess, ros_domain, ros_environment
+from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker
+
+#: rviz display -> type of the messages that it takes; TF takes /tf by itself
+DISPLAYED = {
+    'rviz_default_plugins/RobotModel': 'std_msgs/msg/String',
+    'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
+    'rviz_default_plugins/Odometry': 'nav_msgs/msg/Odometry',
+}
+
+#: what joint_state_publisher_gui does with its topics and parameters: all joints of the description at their zeros,
+#: again and again, as far as its sliders have places; here somebody turns yaw as soon as anybody listens
+GUI = f"""#!{sys.executable}
+import os
+os.environ.pop('_', None)
+from xml.dom import minidom
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+rclpy.init()
+node = Node('joint_state_publisher', automatically_declare_parameters_from_overrides=True)
+zeros = {{name: one.value for name, one in node.get_parameters_by_prefix('zeros').items()}}
+publisher = node.create_publisher(JointState, 'joint_states', 10)
+values = {{}}
+rounds = 0
+
+def take(message):
+    for joint in minidom.parseString(message.data).getElementsByTagName('joint'):
+        if joint.getAttribute('type') != 'fixed':
+            limit = joint.getElementsByTagName('limit')[0]
+            step = (float(limit.getAttribute('upper')) - float(limit.getAttribute('lower'))) / 10000
+            values[joint.getAttribute('name')] = round(zeros[joint.getAttribute('name')] / step) * step
+
+def publish():
+    global rounds
+    if values and publisher.get_subscription_count():
+        rounds += 1
+        if rounds == 15:
+            values['platform_yaw'] = 0.15
+        message = JointState(name=list(values), position=list(values.values()))
+        message.header.stamp = node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+node.create_subscription(String, 'robot_description', take, latched)
+node.create_timer(0.1, publish)
+try:
+    rclpy.spin(node)
+except KeyboardInterrupt:
+    pass
+except rclpy.executors.ExternalShutdownException:
+    pass
+"""
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with ros_domain():
+        node = Listener()
+        yield node
+        node.destroy_node()
+
+
+class Sliders:
+    """Publishes slider values until the joints are where they shall be."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
+
+    def send(self, **values: float) -> None:
+        self._publisher.publish(JointState(name=list(values), position=list(values.values())))
+
+    def drag(self, wanted: np.ndarray, **values: float) -> None:
+        def there() -> bool:
+            self.send(**values)
+            heard = self._listener.heard['joint_states']
+            return bool(heard) and np.allclose(heard[-1].position, wanted.ravel(), rtol=0.0, atol=1e-9)
+
+        self._listener.wait(there, f'all joints for {values}')
+
+
+def joints_at(mechanism: Mechanism, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Positions of all joints (L, J) with the platform at a pose."""
+    return leg_motion(mechanism, PlatformMotion.at_rest(position, rotation)).positions[0]
+
+
+def with_program(folder: Path, package: str, text: str) -> dict[str, str]:
+    """Environment in which a package with one program of its own name is installed."""
+    index = folder / 'share' / 'ament_index' / 'resource_index' / 'packages' / package
+    program = folder / 'lib' / package / package
+    for file, content in ((index, ''), (program, text)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    program.chmod(0o755)
+    return {'AMENT_PREFIX_PATH': f'{folder}{os.pathsep}{os.environ["AMENT_PREFIX_PATH"]}'}
+
+
+def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp_path: Path) -> None:
+    machine = load_machine('palida')
+    mechanism, home = Mechanism(machine), machine.home
+    own = tmp_path / 'mine.yaml'
+    own.write_text(machine_file('palida').read_text().replace('name: palida', 'name: mine'))
+    log = tmp_path / 'view.log'
+    with viewing(log, f'machine_file:={own}', 'z:=0.05', 'gui:=false') as process:
+        listener.wait(lambda: {'leg1_rod', 'leg6_cross', 'platform_link'} <= set(listener.frames('/tf')), 'frames')
+        assert listener.frames('/tf')['platform_link'].transform.translation.z == pytest.approx(0.77, abs=1e-12)
+        listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
+
+        sliders = Sliders(listener)
+        position, rotation = home.position + np.array([0.03, 0.0, 0.05]), matrix_from_rpy(np.array([0.1, 0.0, 0.2]))
+        wanted = joints_at(mechanism, position, rotation)
+        sliders.drag(wanted, platform_x=0.03, platform_yaw=0.2, platform_roll=0.1)
+        assert listener.heard['joint_states'][-1].name == list(machine.joint_names)
+        listener.heard['platform/odometry'].clear()
+        listener.wait(lambda: bool(listener.heard['platform/odometry']), 'the pose')
+        pose = listener.heard['platform/odometry'][-1].pose.pose
+        assert array3(pose.position) == pytest.approx(position, abs=1e-12)
+        assert matrix_from_quaternion(array4(pose.orientation)) == pytest.approx(rotation, abs=1e-12)
+        frame = listener.frames('/tf')['platform_link'].transform
+        assert array3(frame.translation) == pytest.approx(position, abs=1e-12)
+
+        # what the arrows say is what the drives must hold at this pose
+        held = gravity_forces(mechanism, position[None], rotation[None])[0]
+        labels = [f'{force:.4g} N' for force in held]
+
+        def labelled() -> bool:
+            heard = listener.heard['leg_forces']
+            return bool(heard) and [one.text for one in heard[-1].markers if one.text] == labels
+
+        listener.wait(labelled, f'arrows of {labels}')
+        markers = listener.heard['leg_forces'][-1].markers
+        assert [one.ns for one in markers if one.type == Marker.ARROW] == list(mechanism.actuated_joint_names)
+        assert {one.header.frame_id for one in markers} == {'base_link'}
+
+        for bad, words in (
+            ({'platform_z': 0.6}, ('refused', 'leg1_prismatic: position', 'exceeds the upper limit 0.5500 m')),
+            ({'platform_pitch': float('nan')}, ('refused', 'pitch = nan')),
+            ({'platform_w': 0.1}, ('refused', "no slider 'platform_w'")),
+        ):
+            sliders.send(**bad)
+            listener.wait(lambda words=words: listener.diagnosed(*words), f'a refusal with {words}')
+            assert all(word in log.read_text() for word in words), log.read_text()
+        # the last good pose stays, and the next good one is taken
+        listener.heard['joint_states'].clear()
+        listener.wait(lambda: bool(listener.heard['joint_states']), 'joint_states')
+        assert listener.heard['joint_states'][-1].position == pytest.approx(wanted.ravel(), abs=1e-9)
+        sliders.drag(
+            joints_at(mechanism, home.position - [0.0, 0.0, 0.1], np.eye(3)),
+            platform_x=0.0, platform_yaw=0.0, platform_roll=0.0, platform_pitch=0.0, platform_z=-0.1,
+        )  # fmt: skip
+        _check_rviz_topics(listener)
+        assert process.poll() is None
+
+
+def _check_rviz_topics(listener: Listener) -> None:
+    """Every topic of the rviz configuration is published with its type and a QoS that connects."""
+    config = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
+    manager = yaml.safe_load(config.read_text())['Visualization Manager']
+    assert manager['Global Options']['Fixed Frame'] == 'base_link'
+    shown = [one for one in manager['Displays'] if one['Class'] in DISPLAYED]
+    assert sorted(one['Class'] for one in shown) == sorted(DISPLAYED)
+    assert {'rviz_default_plugins/TF', 'rviz_default_plugins/Grid'} <= {one['Class'] for one in manager['Displays']}
+    for display in shown:
+        topic = display.get('Topic') or display['Description Topic']
+        publishers = listener.get_publishers_info_by_topic(topic['Value'])
+        assert [one.topic_type for one in publishers] == [DISPLAYED[display['Class']]], topic['Value']
+        wanted = QoSProfile(
+            depth=topic['Depth'],
+            durability={'Volatile': 2, 'Transient Local': 1}[topic['Durability Policy']],
+            reliability={'Reliable': 1, 'Best Effort': 2}[topic['Reliability Policy']],
+        )
+        compatible, reason = qos_check_compatible(publishers[0].qos_profile, wanted)
+        assert compatible != QoSCompatibility.ERROR, f'{topic["Value"]}: {reason}'
+
+
+def test_the_window_with_sliders_is_connected(listener: Listener, tmp_path: Path) -> None:
+    """Its sliders stand where the launch puts the platform, move nothing by themselves, and turn it when dragged."""
+    environment = with_program(tmp_path / 'prefix', 'joint_state_publisher_gui', GUI)
+    machine = load_machine('palida')
+    mechanism, home = Mechanism(machine), machine.home
+    with viewing(tmp_path / 'view.log', 'machine:=palida', 'x:=0.04321', environment=environment):
+        position = home.position + np.array([0.04321, 0.0, 0.0])
+        start = joints_at(mechanism, position, np.eye(3)).ravel()
+        turned = joints_at(mechanism, position, matrix_from_rpy(np.array([0.0, 0.0, 0.15])))
+
+        def near(wanted: np.ndarray, accuracy: float) -> bool:
+            heard = listener.heard['joint_states']
+            return bool(heard) and np.abs(np.array(heard[-1].position) - wanted.ravel()).max() <= accuracy
+
+        listener.wait(lambda: bool(listener.heard['joint_states']), 'joint_states')
+        # the other sliders are as far from the start as their places are apart
+        listener.wait(lambda: near(turned, 1e-3), 'the platform turned by the slider')
+        before = [np.array(one.position) for one in listener.heard['joint_states']]
+        still = sum(np.abs(one - start).max() < 1e-12 for one in before)
+        moving = sum(1e-12 <= np.abs(one - start).max() < 0.01 for one in before)
+        assert still > 0 and moving == 0
+        assert not listener.diagnosed('refused')
+
+
+def _drives_and_rest(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
+    mechanism = Mechanism(load_machine(name))
+    home = mechanism.machine.home
+    return mechanism, home.position, home.rotation_base_platform
+
+
+@pytest.mark.parametrize(
+    ('name', 'sliders'),
+    [
+        ('valencia_3rps', {'platform_z': 0.02, 'platform_roll': 0.05, 'platform_pitch': -0.04}),
+        ('khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}),
+        ('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}),
+    ],
+)
+def test_poser_of_other_machines(listener: Listener, name: str, sliders: dict[str, float]) -> None:
+    """The joints that it publishes close all loops: the general solver, given its drives alone, finds the same."""
+    mechanism, home_position, home_rotation = _drives_and_rest(name)
+    publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
+    with NodeProcess('pkm_description', 'platform_poser', ['--ros-args', '-p', f'machine:={name}']) as node:
+        at_home = drive_positions(mechanism, home_position[None], home_rotation[None])[0]
+
+        def moved() -> bool:
+            publisher.publish(JointState(name=list(sliders), position=list(sliders.values())))
+            heard = listener.heard['joint_states']
+            return bool(heard) and np.abs(_drives(mechanism, heard[-1]) - at_home).max() > 1e-3
+
+        listener.wait(moved, 'a moved platform')
+        joints = np.array(listener.heard['joint_states'][-1].position)
+        closed = solve_closure(mechanism, _drives(mechanism, listener.heard['joint_states'][-1])[None]).require()
+        np.testing.assert_allclose(joints, closed.joint_positions.ravel(), atol=1e-9)
+        listener.heard['platform/odometry'].clear()
+        listener.wait(lambda: bool(listener.heard['platform/odometry']), 'the pose')
+        pose = listener.heard['platform/odometry'][-1].pose.pose
+        np.testing.assert_allclose(array3(pose.position), closed.position[0], atol=1e-9)
+        found = matrix_from_quaternion(array4(pose.orientation))
+        np.testing.assert_allclose(found, closed.rotation_base_platform[0], atol=1e-9)
+        assert node.stop() == 0
+
+
+def _drives(mechanism: Mechanism, message: Any) -> np.ndarray:
+    given = dict(zip(message.name, message.position, strict=True))
+    return np.array([given[name] for name in mechanism.actuated_joint_names])
+
+
+def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
+    machine = load_machine('double_pendulum')
+    names = list(machine.joint_names)
+    with NodeProcess('pkm_description', 'platform_poser', ['--ros-args', '-p', 'machine:=double_pendulum']) as node:
+        sliders = Sliders(listener)
+        wanted = np.array([joint.home for leg in machine.legs for joint in leg.joints])
+        wanted[1] += 0.3
+        sliders.drag(wanted, **{names[1]: wanted[1]})
+        assert not listener.heard['platform/odometry'] and not listener.heard['/tf']
+        # by parameter, too; a pose is refused, as there is no platform
+        assert listener.set_parameters('platform_poser', **{names[2]: 0.1})[0].successful
+        refused = listener.set_parameters('platform_poser', yaw=0.1)[0]
+        assert not refused.successful and "cannot be moved by 'yaw' but by" in refused.reason
+        assert node.stop() == 0
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot print what it would start')
+@pytest.mark.parametrize('package', ['robot_state_publisher', None])
+def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: Path) -> None:
+    overlay = write_overlay(
+        tmp_path / 'o.yaml', 'palida', {'platform.body.mass': 8.25}, date='today', data='none', method='by hand'
+    )
+    environment = ros_environment() | (with_program(tmp_path / 'prefix', package, '') if package else {})
+    command = view_command('machine:=palida', f'overlay:={overlay}', '--dry-run')
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+    prefix = f'[{package or "state_publisher"}-1] '
+    block = [line.removeprefix(prefix) for line in printed.splitlines() if line.startswith(prefix)]
+    first = '\n'.join(block[1:]).split('/**:')[1]  # the second has the time's parameter
+    parameters = yaml.safe_load(first)['ros__parameters']
+    if package:
+        assert parameters['robot_description'] == urdf_text('palida', overlay) != urdf_text('palida')
+    else:
+        assert parameters == {'machine': 'palida', 'machine_file': '', 'overlay': str(overlay)}
+    assert 'joint_state_publisher_gui is not installed: move the platform by' in printed
+    assert 'rviz2 is not installed' in printed
