@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.sdf_tips import ExportError, split_platform
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import Machine, load_machine, machine_names
+from pkm_description.machine import Machine, load_machine
 from pkm_description.machine.model import RigidBody
 from pkm_description.mechanism import Mechanism
 from sdf_reader import PKM, SdfModel, compose
-from uneven_machine import write_uneven_machine
 
 needs_sdformat = pytest.mark.skipif(
     shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'
@@ -24,11 +24,9 @@ needs_sdformat = pytest.mark.skipif(
 LOOPS = ['detachable', 'native']
 
 
-@pytest.fixture(scope='module', params=[*machine_names(), 'uneven'])
+@pytest.fixture(scope='module', params=EXPORTED)
 def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    if request.param == 'uneven':
-        return load_machine(write_uneven_machine(tmp_path_factory.mktemp('uneven')))
-    return load_machine(request.param)
+    return exported_machine(request.param, tmp_path_factory.mktemp('machine'))
 
 
 @pytest.fixture(scope='module', params=LOOPS)
@@ -232,19 +230,25 @@ def test_a_platform_that_is_too_light_for_welded_tips_is_refused() -> None:
     assert 'leg6_closure' in sdf_text(machine, SdfOptions(loop='native'))
 
 
+@pytest.fixture(params=KINDS)
+def one_of_a_kind(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    return exported_machine(request.param, tmp_path)
+
+
 @needs_sdformat
-@pytest.mark.parametrize('world', [False, True])
-def test_sdformat_finds_it_valid(machine: Machine, loop: str, world: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize('loop', LOOPS)
+def test_sdformat_finds_it_valid(one_of_a_kind: Machine, loop: str, tmp_path: Path) -> None:
+    """With welded legs in a world, with native loops alone."""
     path = tmp_path / 'machine.sdf'
-    path.write_text(sdf_text(machine, SdfOptions(loop=loop, gazebo='fortress', world=world)))
+    path.write_text(sdf_text(one_of_a_kind, SdfOptions(loop=loop, gazebo='fortress', world=loop == 'detachable')))
     done = subprocess.run(['ign', 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, 'Valid.'), done.stderr
 
 
 @needs_sdformat
-def test_sdformat_keeps_every_body_of_the_urdf(machine: Machine, tmp_path: Path) -> None:
+def test_sdformat_keeps_every_body_of_the_urdf(one_of_a_kind: Machine, tmp_path: Path) -> None:
     """It drops links without mass, and what hangs on them, without a word; frames on fixed joints may go."""
-    path = tmp_path / 'machine.urdf'
+    machine, path = one_of_a_kind, tmp_path / 'machine.urdf'
     path.write_text(urdf_text(machine.path))
     done = subprocess.run(['ign', 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=False)
     read = SdfModel(done.stdout)

@@ -31,17 +31,25 @@ class Bar:
 
 
 def drawing_size(machine: Machine) -> float:
-    """Length that scales the drawing, m."""
-    points = machine.base_points
-    return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+    """Length that scales the drawing, m: radius of the base, or on machines without one the longest other distance."""
+    distances = [float(np.linalg.norm(machine.base_points - machine.base_points.mean(axis=0), axis=1).max())]
+    if min(distances) <= 0.0:
+        distances.append(float(np.linalg.norm(machine.home.position)))
+        distances += [float(np.linalg.norm(part)) for leg in machine.legs for part in _links(leg)]
+    return max(distances) or 1.0
+
+
+def _links(leg: Leg) -> list[Array]:
+    return [leg.tip, *(joint.translation for joint in leg.joints)]
 
 
 def ring(points: Array, radius: float, color: str) -> list[Bar]:
-    """Bars from point to point (L, 3) m, ordered around their centre."""
+    """Bars from point to point (L, 3) m, ordered around their centre; legs may share a point, that gives no bar."""
     centred = points - points.mean(axis=0)
     order = np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))
     ends = np.roll(points[order], -1, axis=0)
-    return [Bar(start, end, radius, color) for start, end in zip(points[order], ends, strict=True)]
+    bars = [Bar(start, end, radius, color) for start, end in zip(points[order], ends, strict=True)]
+    return [bar for bar in bars if np.linalg.norm(bar.end - bar.start) > 0.1 * radius]
 
 
 def leg_bars(leg: Leg, radius: float) -> dict[str, Bar]:

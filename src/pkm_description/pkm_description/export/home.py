@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics import gravity_forces
+from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.chain import ChainPose, chain_pose
+from pkm_description.kinematics.chain import chain_pose
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 
@@ -23,7 +24,8 @@ class HomeConfiguration:
     Attributes
     ----------
     joint_positions : joint name -> rad or m, that close the loops
-    drive_forces : (A,) N or N m that hold the weight, in the order of ``machine.actuated_joints``
+    drive_forces : (A,) N or N m that hold the weight, in the order of ``machine.actuated_joints``; of an open chain
+        those that act while all other joints are held, too
     link_poses : link name -> position (3,) m and rotation (3, 3) in ``base_link``, of leg bodies and platform
     """
 
@@ -49,27 +51,11 @@ def home_configuration(machine: Machine) -> HomeConfiguration:
         poses[machine.platform.name] = (home.position, home.rotation_base_platform)
     else:
         positions = mechanism.home_positions[None]
+        still = np.zeros_like(positions)
+        forces = open_chain_forces(mechanism, positions, still, still, friction=False)[0, :, mechanism.actuated_index]
     chain = chain_pose(mechanism, positions)
-    if not machine.has_platform:
-        forces = _holding_forces(mechanism, chain)
     for number, leg in enumerate(machine.legs):
         for place, joint in enumerate(leg.joints):
             poses[joint.body.name] = (chain.origins[place][0, number], chain.rotations[place][0, number])
     by_name = dict(zip(machine.joint_names, positions[0].ravel().tolist(), strict=True))
     return HomeConfiguration(by_name, forces, poses)
-
-
-def _holding_forces(mechanism: Mechanism, chain: ChainPose) -> Array:
-    """Forces (L,) of the driven joints that hold the weight of an open chain, all other joints held too."""
-    driven = mechanism.actuated_index
-    axis, origin = chain.axes[driven][0], chain.origins[driven][0]
-    work = np.zeros(mechanism.leg_count)
-    for place in range(driven, mechanism.joint_count):
-        mass, moment = mechanism.leg_parameters[:, place, 0], mechanism.leg_parameters[:, place, 1:4]
-        first_moment = mass[:, None] * (chain.origins[place][0] - origin)
-        first_moment = first_moment + (chain.rotations[place][0] @ moment[..., None])[..., 0]
-        if mechanism.joint_kinds[driven] == 'revolute':
-            work = work + np.cross(axis, first_moment) @ mechanism.gravity
-        else:
-            work = work + mass * (axis @ mechanism.gravity)
-    return -work

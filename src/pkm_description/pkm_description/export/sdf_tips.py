@@ -35,12 +35,12 @@ def split_platform(machine: Machine) -> tuple[RigidBody, dict[str, RigidBody]]:
     Raises
     ------
     ExportError
-        The platform's inertia is too small to take anything away.
+        The platform's inertia is too small to take anything away (or it is flat and the legs end above it).
     """
     share = _FIRST_SHARE
     while (mass := share * machine.platform.mass) > _LEAST_MASS:
-        size = 0.1 * float(np.linalg.norm(machine.platform_points, axis=1).mean())
-        inertia = mass * size**2 * np.eye(3)
+        # like the platform's, so that a flat plate stays one
+        inertia = 0.1 * share * machine.platform.inertia
         tips = {leg.name: RigidBody(f'{leg.name}_ball', mass, np.zeros(3), inertia) for leg in machine.legs[1:]}
         rest = _without(machine, mass, inertia)
         if _is_physical(rest):
@@ -68,6 +68,7 @@ def _steiner(point: Array) -> Array:
 
 
 def _is_physical(body: RigidBody) -> bool:
-    """Some distribution of positive mass has this inertia."""
+    """Some distribution of positive mass has this inertia; a flat plate is the limit."""
     principal = np.linalg.eigvalsh(body.inertia)
-    return bool(body.mass > 0.0 and principal[0] > 0.0 and principal[2] < principal[0] + principal[1])
+    flat = principal[0] + principal[1]
+    return bool(body.mass > 0.0 and principal[0] > 0.0 and principal[2] <= flat * (1.0 + 1e-9))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from pkm_description.machine import load_machine
+from pkm_description.machine import Machine, load_machine
 from pkm_description.machine.load import config_directory, machine_content
 
 
@@ -27,14 +28,28 @@ def urdf_text(machine: str | Path, overlay: str | Path | None = None) -> str:
         xacro is not installed.
     """
     # xacro would complain about a wrong file without naming the key
-    path = load_machine(machine, overlay).path
-    if overlay is None:
-        return _processed(path.resolve())
-    content, _ = machine_content(path, overlay)
+    read = load_machine(machine, overlay)
+    content, _ = machine_content(read.path, overlay)
+    if not _replace_laws(content, read) and overlay is None:
+        return _processed(read.path.resolve())
     with tempfile.TemporaryDirectory() as folder:
         merged = Path(folder) / 'machine.yaml'
         merged.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
         return _processed(merged)
+
+
+def _replace_laws(content: dict[str, Any], machine: Machine) -> bool:
+    """Put the nearest viscous and Coulomb friction in place of laws that a URDF cannot name; True if there was one."""
+    found = False
+    for place, chain_joint in enumerate(content['leg_chain'].values()):
+        if 'law' in chain_joint.get('friction', {}):
+            found = True
+            losses = [leg.joints[place].friction for leg in machine.legs]
+            chain_joint['friction'] = {
+                'viscous': [one.viscous for one in losses],
+                'coulomb': [one.coulomb for one in losses],
+            }
+    return found
 
 
 def _processed(path: Path) -> str:

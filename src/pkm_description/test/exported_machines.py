@@ -1,0 +1,27 @@
+"""Machines on which every export is tested: all that come with the package, and other kinds, written as files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from machine_writer import write_machine
+from other_machines import CLOSED, cart_with_pendulum
+from pkm_description.machine import Machine, load_machine, machine_names
+from uneven_machine import write_uneven_machine
+
+_WRITTEN = {re.sub(r'\W', '_', name): make for name, make in CLOSED.items()} | {'open_chain': cart_with_pendulum}
+
+EXPORTED = [*machine_names(), 'uneven', *_WRITTEN]
+
+#: one of each kind, for what takes long
+KINDS = ['srs', 'uneven', 'valencia_3rps', 'khalifa_3prr', '6_PUS', 'open_chain']
+
+
+def exported_machine(name: str, folder: Path) -> Machine:
+    """One of :data:`EXPORTED`; files that are not in the package go into ``folder``."""
+    if name == 'uneven':
+        return load_machine(write_uneven_machine(folder))
+    if name in _WRITTEN:
+        return load_machine(write_machine(_WRITTEN[name](), folder))
+    return load_machine(name)
