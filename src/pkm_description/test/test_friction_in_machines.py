@@ -133,7 +133,8 @@ def test_a_class_shares_linear_parameters_only(tmp_path):
     mechanism, motion = Mechanism(machine), random_states(machine, 20)
     regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), joints='class')
     share = inverse_dynamics(mechanism, motion) - inverse_dynamics(mechanism, motion, friction=False)
-    np.testing.assert_allclose(regressor @ friction_parameters(machine, 'class'), share, atol=1e-9 * np.abs(share).max())
+    shared = friction_parameters(machine, 'class')
+    np.testing.assert_allclose(regressor @ shared, share, atol=1e-9 * np.abs(share).max())
     leg = machine.legs[2]
     other = dataclasses.replace(leg.joints[2], friction=JointFriction(20.0, 6.0))
     legs = (*machine.legs[:2], dataclasses.replace(leg, joints=(*leg.joints[:2], other)), *machine.legs[3:])
@@ -210,4 +211,4 @@ def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):
     # the bent curve has more dry and less viscous friction than its parameters of these names
     assert pair.coulomb > 5.0 + 1.0 and pair.viscous < 30.0
     dynamics = ElementTree.fromstring(urdf_text(machine.path)).find(".//joint[@name='leg3_prismatic']/dynamics")
-    assert (float(dynamics.get('damping')), float(dynamics.get('friction'))) == (0.0, 0.0)
+    assert (float(dynamics.get('damping')), float(dynamics.get('friction'))) == (pair.viscous, pair.coulomb)
