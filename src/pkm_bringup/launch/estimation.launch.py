@@ -34,7 +34,7 @@ def generate_launch_description() -> LaunchDescription:
                 description='of the sensor subscriptions; reliable where no sample may be lost',
             ),
             boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
-            boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
+            boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
             suite_node(
                 'pkm_estimation',
                 'estimator',
@@ -45,6 +45,13 @@ def generate_launch_description() -> LaunchDescription:
                 ],
             ),
             state_publisher('platform/joint_states', condition=IfCondition(LaunchConfiguration('state_publisher'))),
+            suite_node(
+                'pkm_description',
+                'force_markers',
+                [machine_parameters()],
+                remappings=[('joint_states', 'platform/joint_states')],
+                condition=IfCondition(LaunchConfiguration('rviz')),
+            ),
             rviz(
                 IfCondition(LaunchConfiguration('rviz')),
                 'rviz2 is not installed: frames and leg forces are only published',

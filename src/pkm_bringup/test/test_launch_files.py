@@ -64,6 +64,10 @@ def test_arguments_choose_what_is_started() -> None:
     for node in ('leg_controller', 'recorder', 'motion_player'):
         assert f'__node:={node}' in chosen
     assert 'state_publisher' not in dry_run('estimation.launch.py', 'state_publisher:=false').stdout
+    assert 'force_markers' not in dry_run('estimation.launch.py').stdout
+    assert 'joint_states:=platform/joint_states' in next(
+        line for line in dry_run('estimation.launch.py', 'rviz:=true').stdout.splitlines() if 'force_markers' in line
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from pkm_description.machine import load_machine, machine_file, write_overlay
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.ros.conversions import array3, array4
+from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, ros_environment
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from sensor_msgs.msg import JointState
@@ -288,6 +289,44 @@ def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
         refused = listener.set_parameters('platform_poser', yaw=0.1)[0]
         assert not refused.successful and "cannot be moved by 'yaw' but by" in refused.reason
         assert node.stop() == 0
+
+
+def test_measured_efforts_are_shown_as_they_are(listener: Listener) -> None:
+    """A joint state as a simulator or driver gives it, at 100 Hz of its own time, and broken ones between."""
+    mechanism, position, rotation = _drives_and_rest('palida')
+    drives = drive_positions(mechanism, position[None], rotation[None])[0]
+    names = list(mechanism.actuated_joint_names)
+    efforts = [120.0, -80.0, 60.5, float('nan'), 1e-3, 100.0]
+    held = gravity_forces(mechanism, position[None], rotation[None])[0]
+    publisher = listener.create_publisher(JointState, 'joint_states', 100)
+    with NodeProcess('pkm_description', 'force_markers', ['--ros-args', '-p', 'machine:=palida']) as node:
+        missing = JointState(name=[*names[:2], *names[3:]], position=[*drives[:2], *drives[3:]])
+        missing.header.stamp = stamp(10**9)
+        words = 'no leg forces shown', 'the position of leg3_prismatic is missing'
+
+        def told() -> bool:
+            publisher.publish(missing)
+            return listener.diagnosed(*words)
+
+        listener.wait(told, f'diagnostics with {words}')
+        message = JointState(name=names, position=drives.tolist(), effort=efforts)
+        for step in range(21):
+            message.header.stamp = stamp(2 * 10**9 + step * 10**7)
+            publisher.publish(message)
+        listener.wait(lambda: len(listener.heard['leg_forces']) >= 3, 'three arrays of markers')
+        listener.wait(lambda: listener.diagnosed('measured and static forces'), 'diagnostics of the source')
+        assert node.stop() == 0
+    arrays = listener.heard['leg_forces']
+    # ten a second at most, by the stamps
+    assert [nanoseconds(one.markers[0].header.stamp) for one in arrays] == [2 * 10**9, 21 * 10**8, 22 * 10**8]
+    arrows, labels = arrays[0].markers[::2], arrays[0].markers[1::2]
+    shown = [120.0, -80.0, 60.5, held[3], 1e-3, 100.0]
+    assert [one.text for one in labels] == [f'{force:.4g} N' for force in shown]
+    assert [one.type for one in arrows] == [Marker.ARROW] * 6
+    assert [one.color.r > one.color.b for one in arrows] == [force > 0.0 for force in shown]
+    # longer for more force, along the legs
+    lengths = [np.linalg.norm(array3(one.points[1]) - array3(one.points[0])) for one in arrows]
+    assert np.array(lengths) / np.abs(shown) == pytest.approx(lengths[0] / 120.0)
 
 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot print what it would start')
