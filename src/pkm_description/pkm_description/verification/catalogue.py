@@ -6,9 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pkm_description.machine import Machine
-from pkm_description.verification import engines, mata, oh, oh_golden, oh_suite, open_chains
+from pkm_description.verification import (
+    engines,
+    heimann_dynamics,
+    heimann_kinematics,
+    heimann_limits,
+    heimann_parameters,
+    mata,
+    mechanics,
+    oh,
+    oh_golden,
+    oh_suite,
+    open_chains,
+)
 from pkm_description.verification.check import Check
-from pkm_description.verification.mechanics import checks as mechanics_checks
 
 #: judges a machine; ``quick`` asks for fewer samples, never for other limits
 CheckFunction = Callable[[Machine, bool], Iterable[Check]]
@@ -51,13 +62,18 @@ class CheckGroup:
 
 
 OH_HEXAPODS = named('uf', 'snl', 'ford')
+HANNOVER_HEXAPODS = named('palida', 'msi')
 
 CATALOGUE: tuple[CheckGroup, ...] = (
-    CheckGroup('laws of mechanics', mechanics_checks, with_platform),
+    CheckGroup('laws of mechanics', mechanics.checks, with_platform),
     CheckGroup('independent engines', engines.checks),
     CheckGroup('laws of mechanics', open_chains.checks, open_chain),
     CheckGroup('Mata et al. 2008', mata.checks, named('valencia_3rps')),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),
+    CheckGroup('Heimann and Abdellatif, kinematics', heimann_kinematics.checks, HANNOVER_HEXAPODS),
+    CheckGroup('Heimann and Abdellatif, limits', heimann_limits.checks, HANNOVER_HEXAPODS),
+    CheckGroup('Heimann and Abdellatif, dynamics', heimann_dynamics.checks, HANNOVER_HEXAPODS),
+    CheckGroup('Heimann and Abdellatif, parameters and friction', heimann_parameters.checks, named('palida')),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.kinematics import leg_motion, motion_from_drives
+from pkm_description.kinematics import joint_positions, leg_motion, motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
@@ -44,3 +44,17 @@ def smooth_derivative(function: Callable[[float], Array], step: float) -> Array:
     """Derivative at 0 of a smooth function, from five points: errors of the order of ``step**4``."""
     near, far = function(step) - function(-step), function(2.0 * step) - function(-2.0 * step)
     return (8.0 * near - far) / (12.0 * step)
+
+
+def numeric_joint_map(mechanism: Mechanism, motion: PlatformMotion, step: float = 1e-3) -> Array:
+    """Rates of all joints per twist of a free platform (N, L, J, 6), from differences of joint positions."""
+    columns = []
+    for unit in np.eye(6):
+
+        def moved(by: float, unit: Array = unit) -> Array:
+            turn = rotation_exp(np.broadcast_to(by * unit[3:], motion.position.shape))
+            position = motion.position + by * unit[:3]
+            return joint_positions(mechanism, position, turn @ motion.rotation_base_platform)
+
+        columns.append(smooth_derivative(moved, step))
+    return np.stack(columns, axis=-1)
