@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pkm_description.machine import Machine
 from pkm_description.verification import (
     engines,
+    friction_checks,
     heimann_dynamics,
     heimann_kinematics,
     heimann_limits,
@@ -18,6 +19,7 @@ from pkm_description.verification import (
     oh_golden,
     oh_suite,
     open_chains,
+    rosyid_friction,
 )
 from pkm_description.verification.check import Check
 
@@ -76,4 +78,8 @@ CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('Heimann and Abdellatif, limits', heimann_limits.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, dynamics', heimann_dynamics.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, parameters and friction', heimann_parameters.checks, named('palida')),
+    CheckGroup('Oh 2003, friction', friction_checks.oh_checks, named('uf')),
+    CheckGroup('Mata et al. 2008, friction', friction_checks.mata_checks, named('valencia_3rps')),
+    CheckGroup('Heimann and Abdellatif, friction laws', friction_checks.heimann_checks, named('palida')),
+    CheckGroup('Rosyid and El-Khasawneh 2020, friction', rosyid_friction.checks, named('khalifa_3prr')),
 )

@@ -144,10 +144,7 @@ def machine_checks(machine: Machine, count: int) -> Iterator[Check]:
         yield at_most('R2-20', f'{what}: friction given separately = its share, relative', 1e-10,
                       relative_error(share, total - rigid))  # fmt: skip
         joints, loads = leg_motion(mechanism, motion), friction_loads(mechanism, motion)
-        selections: tuple[tuple[JointSelection, str], ...] = (
-            ('actuated', 'per joint'),
-            ('class', 'shared by the guides'),
-        )
+        selections: dict[JointSelection, str] = {'actuated': 'per joint', 'class': 'shared by the guides'}
         for selection, names in selections.items():
             columns = friction_regressor(mechanism, joints, selection, loads=loads)
             error = relative_error(columns @ friction_parameters(machine, selection), total - rigid)
