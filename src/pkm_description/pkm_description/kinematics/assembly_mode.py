@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -19,14 +20,14 @@ COPLANAR = 1e-6
 
 
 @dataclass(frozen=True)
-class HomeBranch:
-    """What tells the home branch.
+class Branch:
+    """What tells the branch of a reference pose, mostly home.
 
     Attributes
     ----------
-    determinant_sign : of the length Jacobian at home
-    plane_point, plane_normal : (3,) m, (3,), plane of the base joints, normal towards home; a zero normal where the
-        base joints have no common plane
+    determinant_sign : of the length Jacobian at the reference pose
+    plane_point, plane_normal : (3,) m, (3,), plane of the base joints, normal towards the reference pose; a zero
+        normal where the base joints have no common plane
     """
 
     determinant_sign: float
@@ -42,20 +43,24 @@ class HomeBranch:
 
 
 # computed once per mechanism: an SVD and a determinant would double the time of a warm single solve
-_HOME_BRANCHES: WeakKeyDictionary[Mechanism, HomeBranch] = WeakKeyDictionary()
+_HOME_BRANCHES: WeakKeyDictionary[Mechanism, Branch] = WeakKeyDictionary()
 
 
-def home_branch(mechanism: Mechanism) -> HomeBranch:
+def home_branch(mechanism: Mechanism) -> Branch:
     """Branch of the mechanism's home pose."""
     if mechanism not in _HOME_BRANCHES:
-        home = mechanism.machine.home
-        jacobian = length_jacobian(mechanism, home.position, home.rotation_base_platform)
-        center = mechanism.base_points.mean(axis=0)
-        _, spread, axes = np.linalg.svd(mechanism.base_points - center)
-        normal = axes[-1] if spread[-1] <= COPLANAR * spread[0] else np.zeros(3)
-        normal = normal * np.sign((home.position - center) @ normal)
-        _HOME_BRANCHES[mechanism] = HomeBranch(float(np.sign(np.linalg.det(jacobian))), center, normal)
+        _HOME_BRANCHES[mechanism] = branch_of(mechanism, mechanism.machine.home)
     return _HOME_BRANCHES[mechanism]
+
+
+def branch_of(mechanism: Mechanism, reference: Pose) -> Branch:
+    """Branch of any pose."""
+    jacobian = length_jacobian(mechanism, reference.position, reference.rotation_base_platform)
+    center = mechanism.base_points.mean(axis=0)
+    _, spread, axes = np.linalg.svd(mechanism.base_points - center)
+    normal = axes[-1] if spread[-1] <= COPLANAR * spread[0] else np.zeros(3)
+    normal = normal * np.sign((reference.position - center) @ normal)
+    return Branch(float(np.sign(np.linalg.det(jacobian))), center, normal)
 
 
 def regular_from_home(mechanism: Mechanism, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:

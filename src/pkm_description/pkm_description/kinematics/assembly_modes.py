@@ -105,10 +105,10 @@ def assembly_modes(
         before = len(modes.position)
         starts = _random_starts(mechanism, lengths[0], random)
         every = np.broadcast_to(lengths, (STARTS_PER_BATCH, 6))
-        modes.add(newton_batch(mechanism, every, *starts, tolerance, MAX_ITERATIONS), tolerance)
+        modes.add(newton_batch(mechanism, every, *starts, tolerance, MAX_ITERATIONS, damped=True), tolerance)
         quiet = quiet + 1 if len(modes.position) == before else 0
         batches += 1
-    return modes.result(lengths[0], home_number, batches * STARTS_PER_BATCH, settled)
+    return modes.result(lengths[0], home_number, batches * STARTS_PER_BATCH, bool(settled))
 
 
 class _Modes:

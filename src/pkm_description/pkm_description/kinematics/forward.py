@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.assembly_mode import regular_from_home
+from pkm_description.kinematics.assembly_mode import home_branch, regular_from_home
 from pkm_description.kinematics.continuation import follow_lengths
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_lengths import length_jacobian
@@ -68,7 +68,7 @@ def forward_kinematics(
         position = np.broadcast_to(position, (len(lengths), 3))
         rotation = np.broadcast_to(rotation, (len(lengths), 3, 3))
         run = newton_batch(mechanism, lengths, position, rotation, tolerance, max_iterations)
-    result = judged(mechanism, run, tolerance, max_condition)
+    result = judged(mechanism, run, home_branch(mechanism), tolerance, max_condition)
     doubt = result.iterations > DOUBTFUL_ITERATIONS
     if initial is None:
         doubt |= ~(result.converged & result.right_assembly_mode)
@@ -128,7 +128,8 @@ def _followed(
     ends = followed.position[followed.reached], followed.rotation[followed.reached]
     run = newton_batch(mechanism, lengths[reached], *ends, tolerance, 5)
     run.iterations[:] += followed.iterations[followed.reached]
-    result = result.with_samples(reached, judged(mechanism, run, tolerance, result.max_condition))
+    found = judged(mechanism, run, home_branch(mechanism), tolerance, result.max_condition)
+    result = result.with_samples(reached, found)
     result.iterations[samples[~followed.reached]] += followed.iterations[~followed.reached]
     kept = samples[~followed.reached & result.converged[samples]]
     result.right_assembly_mode[kept] &= regular_from_home(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.kinematics.assembly_mode import branch_of, home_branch
 from pkm_description.kinematics.continuation import follow_lengths
 from pkm_description.kinematics.forward import checked_lengths
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
@@ -23,6 +24,8 @@ DOUBTFUL_CONTRACTION = 0.5
 LOOK_AHEAD = 1.5
 #: largest change of a step, as a fraction of it, with which samples still are a path and not unrelated poses
 STEADY = 0.5
+#: one sample to which there is no way may be a wrong measurement, as many in a row are a path
+LOST = 2
 
 
 def forward_kinematics_sequence(
@@ -41,26 +44,40 @@ def forward_kinematics_sequence(
 
     Lengths do not tell what happens at a singular pose: two modes meet there, and a platform that goes through and
     one that turns back have the same lengths afterwards. So ``mode_lost`` is set from the sample on before which the
-    path, going on as it came for two steps, passes a singular pose, and from the first singular sample on.
+    path, going on as it came for two steps, passes a singular pose, from the first singular sample on, and from
+    the first of two samples in a row to which a singular pose bars the way.
 
-    Arguments and result as :func:`pkm_description.kinematics.forward_kinematics`; ``right_assembly_mode`` is told as
-    there and by following.
+    Arguments and result as :func:`pkm_description.kinematics.forward_kinematics`, but the mode that
+    ``right_assembly_mode`` speaks of is the one of the start, ``initial`` or home.
     """
     lengths = checked_lengths(mechanism, lengths)
     start = initial or mechanism.machine.home
     position, rotation = start.position.reshape(3), start.rotation_base_platform.reshape(3, 3)
+    branch = home_branch(mechanism) if initial is None else branch_of(mechanism, Pose(position, rotation))
     runs, on_mode = [], np.ones(len(lengths), dtype=bool)
+    barred: list[int] = []  # samples since the last good one to which there is no way
     for sample, wanted in enumerate(lengths):  # a loop, because each sample starts from the one before
         run = newton_one(mechanism, wanted, position, rotation, tolerance, max_iterations)
-        if run.residual[0] > tolerance or run.contraction[0] > DOUBTFUL_CONTRACTION:
+        near = run.residual[0] <= tolerance and run.contraction[0] <= DOUBTFUL_CONTRACTION
+        # once the mode is lost there is nothing to keep to, and each search on the way to nowhere takes its time
+        if len(barred) < LOST and not (near and _determinant(mechanism, run) * branch.determinant_sign > 0.0):
             run, on_mode[sample] = _followed(mechanism, wanted, position, rotation, tolerance, run)
+            if not on_mode[sample] and np.isfinite(wanted).all():
+                barred.append(sample)
         if run.residual[0] <= tolerance and on_mode[sample]:
             position, rotation = run.position[0], run.rotation[0]
+            barred = barred if len(barred) >= LOST else []
         runs.append(run)
-    result = judged(mechanism, _joined(runs), tolerance, max_condition)
+    result = judged(mechanism, _joined(runs), branch, tolerance, max_condition)
     result.right_assembly_mode[~on_mode] = False
-    result.mode_lost[_first_lost(mechanism, result, on_mode) :] = True
+    lost = min(_first_singular(mechanism, result, on_mode), barred[0] if len(barred) >= LOST else len(lengths))
+    result.mode_lost[lost:] = True
     return result
+
+
+def _determinant(mechanism: Mechanism, run: NewtonRun) -> float:
+    """Determinant of the length Jacobian where a run of one sample ended."""
+    return float(np.linalg.det(length_jacobian(mechanism, run.position[0], run.rotation[0])))
 
 
 def _followed(
@@ -74,10 +91,10 @@ def _followed(
     return run, bool(followed.reached[0])
 
 
-def _first_lost(mechanism: Mechanism, result: ForwardKinematicsResult, on_mode: NDArray[np.bool_]) -> int:
-    """First sample before which the path meets a singular pose; the number of samples if there is none."""
+def _first_singular(mechanism: Mechanism, result: ForwardKinematicsResult, on_mode: NDArray[np.bool_]) -> int:
+    """First sample that is singular, or before which the path passes a singular pose; else the number of samples."""
+    first = [len(on_mode), *np.flatnonzero(result.singular & result.converged)[:1]]
     good = np.flatnonzero(result.converged & on_mode)
-    first = [len(result.converged), *np.flatnonzero(result.singular & result.converged)[:1]]
     if len(good) > 2:
         position, rotation = result.position[good], result.rotation_base_platform[good]
         move = np.diff(position, axis=0)

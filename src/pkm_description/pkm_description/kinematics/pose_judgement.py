@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.kinematics.assembly_mode import home_branch
+from pkm_description.kinematics.assembly_mode import Branch
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.pose_newton import NewtonRun
@@ -14,8 +14,10 @@ from pkm_description.mechanism import Mechanism
 Array = NDArray[np.float64]
 
 
-def judged(mechanism: Mechanism, run: NewtonRun, tolerance: float, max_condition: float) -> ForwardKinematicsResult:
-    """Result of a run of N samples with their condition numbers and assembly modes."""
+def judged(
+    mechanism: Mechanism, run: NewtonRun, branch: Branch, tolerance: float, max_condition: float
+) -> ForwardKinematicsResult:
+    """Result of a run of N samples with their condition numbers, and whether they may lie on ``branch``."""
     jacobian = length_jacobian(mechanism, run.position, run.rotation)
     usable = np.asarray(np.isfinite(jacobian).all(axis=(1, 2)))
     condition = np.full(len(jacobian), np.inf)
@@ -30,9 +32,7 @@ def judged(mechanism: Mechanism, run: NewtonRun, tolerance: float, max_condition
         residual=run.residual,
         worst_leg=run.worst_leg,
         condition=condition,
-        right_assembly_mode=home_branch(mechanism).contains(
-            run.position, np.where(usable[:, None, None], jacobian, 0.0)
-        ),
+        right_assembly_mode=branch.contains(run.position, np.where(usable[:, None, None], jacobian, 0.0)),
         max_condition=max_condition,
         free_twist=_free_twists(jacobian, usable & ~(condition <= max_condition)),
         mode_lost=np.zeros(len(jacobian), dtype=bool),

@@ -43,9 +43,18 @@ class NewtonRun:
 
 
 def newton_batch(
-    mechanism: Mechanism, lengths: Array, position: Array, rotation: Array, tolerance: float, max_iterations: int
+    mechanism: Mechanism,
+    lengths: Array,
+    position: Array,
+    rotation: Array,
+    tolerance: float,
+    max_iterations: int,
+    damped: bool = False,
 ) -> NewtonRun:
-    """Iterate all samples at once: lengths (N, 6) m from starts (N, 3) m, (N, 3, 3) to ``tolerance`` [m]."""
+    """Iterate all samples at once: lengths (N, 6) m from starts (N, 3) m, (N, 3, 3) to ``tolerance`` [m].
+
+    ``damped`` takes Levenberg and Marquardt's steps, which also arrive where the solution is singular.
+    """
     count = len(lengths)
     position, rotation = np.array(position), np.array(rotation)
     residual = np.full(count, np.inf)
@@ -67,12 +76,15 @@ def newton_batch(
         active = active[going]
         directions = vectors[going] / current[going][..., None]
         jacobian = np.concatenate([directions, cross(levers[going], directions)], axis=-1)
-        step = newton_steps(jacobian, error[going])
+        if damped:
+            step = damped_steps(jacobian, error[going], mechanism.platform_radius)
+        else:
+            step = newton_steps(jacobian, error[going])
         size = _step_size(mechanism, step)
         if iteration == 0:
             first_size[active] = size
         elif iteration == 1:
-            contraction[active] = size / first_size[active]
+            contraction[active] = np.divide(size, first_size[active], out=np.full(len(size), np.inf), where=size > 0.0)
         contraction[active[size > 1.0]] = np.inf
         step /= np.maximum(size, 1.0)[:, None]
         position[active] += step[:, :3]
@@ -125,6 +137,23 @@ def newton_steps(jacobian: Array, error: Array) -> Array:
         singular = np.linalg.det(jacobian) == 0.0
         regular = np.where(singular[:, None, None], np.eye(6), jacobian)
         return np.where(singular[:, None], 0.0, np.linalg.solve(regular, error[..., None])[..., 0])
+
+
+def damped_steps(jacobian: Array, error: Array, radius: float) -> Array:
+    """Levenberg-Marquardt steps (N, 6), damped by the squared error.
+
+    With this damping the convergence is quadratic even to singular solutions and to whole curves of solutions
+    (Yamashita and Fukushima 2001). ``radius`` [m] makes metres of turns.
+    """
+    scaled = jacobian / np.array([1.0, 1.0, 1.0, radius, radius, radius])
+    normal = scaled @ np.swapaxes(scaled, 1, 2)
+    # both in units of 1: lengths over the radius; a little more keeps the matrix regular at the very end
+    damping = np.minimum(np.sum(error * error, axis=1) / radius**2, 1.0) + 1e-15
+    normal[:, range(6), range(6)] += damping[:, None]
+    multipliers = np.linalg.solve(normal, error[..., None])
+    step = (np.swapaxes(scaled, 1, 2) @ multipliers)[..., 0]
+    step[:, 3:] /= radius
+    return np.asarray(step, dtype=float)
 
 
 def _length(vector: Array) -> float:

@@ -51,7 +51,7 @@ class AnswerCount:
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the forward kinematics of a hexapod with U-P legs: 1e5 random poses, none wrong, and few refused (near singular poses)."""
+    """Judge the forward kinematics of a hexapod with U-P legs: 1e5 random poses, none wrong, few refused."""
     count = 5_000 if quick else 100_000
     found = count_wrong_answers(Mechanism(machine), count, seed=0)
     what = f'forward kinematics of {found.poses} random poses'

@@ -1,0 +1,187 @@
+"""Forward kinematics along paths: the assembly mode is kept, and a singular pose on the way is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hand_built_machines import DIETMAIER_LENGTHS, dietmaier_platform, heimann_check_robot
+from numpy.typing import NDArray
+from pkm_description.errors import SingularPoseError
+from pkm_description.kinematics import (
+    AssemblyModes,
+    assembly_modes,
+    forward_kinematics,
+    forward_kinematics_sequence,
+    leg_lengths,
+    length_jacobian,
+)
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Path:
+    """Straight path of poses between two modes of Dietmaier's platform."""
+
+    position: Array
+    rotation: Array
+    lengths: Array
+    determinant: Array  # of the length Jacobian, positive at the start
+
+    @property
+    def start(self) -> Pose:
+        return Pose(self.position[0], self.rotation[0])
+
+    def error(self, position: Array, rotation: Array) -> Array:
+        move = np.abs(position - self.position).max(axis=1)
+        return np.maximum(move, np.abs(rotation - self.rotation).max(axis=(1, 2)))
+
+
+@pytest.fixture(scope='module')
+def dietmaier() -> Mechanism:
+    return Mechanism(dietmaier_platform())
+
+
+@pytest.fixture(scope='module')
+def forty(dietmaier: Mechanism) -> AssemblyModes:
+    return assembly_modes(dietmaier, DIETMAIER_LENGTHS)
+
+
+def _path(mechanism: Mechanism, modes: AssemblyModes, first: int, last: int, count: int) -> Path:
+    part = np.linspace(0.0, 1.0, count)[:, None]
+    begin, end = modes.rotation_base_platform[first], modes.rotation_base_platform[last]
+    position = modes.position[first] + part * (modes.position[last] - modes.position[first])
+    rotation = rotation_exp(part * rotation_log(end @ begin.T)) @ begin
+    determinant = np.linalg.det(length_jacobian(mechanism, position, rotation))
+    return Path(position, rotation, leg_lengths(mechanism, position, rotation), determinant * np.sign(determinant[0]))
+
+
+def _pairs(modes: AssemblyModes, same_sign: bool) -> list[tuple[int, int]]:
+    sign = modes.determinant_sign
+    return [(i, j) for i in range(len(modes)) for j in range(i) if (sign[i] == sign[j]) == same_sign]
+
+
+def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+    """Some of the 40 modes join without a singular pose: only who follows the path knows which one is reached."""
+    kept = 0
+    for first, last in _pairs(forty, same_sign=True):
+        path = _path(dietmaier, forty, first, last, 100)
+        jacobian = length_jacobian(dietmaier, path.position, path.rotation)
+        if path.determinant.min() <= 0.0 or np.linalg.cond(jacobian).max() > 200.0:
+            continue
+        np.testing.assert_allclose(path.lengths[-1], path.lengths[0], atol=1e-9)
+        result = forward_kinematics_sequence(dietmaier, path.lengths, path.start).require()
+        assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
+        # the pose it began with has the last lengths too, and so have 38 more
+        assert np.abs(result.position[-1] - result.position[0]).max() > 0.1
+        kept += 1
+    assert kept >= 4
+
+
+@pytest.mark.parametrize('pair', [(12, 8), (15, 13)])
+def test_another_solution_nearby_does_not_catch_the_path(
+    dietmaier: Mechanism, forty: AssemblyModes, pair: tuple[int, int]
+) -> None:
+    path = _path(dietmaier, forty, *pair, 100)
+    result = forward_kinematics_sequence(dietmaier, path.lengths, path.start).require()
+    assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
+    narrowest = int(np.argmax(result.condition))
+    modes = assembly_modes(dietmaier, path.lengths[narrowest], quiet_batches=1)
+    move = np.abs(modes.position - path.position[narrowest]).max(axis=1)
+    turn = np.abs(modes.rotation_base_platform - path.rotation[narrowest]).max(axis=(1, 2))
+    own, other = np.sort(np.maximum(move, turn))[:2]
+    # metres and rotation matrix entries; the platform's joints span more than 1 m
+    assert own < 1e-8
+    assert other < 0.05
+
+
+def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+    """Modes of different sign: the lengths come back from the singular pose on either of two modes."""
+    pairs = _pairs(forty, same_sign=False)
+    right_before, mistaken = [], []
+    for first, last in [pairs[k] for k in np.random.default_rng(5).choice(len(pairs), 20, replace=False)]:
+        path = _path(dietmaier, forty, first, last, 200)
+        crossing = int(np.argmax(path.determinant <= 0.0))
+        if crossing < 10:
+            continue  # the mode cannot be watched before the path has begun
+        result = forward_kinematics_sequence(dietmaier, path.lengths, path.start)
+        wrong = path.error(result.position, result.rotation_base_platform) > 1e-6
+        assert not np.any(result.trusted & wrong)
+        assert not np.any(result.trusted[crossing:])
+        right_before.append(result.trusted[:crossing].mean())
+        mistaken.append(wrong[crossing:].any())
+    assert len(mistaken) >= 10
+    assert np.mean(right_before) > 0.7
+    # the lengths really do not tell: most of these paths were taken for their mirror image in the singular pose
+    assert np.mean(mistaken) > 0.5
+
+
+def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+    for pair in _pairs(forty, same_sign=False):
+        path = _path(dietmaier, forty, *pair, 200)
+        crossing = int(np.argmax(path.determinant <= 0.0))
+        result = forward_kinematics_sequence(dietmaier, path.lengths, path.start)
+        if crossing > 100 and not result.singular.any():
+            break
+    assert result.trusted[: crossing - 10].all()
+    with pytest.raises(SingularPoseError, match=r'sample \d+: the path passes a singular pose here') as raised:
+        result.require()
+    assert crossing - 3 <= int(str(raised.value).split()[1].rstrip(':')) <= crossing
+
+
+def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
+    dietmaier: Mechanism, forty: AssemblyModes
+) -> None:
+    path = _path(dietmaier, forty, *_pairs(forty, same_sign=False)[0], 400)
+    crossing = int(np.argmax(path.determinant <= 0.0))
+    near, far = path.position[crossing - 1], path.position[crossing]
+    turn = rotation_log(path.rotation[crossing] @ path.rotation[crossing - 1].T)
+
+    def pose(part: float) -> tuple[Array, Array]:
+        return (near + part * (far - near))[None], (rotation_exp(part * turn) @ path.rotation[crossing - 1])[None]
+
+    low, high = 0.0, 1.0
+    while high - low > 1e-13:  # bisection for the place where the determinant changes its sign
+        middle = 0.5 * (low + high)
+        same = np.linalg.det(length_jacobian(dietmaier, *pose(middle)))[0] * forty.determinant_sign[0] > 0.0
+        low, high = (middle, high) if same else (low, middle)
+    position, rotation = pose(low)
+    lengths = np.concatenate([path.lengths[:1], leg_lengths(dietmaier, position, rotation)])
+    start = Pose(np.stack([near, near]), np.repeat(path.rotation[crossing - 1][None], 2, axis=0))
+    result = forward_kinematics(dietmaier, lengths, start, tolerance=1e-9, max_iterations=60)
+    assert result.singular[1]
+    with pytest.raises(SingularPoseError, match=r'sample 1: condition number .* do not hold the motion'):
+        result.require()
+    # first-order change of the lengths under the motion named, by finite differences
+    twist, step = result.free_twist[1], 1e-5
+    moved = [
+        leg_lengths(
+            dietmaier,
+            result.position[1:] + sign * step * twist[:3],
+            rotation_exp(sign * step * twist[3:]) @ result.rotation_base_platform[1:],
+        )
+        for sign in (-1.0, 1.0)
+    ]
+    assert np.linalg.norm(twist) == pytest.approx(1.0)
+    assert np.abs(moved[1] - moved[0]).max() / (2.0 * step) < 1e-3
+
+
+def test_one_wrong_measurement_does_not_end_a_path() -> None:
+    mechanism = Mechanism(heimann_check_robot())
+    home = mechanism.machine.home
+    part = np.linspace(0.0, 1.0, 40)[:, None]
+    position = home.position + part * [0.05, 0.1, 0.02]
+    rotation = rotation_exp(part * [0.1, 0.0, 0.2])
+    lengths = leg_lengths(mechanism, position, rotation)
+    lengths[15] = np.nan
+    lengths[16] = np.nan
+    lengths[25, 2] += 0.8
+    result = forward_kinematics_sequence(mechanism, lengths)
+    np.testing.assert_array_equal(np.flatnonzero(~result.trusted), [15, 16, 25])
+    good = result.trusted
+    np.testing.assert_allclose(result.position[good], position[good], atol=1e-10)
