@@ -8,8 +8,10 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from ament_index_python.packages import get_package_prefix
 from other_machines import cart_with_pendulum, planar_prr, three_rps
+from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
 from pkm_description.inspection.provenance import count_origins
@@ -98,6 +100,45 @@ def test_export_machine_writes_both_formats(tmp_path: Path, capsys: pytest.Captu
     assert export_machine.main([str(machine_file('palida')), 'mjcf', '-o', str(path)]) == 0
     assert capsys.readouterr().out == f'{path} written\n'
     assert ElementTree.parse(path).getroot().get('model') == 'palida'
+
+
+def test_export_machine_writes_what_its_options_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """SDF; the format is named in its place or as an option."""
+    assert (
+        export_machine.main(['palida', '--format', 'sdf', '--gazebo', 'fortress', '--drive', 'force', '--world']) == 0
+    )
+    printed = capsys.readouterr()
+    assert printed.err == ''
+    options = SdfOptions(gazebo='fortress', drive='force', world=True)
+    assert printed.out == sdf_text(load_machine('palida'), options)
+    assert export_machine.main(['palida', 'sdf', '--loop', 'native']) == 0
+    assert capsys.readouterr().out == sdf_text(load_machine('palida'), SdfOptions(loop='native'))
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'words'), [(['srs'], 'give a format'), (['srs', 'sdf', '--format', 'urdf'], 'twice')]
+)
+def test_export_machine_needs_one_format(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        export_machine.main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('format_name', export_machine.FORMATS)
+def test_export_machine_says_what_a_format_loses(
+    format_name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = yaml.safe_load(machine_file('palida').read_text())
+    content['leg_chain']['prismatic']['rotor_inertia'] = 1.5
+    content['leg_chain']['universal_1']['friction'] = {'law': 'power', 'viscous': 0.3, 'coulomb': 0.1, 'exponent': 0.5}
+    path = tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    assert export_machine.main([str(path), format_name]) == 0
+    warnings = capsys.readouterr().err.splitlines()
+    assert all(line.startswith(f'warning: palida: {format_name.upper()} cannot express') for line in warnings)
+    assert [word in warnings[-1] for word in ('friction laws', 'leg1_universal_1')] == [True, True]
+    assert ('rotor_inertia (leg1_prismatic: 1.5' in warnings[0]) == (format_name != 'mjcf')
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,18 @@ def not_expressed(machine: Machine, format_name: str) -> list[str]:
 
     General limits of the formats (no loops in a URDF, for example) are in the README, not here.
     """
+    joints = [joint for leg in machine.legs for joint in leg.joints]
     lost = []
-    rotors = [joint for leg in machine.legs for joint in leg.joints if joint.rotor_inertia]
+    rotors = [joint for joint in joints if joint.rotor_inertia]
     if rotors and format_name != 'mjcf':
         lost.append(
             f'{format_name.upper()} cannot express rotor_inertia ({rotors[0].name}: {rotors[0].rotor_inertia:g}, '
-            f'{len(rotors)} joints in all): readers of this file simulate lighter drives'
+            f'{len(rotors)} joints in all); its readers simulate lighter drives'
+        )
+    laws = [joint for joint in joints if joint.friction.law is not None]
+    if laws:
+        lost.append(
+            f'{format_name.upper()} cannot express friction laws ({laws[0].name}, {len(laws)} joints in all); it has '
+            'the viscous and Coulomb friction nearest to each'
         )
     return lost
