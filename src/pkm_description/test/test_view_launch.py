@@ -39,10 +39,8 @@ DISPLAYED = {
 }
 
 #: what joint_state_publisher_gui does with its topics and parameters: all joints of the description at their zeros,
-#: again and again, as far as its sliders have places; here somebody turns yaw as soon as anybody listens
+#: then at the places of its 10 000 below them, again and again; after a while somebody turns yaw
 GUI = f"""#!{sys.executable}
-import os
-os.environ.pop('_', None)
 from xml.dom import minidom
 import rclpy
 from rclpy.node import Node
@@ -54,20 +52,24 @@ rclpy.init()
 node = Node('joint_state_publisher', automatically_declare_parameters_from_overrides=True)
 zeros = {{name: one.value for name, one in node.get_parameters_by_prefix('zeros').items()}}
 publisher = node.create_publisher(JointState, 'joint_states', 10)
-values = {{}}
+values, places = {{}}, {{}}
 rounds = 0
 
 def take(message):
     for joint in minidom.parseString(message.data).getElementsByTagName('joint'):
         if joint.getAttribute('type') != 'fixed':
             limit = joint.getElementsByTagName('limit')[0]
-            step = (float(limit.getAttribute('upper')) - float(limit.getAttribute('lower'))) / 10000
-            values[joint.getAttribute('name')] = round(zeros[joint.getAttribute('name')] / step) * step
+            low, high = (float(limit.getAttribute(name)) for name in ('lower', 'upper'))
+            name = joint.getAttribute('name')
+            values[name] = zeros[name]
+            places[name] = low + int((zeros[name] - low) * 10000 / (high - low)) / 10000 * (high - low)
 
 def publish():
     global rounds
     if values and publisher.get_subscription_count():
         rounds += 1
+        if rounds == 3:
+            values.update(places)
         if rounds == 15:
             values['platform_yaw'] = 0.15
         message = JointState(name=list(values), position=list(values.values()))

@@ -195,9 +195,12 @@ def test_only_sliders_that_move_count() -> None:
         [Slider('x', 'prismatic', -0.5, 0.5), Slider('chain_joint1', 'revolute', -3.0, 3.0, rest=0.3)], {'x': 0.1}
     )
     names = ['platform_x', 'chain_joint1']
-    assert board.moved(names, [0.10008, 0.3]) == {}  # the place of a window's slider next to the start
-    assert board.moved(names, [0.10008, 0.3]) == {}
-    assert board.moved(names, [0.1001, 0.3]) == {'x': 0.1001, 'chain_joint1': 0.3}
+    assert board.moved(names, [0.1, 0.3]) == {}
+    assert board.moved(names, [0.09991, 0.2995]) == {}  # the places of a window's sliders next to the start
+    assert board.moved(names, [0.09991, 0.2995]) == {}
+    assert board.moved(names, [0.1001, 0.2995]) == {}
+    assert board.moved(names, [0.10011, 0.2995]) == {'x': 0.10011, 'chain_joint1': 0.2995}
+    assert board.moved(names, [0.1001, 0.2995]) == {'x': 0.1001, 'chain_joint1': 0.2995}
     assert board.moved(['platform_x'], [0.1001]) == {}
     assert board.moved(['chain_joint1'], [0.4]) == {'x': 0.1001, 'chain_joint1': 0.4}
     assert np.isnan(board.moved(['platform_x'], [np.nan])['x'])

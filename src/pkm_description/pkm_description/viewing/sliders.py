@@ -22,8 +22,8 @@ _AXES = dict(zip(COORDINATES, np.vstack([np.eye(3), np.eye(3)]), strict=True))
 _CHAIN = ('x', 'y', 'z', 'yaw', 'pitch', 'roll')
 
 
-#: programs with sliders know as many places on each
-_PLACES = 5000
+#: a slider of joint_state_publisher_gui knows as many places, and takes the next one below its value
+_PLACES = 10000
 
 
 def slider_name(coordinate: str) -> str:
@@ -69,7 +69,7 @@ class SliderBoard:
     def __init__(self, sliders: Sequence[Slider], start: Mapping[str, float]) -> None:
         self._sliders = {slider.name: slider for slider in sliders}
         self._values = {slider.name: start.get(slider.coordinate, slider.rest) for slider in sliders}
-        self._heard: set[str] = set()
+        self._have_moved = False
 
     def moved(self, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
         """Coordinates [m, rad] of all sliders if one has moved, else nothing.
@@ -86,13 +86,13 @@ class SliderBoard:
             if name not in self._sliders:
                 raise KinematicsError(f'no slider {name!r}; there are {", ".join(self._sliders)}')
             slider = self._sliders[name]
-            resolution = 0.0 if name in self._heard else (slider.upper - slider.lower) / _PLACES
-            # not "difference > resolution": NaN is a change, to be refused
-            has_moved |= not abs(value - self._values[name]) <= resolution
-        self._heard.update(names)
-        self._values.update(zip(names, positions, strict=True))
+            place = 0.0 if self._have_moved else 1.001 * (slider.upper - slider.lower) / _PLACES
+            # not "difference > place": NaN is a change, to be refused
+            has_moved |= not abs(value - self._values[name]) <= place
         if not has_moved:
             return {}
+        self._have_moved = True
+        self._values.update(zip(names, positions, strict=True))
         return {slider.coordinate: self._values[name] for name, slider in self._sliders.items()}
 
 
