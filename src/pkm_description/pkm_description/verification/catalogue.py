@@ -19,6 +19,7 @@ from pkm_description.verification import (
     oh_golden,
     oh_suite,
     open_chains,
+    rosyid,
     rosyid_friction,
 )
 from pkm_description.verification.check import Check
@@ -81,5 +82,6 @@ CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('Oh 2003, friction', friction_checks.oh_checks, named('uf')),
     CheckGroup('Mata et al. 2008, friction', friction_checks.mata_checks, named('valencia_3rps')),
     CheckGroup('Heimann and Abdellatif, friction laws', friction_checks.heimann_checks, named('palida')),
+    CheckGroup('Rosyid and El-Khasawneh 2020', rosyid.checks, named('khalifa_3prr')),
     CheckGroup('Rosyid and El-Khasawneh 2020, friction', rosyid_friction.checks, named('khalifa_3prr')),
 )

@@ -14,11 +14,13 @@ from pkm_description.machine import Machine
 from pkm_description.verification.check import Check, at_least, at_most, equal, near, relative_error
 from pkm_description.verification.mata_model import DEPENDENT, INDEPENDENT, ThreeRps
 from pkm_description.verification.mata_regressor import (
+    Samples,
     drive_regressor,
     energy,
     friction_columns,
     parameter_names,
     project,
+    random_samples,
     robot_state,
     tree_regressor,
 )
@@ -43,19 +45,6 @@ REDUCED_MASS = 5.416
 _STEP = 1e-5
 
 
-@dataclasses.dataclass(frozen=True)
-class Samples:
-    """Random leg motions (N, 3) of the robot, and the states of its tree (N, 9)."""
-
-    lengths: Array
-    rates: Array
-    accelerations: Array
-    q: Array
-    velocity: Array
-    acceleration: Array
-    gravity: Array
-
-
 def robot_of(machine: Machine) -> ThreeRps:
     """The paper's robot with the machine's base circle, triangle and azimuth."""
     first = machine.base_points[0]
@@ -66,16 +55,8 @@ def robot_of(machine: Machine) -> ThreeRps:
     )
 
 
-def random_samples(robot: ThreeRps, count: int, gravity: Array, seed: int = 0) -> Samples:
-    """Unrelated states around legs of 0.6 m."""
-    random = np.random.default_rng(seed)
-    legs = tuple(random.uniform(-size, size, (count, 3)) for size in (0.08, 0.5, 3.0))
-    motion = (legs[0] + 0.6, legs[1], legs[2])
-    return Samples(*motion, *robot_state(robot, *motion), gravity)
-
-
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Checklist items 1-8 and 10-15 of the specification, named M-1 ... M-15."""
+    """Checklist items 1-8 and 10-15 of the specification, named M1 ... M15."""
     robot = robot_of(machine)
     # the paper's number of points, which is few enough for a quick run, too
     samples = random_samples(robot, 75, machine.gravity)
@@ -88,7 +69,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     """The tree's size, and Eq. (4) against Lagrange's equations."""
     matrix = tree_regressor(robot, samples.q, samples.velocity, samples.acceleration, samples.gravity)
-    yield equal('M-1', 'coordinates and parameters of the tree', [9, 70], list(matrix.shape[1:]))
+    yield equal('M1', 'coordinates and parameters of the tree', [9, 70], list(matrix.shape[1:]))
     few, random = slice(0, 6), np.random.default_rng(1)
     parameters = random.normal(size=70)
     # the open tree: coordinates and rates of the loops mean nothing to it
@@ -96,7 +77,7 @@ def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     torques = tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
     lagrange = lagrange_torques(robot, q, velocity, acceleration, parameters, samples.gravity)
     error = relative_error(torques, lagrange)
-    yield at_most('M-2', "Eq. (4) = Lagrange's equations of the open tree, relative", 1e-6, error)
+    yield at_most('M2', "Eq. (4) = Lagrange's equations of the open tree, relative", 1e-6, error)
 
 
 def lagrange_torques(
@@ -130,7 +111,7 @@ def lagrange_torques(
 
 def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     """Closures, dependent accelerations, power, the choice of the cut joints, statics."""
-    yield at_most('M-3', 'closures of the tree', 1e-12, robot.closure(samples.q), 'm')
+    yield at_most('M3', 'closures of the tree', 1e-12, robot.closure(samples.q), 'm')
 
     def later(step: float) -> tuple[Array, Array]:
         lengths = samples.lengths + step * samples.rates + step**2 / 2.0 * samples.accelerations
@@ -142,17 +123,17 @@ def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     after, before = later(_STEP), later(-_STEP)
     numeric = (after[1] - before[1])[:, DEPENDENT] / (2.0 * _STEP)
     error = relative_error(numeric, samples.acceleration[:, DEPENDENT])
-    yield at_most('M-3', 'dependent accelerations of Eq. (8) against finite differences, relative', 1e-5, error)
+    yield at_most('M3', 'dependent accelerations of Eq. (8) against finite differences, relative', 1e-5, error)
     parameters = np.random.default_rng(2).normal(size=70)
     motion = samples.lengths, samples.rates, samples.accelerations
     matrix = drive_regressor(robot, *motion, samples.gravity)
     power = np.sum((matrix @ parameters) * samples.rates, axis=1)
     energies = [energy(robot, *state, parameters, samples.gravity) for state in (after, before)]
     error = relative_error((energies[0] - energies[1]) / (2.0 * _STEP), power)
-    yield at_most('M-4', 'power of the drives of Eq. (11) = change of energy, relative', 1e-6, error)
+    yield at_most('M4', 'power of the drives of Eq. (11) = change of energy, relative', 1e-6, error)
     others = [dataclasses.replace(robot, carrier=limb) for limb in (1, 2)]
     errors = [relative_error(drive_regressor(other, *motion, samples.gravity), matrix) for other in others]
-    yield at_most('M-4', 'forces do not depend on which S joints are cut, relative', 1e-10, errors)
+    yield at_most('M4', 'forces do not depend on which S joints are cut, relative', 1e-10, errors)
     yield from static_checks(robot, samples.gravity)
 
 
@@ -168,13 +149,11 @@ def static_checks(robot: ThreeRps, gravity: Array) -> Iterator[Check]:
     for name, value in (('my1', -0.5), ('my4', -0.5), ('my6', -0.5), ('mz2', -0.3), ('mz5', -0.3), ('mz7', -0.3)):
         alike[names.index(name)] = value
     forces = matrix @ alike
-    yield at_most(
-        'M-5', 'level pose: static forces of the legs differ, relative', 1e-10, np.ptp(forces) / forces.mean()
-    )
+    yield at_most('M5', 'level pose: static forces of the legs differ, relative', 1e-10, np.ptp(forces) / forces.mean())
     lean = np.arcsin((robot.base_radius - robot.side / np.sqrt(3.0)) / length)
     carried = np.sum(matrix @ platform) * np.cos(lean)
     weight = -3.0 * gravity[2]
-    yield at_most('M-5', 'forces through the lean of the legs = weight, relative', 1e-10, carried / weight - 1.0)
+    yield at_most('M5', 'forces through the lean of the legs = weight, relative', 1e-10, carried / weight - 1.0)
 
 
 def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
@@ -182,25 +161,25 @@ def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     motion = samples.lengths, samples.rates, samples.accelerations
     matrix = drive_regressor(robot, *motion, samples.gravity)
     stacked = matrix.reshape(-1, 70)
-    yield equal('M-8', 'rows of 75 points', 225, len(stacked))
+    yield equal('M8', 'rows of 75 points', 225, len(stacked))
     used = np.abs(stacked).max(axis=0) > 1e-9 * np.abs(stacked).max()
-    yield equal('M-10', 'columns that are not zero, of 70', 31, int(used.sum()))
+    yield equal('M10', 'columns that are not zero, of 70', 31, int(used.sum()))
     rank, gap = rank_and_gap(stacked)
-    yield equal('M-10', 'rank of the rigid-body regressor', 25, rank)
-    yield at_least('M-10', 'gap of its singular values', 1e6, gap)
+    yield equal('M10', 'rank of the rigid-body regressor', 25, rank)
+    yield at_least('M10', 'gap of its singular values', 1e6, gap)
     yield from table_checks(robot, stacked)
     diagonal = np.abs(np.diag(qr(stacked[:, used] / np.linalg.norm(stacked[:, used], axis=0), pivoting=True)[1]))
-    yield equal('M-13', 'rank by pivoted QR', 25, int(np.sum(diagonal > 1e-9 * diagonal[0])))
+    yield equal('M13', 'rank by pivoted QR', 25, int(np.sum(diagonal > 1e-9 * diagonal[0])))
 
     base = stacked[:, [parameter_names().index(name) for name in heads()]]
     for law, expected in RANKS_WITH_FRICTION.items():
         for joints, wanted in zip(('drives', 'all nine joints'), expected, strict=True):
             columns = np.hstack([base, other_columns(robot, samples, law, joints == 'drives')])
-            yield equal('M-12', f'rank with {law} friction of {joints} and rotors', wanted, rank_and_gap(columns)[0])
+            yield equal('M12', f'rank with {law} friction of {joints} and rotors', wanted, rank_and_gap(columns)[0])
     for model, (law, count) in enumerate((('asymC', 37), ('sym', 24), ('sym', 18), ('sym', 12)), start=1):
         columns = np.hstack([model_columns(base, model), other_columns(robot, samples, law, True)])
         found = [columns.shape[1], rank_and_gap(columns)[0]]
-        yield equal('M-15', f'columns and rank of model {model}', [count, count], found)
+        yield equal('M15', f'columns and rank of model {model}', [count, count], found)
 
 
 def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
@@ -208,28 +187,28 @@ def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
     names = parameter_names()
     base = reduce_parameters(stacked, names, eliminated=ELIMINATED)
     extra = sorted({*_heads(base)} - {*heads()})
-    yield equal('M-11', 'parameters that head combinations, but not in Table 1', [], extra)
+    yield equal('M11', 'parameters that head combinations, but not in Table 1', [], extra)
     order = [_heads(base).index(name) for name in heads() if name in _heads(base)]
     exact = table_matrix(robot.side)
     error = np.abs(base.combination[order] - exact).max()
-    yield at_most('M-11', 'factors of all 25 rows of Table 1 against the closed form', 1e-9, error)
+    yield at_most('M11', 'factors of all 25 rows of Table 1 against the closed form', 1e-9, error)
     excess = np.abs(base.combination[order] - table_matrix(None)) - rounding()
     yield at_most(
-        'M-11', 'factors of all 25 rows against the printed digits, beyond rounding', 1e-6, excess.max().clip(0.0)
+        'M11', 'factors of all 25 rows against the printed digits, beyond rounding', 1e-6, excess.max().clip(0.0)
     )
     free = reduce_parameters(stacked, names)
     parameters = np.random.default_rng(3).normal(size=70)
     for text, choice in (("the paper's", base), ('no', free)):
         error = relative_error(choice.columns(stacked) @ choice.values(parameters), stacked @ parameters)
         yield at_most(
-            'M-13', f'forces of the {len(choice)} base parameters with {text} preference, relative', 1e-9, error
+            'M13', f'forces of the {len(choice)} base parameters with {text} preference, relative', 1e-9, error
         )
     chosen = reduce_parameters(stacked, names, preferred=['m3'])
-    yield equal('M-13', 'm3 heads a combination if asked to', [True, 25], ['m3' in _heads(chosen), len(chosen)])
+    yield equal('M13', 'm3 heads a combination if asked to', [True, 25], ['m3' in _heads(chosen), len(chosen)])
     balanced = balanced_parameters(robot, REDUCED_MASS)
     values = exact @ balanced
     for row, printed in PRINTED_CAD.items():
-        yield near('M-14', f'base parameter p{row} of a balanced robot, Table 8', printed, values[row - 1], 0.005)
+        yield near('M14', f'base parameter p{row} of a balanced robot, Table 8', printed, values[row - 1], 0.005)
 
 
 def _heads(base: BaseParameters) -> list[str]:

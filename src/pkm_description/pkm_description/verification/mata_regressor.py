@@ -6,6 +6,8 @@ body Ixx Ixy Ixz Iyy Iyz Izz (tensor components about the frame's origin), mx my
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,6 +93,27 @@ def robot_state(robot: ThreeRps, lengths: Array, rates: Array, accelerations: Ar
     """Coordinates and their time derivatives (N, 9), tree order, of leg motions (N, 3), paper's order."""
     q = robot.assemble(lengths[:, robot.limbs])
     return q, *robot.complete(q, rates[:, robot.limbs], accelerations[:, robot.limbs])
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Random leg motions (N, 3) of the robot, and the states of its tree (N, 9)."""
+
+    lengths: Array
+    rates: Array
+    accelerations: Array
+    q: Array
+    velocity: Array
+    acceleration: Array
+    gravity: Array
+
+
+def random_samples(robot: ThreeRps, count: int, gravity: Array, seed: int = 0) -> Samples:
+    """Unrelated states around legs of 0.6 m."""
+    random = np.random.default_rng(seed)
+    legs = tuple(random.uniform(-size, size, (count, 3)) for size in (0.08, 0.5, 3.0))
+    motion = (legs[0] + 0.6, legs[1], legs[2])
+    return Samples(*motion, *robot_state(robot, *motion), gravity)
 
 
 def friction_columns(velocity: Array, law: str) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.verification.check import Check, at_most, equal, near, relative_error
 from pkm_description.verification.mata_model import ThreeRps
 from pkm_description.verification.mata_regressor import (
+    Samples,
     body_frames,
     drive_regressor,
     friction_columns,
@@ -31,9 +31,6 @@ from pkm_description.verification.mata_regressor import (
     project,
 )
 from pkm_description.verification.mata_table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, table_matrix
-
-if TYPE_CHECKING:
-    from pkm_description.verification.mata import Samples
 
 Array = NDArray[np.float64]
 
@@ -54,26 +51,26 @@ def suite_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterato
     legs = leg_motion(mechanism, motion)
     tree = robot.motion(samples.q, samples.velocity, samples.acceleration, np.zeros(3))
     rotation, origin = body_frames(robot, tree)[2]
-    yield equal('M-1', 'bodies of the machine', 7, len(machine.joint_names) + 1)
-    yield at_most('M-1', "pose of the platform = the paper's", 1e-9, motion.position - origin, 'm')
+    yield equal('M1', 'bodies of the machine', 7, len(machine.joint_names) + 1)
+    yield at_most('M1', "pose of the platform = the paper's", 1e-9, motion.position - origin, 'm')
     error = np.abs(motion.rotation_base_platform - rotation).max()
-    yield at_most('M-1', "rotation of the platform = the paper's", 1e-9, error)
+    yield at_most('M1', "rotation of the platform = the paper's", 1e-9, error)
     revolute = [0, 5, 7]
     error = relative_error(legs.accelerations[..., 0], samples.acceleration[:, revolute])
-    yield at_most('M-3', "passive accelerations = the paper's, relative", 1e-9, error)
+    yield at_most('M3', "passive accelerations = the paper's, relative", 1e-9, error)
 
     ours = rigid_body_regressor(mechanism, motion, identical_legs=False)[..., _columns(machine)]
     paper = drive_regressor(robot, samples.lengths, samples.rates, samples.accelerations, machine.gravity)
-    yield at_most('M-2', "regressor of 70 columns = the paper's, relative", 1e-9, relative_error(ours, paper))
+    yield at_most('M2', "regressor of 70 columns = the paper's, relative", 1e-9, relative_error(ours, paper))
     forces = inverse_dynamics(mechanism, motion, friction=False)
     bare = Mechanism(_without_rotors(machine))
     rigid = inverse_dynamics(bare, motion, friction=False)
     values = rigid_body_parameters(machine, identical_legs=False)[_columns(machine)]
     error = relative_error(rigid, paper @ values)
-    yield at_most('M-2', "rigid-body forces = the paper's regressor x parameters, relative", 1e-9, error)
+    yield at_most('M2', "rigid-body forces = the paper's regressor x parameters, relative", 1e-9, error)
     rotors = mechanism.rotor_inertia[:, mechanism.actuated_index] * samples.accelerations
     yield at_most(
-        'M-7', 'rotors and screws add J x acceleration, relative', 1e-9, relative_error(forces - rigid, rotors)
+        'M7', 'rotors and screws add J x acceleration, relative', 1e-9, relative_error(forces - rigid, rotors)
     )
     yield from friction_checks(mechanism, robot, samples, friction_regressor(mechanism, legs, 'all'))
     yield from base_checks(machine, ours, values)
@@ -84,7 +81,7 @@ def friction_checks(mechanism: Mechanism, robot: ThreeRps, samples: Samples, our
     columns = project(robot, samples.q, friction_columns(samples.velocity, 'sym')).reshape(-1, 3, 9, 2)
     # joints of the paper leg by leg; the suite's columns are viscous, Coulomb; the paper's Coulomb, viscous
     paper = columns[:, :, [0, 1, 5, 6, 7, 8], ::-1].reshape(-1, 3, 12)
-    yield at_most('M-6', 'friction of R and P joints on the drives = -X^T, relative', 1e-9, relative_error(ours, paper))
+    yield at_most('M6', 'friction of R and P joints on the drives = -X^T, relative', 1e-9, relative_error(ours, paper))
     speed = np.concatenate([-np.geomspace(1e-3, 1.0, 25), np.geomspace(1e-3, 1.0, 25)])
     positive, sign, size = speed > 0.0, np.sign(speed), np.abs(speed)
     laws = {
@@ -109,7 +106,7 @@ def friction_checks(mechanism: Mechanism, robot: ThreeRps, samples: Samples, our
     }
     for name, (parameters, expected) in laws.items():
         force = friction_law({'law': name, **parameters}).force(speed)
-        yield at_most('M-6', f'friction law {name}, relative', 1e-12, relative_error(force, expected))
+        yield at_most('M6', f'friction law {name}, relative', 1e-12, relative_error(force, expected))
 
 
 def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[Check]:
@@ -117,22 +114,22 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
     stacked = regressor.reshape(-1, 70)
     ours = [rigid_body_parameter_names(machine, identical_legs=False)[column] for column in _columns(machine)]
     base = reduce_parameters(stacked, ours, eliminated=_ELIMINATED)
-    yield equal('M-10', "rank of the suite's regressor", 25, len(base))
+    yield equal('M10', "rank of the suite's regressor", 25, len(base))
     paper = parameter_names()
     found = [paper[index] for index in base.independent]
     extra = sorted({*found} - {*heads()})
-    yield equal('M-11', "the suite's combinations headed otherwise than in Table 1", [], extra)
+    yield equal('M11', "the suite's combinations headed otherwise than in Table 1", [], extra)
     side = float(np.linalg.norm(machine.platform_points[1] - machine.platform_points[0]))
     order = [found.index(name) for name in heads() if name in found]
     error = np.abs(base.combination[order] - table_matrix(side)).max()
-    yield at_most('M-11', "factors of Table 1 from the suite's regressor against the closed form", 1e-9, error)
+    yield at_most('M11', "factors of Table 1 from the suite's regressor against the closed form", 1e-9, error)
     cad = base.values(values)[order]
     for row, printed in PRINTED_CAD.items():
-        yield near('M-14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
+        yield near('M14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
     small = np.abs(cad[[row - 1 for row in REMOVED_BY_MODEL_2]]).max()
-    yield at_most('M-15', 'what model 2 leaves out vanishes for the machine file', 1e-9, small)
+    yield at_most('M15', 'what model 2 leaves out vanishes for the machine file', 1e-9, small)
     limb = cad[heads().index('Izz4')]
-    yield near('M-15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
+    yield near('M15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
 
 
 def _columns(machine: Machine) -> NDArray[np.intp]:

@@ -153,3 +153,25 @@ class PlanarGeometry:
         if np.abs(self.closure(q)).max() > 1e-13:
             raise ConvergenceError(f'the loops stay open by {np.abs(self.closure(q)).max():.3g} m')
         return q
+
+    def singular_coordinates(self) -> Array:
+        """Coordinates (1, 12) with rod 2 along the platform: the lines of all rods meet in the pin of legs 1 and 3."""
+        angle = 0.7
+        return self.coordinates(np.array([[0.0, self.leg_lengths[1] * np.sin(angle), angle]]))
+
+
+@dataclass(frozen=True)
+class PlanarSamples:
+    """Random states: all coordinates, velocities and accelerations (N, 12)."""
+
+    q: Array
+    velocity: Array
+    acceleration: Array
+
+
+def random_planar(geometry: PlanarGeometry, center: Array, count: int, seed: int = 0) -> PlanarSamples:
+    """Unrelated states around a pose (3,) = x, y, theta."""
+    random = np.random.default_rng(seed)
+    q = geometry.coordinates(center + random.uniform(-1.0, 1.0, (count, 3)) * [0.15, 0.08, 0.25])
+    velocity = geometry.velocities(q, POSE, random.uniform(-1.0, 1.0, (count, 3)))
+    return PlanarSamples(q, velocity, geometry.accelerations(q, velocity, POSE, random.uniform(-5.0, 5.0, (count, 3))))
