@@ -1,0 +1,107 @@
+"""Time of the forward kinematics of a hexapod per pose: batched, and one warm pose at a time as in a control loop.
+
+The peer in the same run is a general solver on the same residual and Jacobian, SciPy's ``root`` (MINPACK's hybrid
+method) on position and rotation vector, warm too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_lengths, length_jacobian
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine import load_machine
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1
+from pkm_description.verification.forward_kinematics_check import random_workspace_poses
+from scipy.optimize import root
+
+Array = NDArray[np.float64]
+
+TARGET_BATCHED, TARGET_SINGLE = 20e-6, 0.3e-3
+MACHINES = ('srs', 'palida')
+#: poses of a batch, single solutions, and solutions of the peer
+BATCH, SINGLE, PEER = 10_000, 400, 200
+#: m, largest difference of a position between both solvers
+AGREEMENT = 1e-8
+
+
+def best_time(call: Callable[[], object], repeats: int = 5) -> float:
+    """Shortest of a few runs, s: the one that other processes disturbed least."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def warm_poses(mechanism: Mechanism, count: int) -> tuple[list[Pose], Array]:
+    """Starts of a motion's samples, each the pose 10 ms before, and the lengths (N, 1, 6) to solve."""
+    motion = mp1(mechanism.machine, duration=40.0)[slice(1000, 1001 + count)]
+    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    starts = [Pose(motion.position[k], motion.rotation_base_platform[k]) for k in range(count)]
+    return starts, lengths[1:, None]
+
+
+def own_single(mechanism: Mechanism, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
+    """Median time [s] of one warm solution, and all positions (N, 3)."""
+    times, positions = [], []
+    for start, wanted in zip(starts, lengths, strict=True):
+        began = time.perf_counter()
+        result = forward_kinematics(mechanism, wanted, start)
+        times.append(time.perf_counter() - began)
+        positions.append(result.require().position[0])
+    return float(np.median(times)), np.array(positions)
+
+
+def peer_single(mechanism: Mechanism, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
+    """Do the same with SciPy, with the same kinematics."""
+    times, positions = [], []
+    for start, wanted in zip(starts, lengths[:, 0], strict=True):
+        turned = start.rotation_base_platform
+
+        def residual(pose: Array, wanted: Array = wanted, turned: Array = turned) -> Array:
+            return leg_lengths(mechanism, pose[:3], rotation_exp(pose[3:]) @ turned) - wanted
+
+        def slope(pose: Array, turned: Array = turned) -> Array:
+            return length_jacobian(mechanism, pose[:3], rotation_exp(pose[3:]) @ turned)
+
+        began = time.perf_counter()
+        found = root(residual, np.concatenate([start.position, np.zeros(3)]), jac=slope, tol=1e-12)
+        times.append(time.perf_counter() - began)
+        positions.append(found.x[:3])
+    return float(np.median(times)), np.array(positions)
+
+
+def main() -> int:
+    """Print the figures; 0 if the targets are met and both solvers agree."""
+    good = True
+    for name in MACHINES:
+        mechanism = Mechanism(load_machine(name))
+        position, rotation = random_workspace_poses(mechanism, BATCH, seed=0)
+        lengths = leg_lengths(mechanism, position, rotation)
+        batched = best_time(lambda m=mechanism, x=lengths: forward_kinematics(m, x)) / BATCH
+        verified = best_time(lambda m=mechanism, x=lengths: forward_kinematics(m, x, verify_branch=True), 2) / BATCH
+        starts, wanted = warm_poses(mechanism, SINGLE)
+        single, own = own_single(mechanism, starts, wanted)
+        peer, theirs = peer_single(mechanism, starts[:PEER], wanted[:PEER])
+        modes = best_time(lambda m=mechanism, x=lengths[0]: assembly_modes(m, x), 2)
+        difference = float(np.abs(own[:PEER] - theirs).max())
+        print(f'{name}: {BATCH} random poses of the workspace, from home')
+        print(f'  batched:            {1e6 * batched:7.1f} us per pose (target {1e6 * TARGET_BATCHED:.0f})')
+        print(f'  branch verified:    {1e6 * verified:7.1f} us per pose')
+        print(f'  one warm pose:      {1e3 * single:7.3f} ms median (target {1e3 * TARGET_SINGLE:.1f})')
+        print(f'  SciPy, same model:  {1e3 * peer:7.3f} ms median, {peer / single:.1f} times ours')
+        print(f'  largest difference: {difference:.1e} m (tolerance {AGREEMENT:.0e})')
+        print(f'  all assembly modes: {modes:7.2f} s')
+        good &= batched <= TARGET_BATCHED and single <= TARGET_SINGLE and difference <= AGREEMENT
+    return 0 if good else 1
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())
