@@ -125,8 +125,9 @@ class ObservationModel:
             share = np.minimum(share, 1.0).reshape(len(motion), -1)
             place = {name: index for index, name in enumerate(self.mechanism.joint_names)}
             for column, name in enumerate(friction_parameter_names(self.machine, joints=self._joints)):
-                joint, _, law = name.rpartition('.')
-                if law == 'coulomb':
+                joint, _, parameter = name.rpartition('.')
+                # these columns jump with the sign
+                if parameter.startswith(('coulomb', 'static')):
                     friction[..., column] = signs[..., column] * share[:, place[joint], None]
         return np.concatenate([bodies, friction], axis=-1)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.machine import write_overlay
 from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine, RigidBody
 
@@ -59,8 +60,8 @@ def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dic
         joints = [leg.joints[place] for leg in machine.legs]
         _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
         if friction == 'all' or (friction == 'actuated' and joint.actuated):
-            values[f'{key}.friction.viscous'] = [one.friction.viscous for one in joints]
-            values[f'{key}.friction.coulomb'] = [one.friction.coulomb for one in joints]
+            for name in joint_friction_law(joint).linear_parameter_names:
+                values[f'{key}.friction.{name}'] = [getattr(one.friction.law or one.friction, name) for one in joints]
     return values
 
 
@@ -99,7 +100,7 @@ def overlay_deviations(result: IdentificationResult) -> dict[str, float]:
             found[f'{key}.{name}{suffix}'] = float(value)
     for leg in result.machine.legs:
         for joint in leg.joints:
-            for law in ('viscous', 'coulomb'):
+            for law in joint_friction_law(joint).linear_parameter_names:
                 if f'{joint.name}.{law}' in place:
                     chain = joint.name.removeprefix(f'{leg.name}_')
                     found[f'leg_chain.{chain}.friction.{law}.{leg.name}'] = float(sigma[place[f'{joint.name}.{law}']])

@@ -191,7 +191,7 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
             replace(
                 joint,
                 body=body(joint.body),
-                friction=joint.friction.with_parameters(friction.get(joint.name, {})),
+                friction=joint.friction.with_parameters(friction.get(joint.name, {}), joint.limits.velocity),
             )
             for joint in leg.joints
         )

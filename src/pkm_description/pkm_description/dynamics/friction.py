@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.dynamics.friction_laws.law import FrictionLaw
-from pkm_description.dynamics.friction_laws.sign import Sign
+from pkm_description.dynamics.friction_laws.sign import EXACT_SIGN, Sign
 from pkm_description.dynamics.friction_laws.viscous_coulomb import ViscousCoulomb
 from pkm_description.errors import FrictionLawError
 from pkm_description.kinematics.leg_motion import LegMotion, close_legs
@@ -24,11 +24,6 @@ from pkm_description.mechanism import Mechanism
 Array = NDArray[np.float64]
 
 JointSelection = Literal['actuated', 'all', 'class']
-
-
-def smooth_sign(velocity: Array, smoothing: float) -> Array:
-    """Sign of a velocity; ``tanh(velocity / smoothing)`` where ``smoothing`` > 0 (in the velocity's unit)."""
-    return np.tanh(velocity / smoothing) if smoothing > 0.0 else np.sign(velocity)
 
 
 def joint_friction_law(joint: Joint, sign_smoothing: float = 0.0) -> FrictionLaw:
@@ -105,7 +100,8 @@ def friction_torques(
     ----------
     sign_smoothing, loads : as in :func:`friction_regressor`
     """
-    torques = mechanism.viscous * velocities + mechanism.coulomb * smooth_sign(velocities, sign_smoothing)
+    sign = Sign('tanh', sign_smoothing) if sign_smoothing > 0.0 else EXACT_SIGN
+    torques = mechanism.viscous * velocities + mechanism.coulomb * sign(velocities)
     for leg, place in joints_with_law(mechanism):
         joint = mechanism.machine.legs[leg].joints[place]
         law = joint_friction_law(joint, sign_smoothing)

@@ -7,7 +7,7 @@ All quantities in SI units; vectors in the frame that the attribute names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -66,12 +66,20 @@ class JointFriction:
     coulomb: float = 0.0
     law: FrictionLaw | None = None
 
-    def with_parameters(self, values: Mapping[str, float]) -> JointFriction:
-        """The same friction with other linear parameters, by name; names that are not its own are ignored."""
+    def with_parameters(self, values: Mapping[str, float], speed: float = np.inf) -> JointFriction:
+        """The same friction with other linear parameters, by name; names that are not its own are ignored.
+
+        Parameters
+        ----------
+        speed : m/s or rad/s, up to which ``viscous`` and ``coulomb`` come nearest to a law
+        """
         if self.law is None:
             return JointFriction(values.get('viscous', self.viscous), values.get('coulomb', self.coulomb))
+        from pkm_description.dynamics.friction_laws.nearest import nearest_viscous_coulomb
+
         found = dict(zip(self.law.linear_parameter_names, self.law.linear_parameters(), strict=True))
-        return replace(self, law=self.law.with_linear_parameters([values.get(name, found[name]) for name in found]))
+        law = self.law.with_linear_parameters([values.get(name, found[name]) for name in found])
+        return JointFriction(*nearest_viscous_coulomb(law, speed), law)
 
 
 @dataclass(frozen=True)

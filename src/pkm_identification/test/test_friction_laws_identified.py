@@ -1,0 +1,36 @@
+"""Machines whose joints follow a law of the friction library: identified, written as an overlay, and read again."""
+
+from __future__ import annotations
+
+import numpy as np
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.machine import load_machine, write_overlay
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.random_states import random_states
+from pkm_identification.observation import ObservationModel
+from pkm_identification.overlay import overlay_values
+from pkm_identification.physical import machine_with
+
+
+def test_identified_law_goes_through_an_overlay(tmp_path):
+    machine = load_machine('uf')  # dead band law in the struts
+    model = ObservationModel(machine)
+    random = np.random.default_rng(4)
+    values = model.parameters(machine)
+    dry = [place for place, name in enumerate(model.names) if name.endswith('.coulomb')]
+    values[dry] += random.uniform(5.0, 20.0, 6)
+    identified = machine_with(machine, model.names, values)
+    path = tmp_path / 'overlay.yaml'
+    content = overlay_values(identified, identical_legs=True, friction='actuated')
+    write_overlay(path, 'uf', content, date='2026-11-21', data='none', method='test')
+    again = load_machine('uf', path)
+    for new, old in zip(again.actuated_joints, machine.actuated_joints, strict=True):
+        assert type(new.friction.law) is type(old.friction.law)
+        assert new.friction.law.coulomb > old.friction.law.coulomb + 5.0
+        # programs that know no law follow
+        assert new.friction.coulomb > old.friction.coulomb + 4.0
+    np.testing.assert_allclose(model.parameters(again), values, rtol=1e-9, atol=1e-9)
+    motion = random_states(machine, 20)
+    regressor, _ = model.regressor(motion)
+    forces = inverse_dynamics(Mechanism(again), motion)
+    np.testing.assert_allclose(regressor @ values, forces, atol=1e-9 * np.abs(forces).max())
