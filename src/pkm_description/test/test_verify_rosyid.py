@@ -1,4 +1,4 @@
-"""Checks of the planar 3-PRR of Rosyid & El-Khasawneh: they hold for its machine file; wrong numbers and formulas fail."""
+"""Checks of the planar 3-PRR of Rosyid & El-Khasawneh: they hold for its file; wrong numbers and formulas fail."""
 
 from __future__ import annotations
 
