@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
@@ -12,6 +14,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from pkm_description.export.urdf import urdf_text
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.viewing.rviz_view import rviz_config
 
 MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'use_sim_time')
 
@@ -113,16 +118,17 @@ def state_publisher(joint_states: str, condition: Any = None) -> OpaqueFunction:
     return OpaqueFunction(function=choose, condition=condition)
 
 
-def rviz(condition: Any, otherwise: str) -> Any:
-    """Rviz with the suite's configuration; where it is not installed, a line ``otherwise``."""
+def rviz(condition: Any, otherwise: str) -> OpaqueFunction | LogInfo:
+    """Rviz with the suite's configuration, looking at the launch's machine; where it is not installed, a line."""
     if not is_installed('rviz2'):
         return LogInfo(msg=otherwise, condition=condition)
-    config = get_package_share_directory('pkm_description') + '/rviz/pkm.rviz'
-    return Node(
-        package='rviz2',
-        executable='rviz2',
-        namespace=LaunchConfiguration('namespace'),
-        arguments=['-d', config],
-        parameters=[{'use_sim_time': truth('use_sim_time')}],
-        condition=condition,
-    )
+
+    def start(context: LaunchContext) -> list[Node]:
+        mechanism = Mechanism(load_machine(*machine_and_overlay(context)))
+        source = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
+        # rviz reads its configuration some time after the launch has started it
+        file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{mechanism.machine.name}.rviz')
+        file.write_text(rviz_config(source.read_text(encoding='utf-8'), mechanism), encoding='utf-8')
+        return [suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]
+
+    return OpaqueFunction(function=start, condition=condition)

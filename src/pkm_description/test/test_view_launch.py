@@ -350,3 +350,16 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
         assert parameters == {'machine': 'palida', 'machine_file': '', 'overlay': str(overlay)}
     assert 'joint_state_publisher_gui is not installed: move the platform by' in printed
     assert 'rviz2 is not installed' in printed
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot print what it would start')
+def test_rviz_starts_with_a_configuration_for_the_machine(tmp_path: Path) -> None:
+    environment = ros_environment() | with_program(tmp_path / 'prefix', 'rviz2', '') | {'TMPDIR': str(tmp_path)}
+    command = view_command('machine:=palida', '--dry-run')
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+    line = next(line for line in printed.splitlines() if line.startswith('[rviz2-'))
+    config = Path(line.split(' -d ')[1].split(' --ros-args')[0])
+    assert config.name == 'palida.rviz' and config.is_relative_to(tmp_path)
+    distance = yaml.safe_load(config.read_text())['Visualization Manager']['Views']['Current']['Distance']
+    assert 1.0 < distance < 5.0
+    assert 'rviz2 is not installed' not in printed

@@ -7,19 +7,24 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import yaml
 from numpy.typing import NDArray
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.machine import load_machine
+from pkm_description.machine.load import config_directory
 from pkm_description.machine.model import JointLimits, Machine, Pose, RigidBody
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.viewing.coupled_pose import COORDINATES, coordinates_of_pose, pose_of_coordinates
+from pkm_description.viewing.extent import home_positions
 from pkm_description.viewing.force_arrows import ForceArrows
 from pkm_description.viewing.joint_reading import JointReader
 from pkm_description.viewing.posing import Poser
+from pkm_description.viewing.rviz_view import rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
 from scipy.spatial.transform import Rotation
 
@@ -282,6 +287,29 @@ def test_arrows_stay_of_the_machine_s_size() -> None:
     assert lengths[0] == pytest.approx(0.35 * arrows.size)
     assert lengths[1] == pytest.approx(0.035 * arrows.size)
     assert lengths[2] < 2.0 * arrows.size
+
+
+@pytest.mark.parametrize('name', ['srs', 'palida', 'khalifa_3prr', 'double_pendulum'])
+def test_rviz_looks_at_the_whole_machine(name: str) -> None:
+    mechanism = Mechanism(load_machine(name))
+    text = (config_directory().parent / 'rviz' / 'pkm.rviz').read_text()
+    fitted, plain = yaml.safe_load(rviz_config(text, mechanism)), yaml.safe_load(text)
+    view = fitted['Visualization Manager']['Views']['Current']
+    # every joint lies in a cone of 45 degrees, the field of view, around the line of sight from the camera
+    chain = chain_pose(mechanism, home_positions(mechanism)[None])
+    points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
+    focus = np.array([view['Focal Point'][axis] for axis in 'XYZ'])
+    pitch, yaw = view['Pitch'], view['Yaw']
+    outward = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])
+    seen = points - (focus + view['Distance'] * outward)
+    cosine = -(seen @ outward) / np.linalg.norm(seen, axis=1)
+    assert np.degrees(np.arccos(cosine.min())) < 22.5
+    assert np.degrees(np.arccos(cosine.min())) > 4.0  # and not as a dot
+    # nothing else is changed: same displays on the same topics
+    for one, other in zip(
+        fitted['Visualization Manager']['Displays'], plain['Visualization Manager']['Displays'], strict=True
+    ):
+        assert {**one, 'Cell Size': 0, 'Marker Scale': 0} == {**other, 'Cell Size': 0, 'Marker Scale': 0}
 
 
 @pytest.mark.parametrize('make', [lambda: load_machine('srs'), three_rps, planar_prr])

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
-from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.chain import ChainPose, chain_pose
 from pkm_description.mechanism import Mechanism
+from pkm_description.viewing.extent import home_positions, machine_extent
 
 Array = NDArray[np.float64]
 
@@ -77,11 +77,8 @@ class ForceArrows:
             if joint.actuated or not mechanism.has_platform
         ]
         self.joint_names = tuple(drive.name for drive in self._drives)
-        at_home = self._home_positions()
-        chain = chain_pose(mechanism, at_home[None])
-        points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
-        self.size = float(np.linalg.norm(np.ptp(points, axis=0)))
-        self._scales = self._automatic_scales(at_home) if scale == 0.0 else np.full(len(self._drives), scale)
+        self.size = machine_extent(mechanism)[1]
+        self._scales = self._automatic_scales() if scale == 0.0 else np.full(len(self._drives), scale)
 
     def static_forces(self, positions: Array, position: Array | None, rotation: Array | None) -> Array:
         """Forces (A,) [N, N m] that hold the machine at rest, without friction.
@@ -128,19 +125,12 @@ class ForceArrows:
         following = chain.tip if is_last else chain.origins[drive.place + 1]
         return np.asarray(following[0, drive.leg])
 
-    def _home_positions(self) -> Array:
-        """Joint positions (L, J) at home."""
-        mechanism, home = self._mechanism, self._mechanism.machine.home
-        if not mechanism.has_platform:
-            return mechanism.home_positions
-        return joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
-
-    def _automatic_scales(self, at_home: Array) -> Array:
+    def _automatic_scales(self) -> Array:
         """Scales (A,), one for all drives of a kind, from the forces that hold home, or the drives' limits."""
         mechanism = self._mechanism
         home = mechanism.machine.home
         pose = (home.position, home.rotation_base_platform) if mechanism.has_platform else (None, None)
-        held = np.abs(self.static_forces(at_home, *pose))
+        held = np.abs(self.static_forces(home_positions(mechanism), *pose))
         limits = np.array([mechanism.machine.legs[one.leg].joints[one.place].limits.effort for one in self._drives])
         strongest = np.where(np.isfinite(limits), limits, 1.0)
         scales = np.empty(len(self._drives))
