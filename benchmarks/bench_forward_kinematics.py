@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +86,12 @@ def main() -> int:
         mechanism = Mechanism(load_machine(name))
         position, rotation = random_workspace_poses(mechanism, BATCH, seed=0)
         lengths = leg_lengths(mechanism, position, rotation)
-        batched = best_time(lambda m=mechanism, x=lengths: forward_kinematics(m, x)) / BATCH
-        verified = best_time(lambda m=mechanism, x=lengths: forward_kinematics(m, x, verify_branch=True), 2) / BATCH
+        batched = best_time(partial(forward_kinematics, mechanism, lengths)) / BATCH
+        verified = best_time(partial(forward_kinematics, mechanism, lengths, verify_branch=True), 2) / BATCH
         starts, wanted = warm_poses(mechanism, SINGLE)
         single, own = own_single(mechanism, starts, wanted)
         peer, theirs = peer_single(mechanism, starts[:PEER], wanted[:PEER])
-        modes = best_time(lambda m=mechanism, x=lengths[0]: assembly_modes(m, x), 2)
+        modes = best_time(partial(assembly_modes, mechanism, lengths[0]), 2)
         difference = float(np.abs(own[:PEER] - theirs).max())
         print(f'{name}: {BATCH} random poses of the workspace, from home')
         print(f'  batched:            {1e6 * batched:7.1f} us per pose (target {1e6 * TARGET_BATCHED:.0f})')
