@@ -19,6 +19,8 @@ from pkm_estimation.sensors import measure
 
 SRS = load_machine('srs')
 MECHANISM = Mechanism(SRS)
+#: the printed filter
+PAPER = EstimatorConfig(filter='paper', noise_inflation=1.1)
 
 
 def make_filter(machine=SRS, config=None):
@@ -156,7 +158,7 @@ def test_machine_file_gives_the_papers_lengths():
 @pytest.fixture(scope='module')
 def mp1_runs():
     motion = mp1(SRS, duration=60.0)
-    return [run(SRS, motion, seed) for seed in (1, 2, 3)]
+    return [run(SRS, motion, seed, PAPER) for seed in (1, 2, 3)]
 
 
 def test_mp1_accuracy_on_exact_truth(mp1_runs):
@@ -201,7 +203,7 @@ def test_printed_start_converges():
     """S3-32 with the IMU at the centroid, as in the paper's simulation."""
     machine = replace(SRS, imu=replace(SRS.imu, position=np.zeros(3)))
     errors, _, filter_ = run(
-        machine, mp1(machine, duration=30.0)[slice(0, 500)], 5, start=PlatformFilter.start_as_printed
+        machine, mp1(machine, duration=30.0)[slice(0, 500)], 5, PAPER, start=PlatformFilter.start_as_printed
     )
     assert np.abs(errors[10:, 0:3]).max() < 1e-3
     assert np.abs(errors[50:, 3:6]).max() < 1e-2
@@ -270,7 +272,7 @@ def test_mounting_rotation_is_taken_into_account():
     machine = replace(SRS, imu=replace(SRS.imu, rotation_platform_imu=turned))
     errors, innovations, _ = run(machine, mp1(machine, duration=30.0), 1)
     assert np.sqrt(np.mean(errors[1500:, 3:6] ** 2)) < 6e-5
-    assert 5.0 < np.mean([i.nis for i in innovations[1500:]]) < 5.9
+    assert 5.5 < np.mean([i.nis for i in innovations[1500:]]) < 6.4
 
 
 def test_motion_at_other_points_is_the_truth_there():
@@ -307,7 +309,7 @@ def test_augmented_form_gives_the_same_errors():
     motion = mp1(SRS, duration=30.0)[slice(1000, 2200)]
     data = measure(MECHANISM, motion, 3)
     inputs = platform_inputs(SRS, data)
-    additive, augmented = make_filter(), make_filter()
+    additive, augmented = make_filter(config=PAPER), make_filter(config=PAPER)
     transform = ScaledUnscentedTransform(STATE_SIZE + 6)
     mean_weights = np.r_[transform.centre_mean_weight, np.full(42, transform.weight)]
     weights = np.r_[transform.centre_covariance_weight, np.full(42, transform.weight)]

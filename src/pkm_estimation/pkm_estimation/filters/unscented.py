@@ -54,7 +54,8 @@ class UnscentedKalmanFilter:
     Notes
     -----
     Points are columns (n, 2 n + 1), so that each state is contiguous. Covariances are formed as ``Z Z^T``: symmetric to
-    the last bit and positive semi-definite by construction as long as ``beta >= alpha^2``.
+    the last bit and positive semi-definite by construction as long as ``beta >= alpha^2``. That holds for the update,
+    too: deviations of the state less gain times deviations of the measurement, and the gain times the noise's root.
     """
 
     def __init__(self, transform: ScaledUnscentedTransform, state: Array, covariance: Array) -> None:
@@ -78,8 +79,10 @@ class UnscentedKalmanFilter:
         # an array of zero dimensions, which ufuncs take faster than a float
         self._shift_of_root = np.array(1.0 / root_of_shift) if root_of_shift > 0.0 else None
         self._offsets = transform.offsets()
-        # the state's deviations are the factor times the offsets: this times the factor^T is the cross covariance
-        self._cross_weights = sqrt(transform.weight) * self._offsets[1:].T
+        # the state's deviations are the factor times these: a root of its covariance, in columns like the points
+        self._deviations_of_factor = sqrt(transform.weight) * self._offsets[1:]
+        # times the factor^T it makes the cross covariance
+        self._cross_weights = self._deviations_of_factor.T
         # column-major: LAPACK factorises the covariance in place, beside the mean
         self._mean_and_factor = np.zeros((size, size + 1), order='F')
         self._mean = self._mean_and_factor[:, 0]
@@ -87,6 +90,9 @@ class UnscentedKalmanFilter:
         self._factor_by_rows = self._factor.T
         self._points = np.empty((size, 2 * size + 1))
         self._correction = np.empty((size, size))
+        self._deviations = np.empty((size, 2 * size + 1))
+        self._noise_covariance: Array | None = None
+        self._noise_root: Array = np.empty((0, 0))
         self._roots: dict[int, tuple[Array, Array, Array]] = {}
 
     def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
@@ -119,6 +125,9 @@ class UnscentedKalmanFilter:
         if used is not None:
             predicted, measurement = predicted[used], measurement[used]
             full_size, noise_covariance = len(noise_covariance), noise_covariance[np.ix_(used, used)]
+        if noise_covariance is not self._noise_covariance:
+            self._noise_covariance = noise_covariance
+            self._noise_root = np.linalg.cholesky(noise_covariance).astype(float)
         root, transposed, shift = self._root(predicted)
         innovation_covariance = root.dot(transposed)
         innovation_covariance += noise_covariance
@@ -134,9 +143,17 @@ class UnscentedKalmanFilter:
         # it in several threads even for six rows, and waits for milliseconds where the processor is busy
         whitener, _ = dtrtri(factor, 1)
         error = whitener.dot(residual)
-        gain = self._factor.dot(whitener.dot(root.dot(self._cross_weights)).T)  # cross covariance, whitened
-        self.state += gain.dot(error)
-        self.covariance -= gain.dot(gain.T, self._correction)
+        whitened_gain = self._factor.dot(whitener.dot(root.dot(self._cross_weights)).T)
+        self.state += whitened_gain.dot(error)
+        gain = whitened_gain.dot(whitener)
+        deviations = self._factor.dot(self._deviations_of_factor, self._deviations)
+        deviations -= gain.dot(root)
+        deviations.dot(deviations.T, self.covariance)
+        noise_root = gain.dot(self._noise_root)
+        self.covariance += noise_root.dot(noise_root.T, self._correction)
+        if self._shift_weight < 0.0:  # beta < alpha^2: the root above lacks this part
+            own = gain.dot(shift)
+            self.covariance += self._shift_weight * np.outer(own, own)
         nis = error.dot(error)
         variance = innovation_covariance.diagonal()
         if used is not None:

@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy import add, multiply, subtract
 from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import rotation_exp
 
 from pkm_estimation.filters.integrators import Integrator
 from pkm_estimation.models.quaternion_products import (
@@ -97,6 +98,9 @@ class InertialProcess:
     ----------
     gravity : (3,) m/s^2, base frame
     integrator : one of :mod:`pkm_estimation.filters.integrators`
+    state_size : more than 15 where constant states follow; they stay as they are
+    mounting : rows of a rotation vector from the IMU's nominal to the true platform axes, where that is a state;
+        biases are in nominal axes, all else in true ones
 
     Notes
     -----
@@ -104,15 +108,21 @@ class InertialProcess:
     needs a second product). So one elementwise product and one constant 15 x 28 matrix give all of them.
     """
 
-    def __init__(self, gravity: Array, integrator: Integrator) -> None:
-        self.gravity = np.array(gravity, dtype=float)
-        self.integrator = integrator
-        self._table = _rate_table(self.gravity)
+    def __init__(
+        self, gravity: Array, integrator: Integrator, state_size: int = STATE_SIZE, mounting: slice | None = None
+    ) -> None:
+        self.integrator, self.mounting = integrator, mounting
+        self.set_gravity(gravity)
         self._input_matrix_table = _input_matrix_table()
         self._workspaces: dict[int, _Workspace] = {}
-        self._noise_factor = np.zeros((STATE_SIZE, INPUT_SIZE))
+        self._noise_factor = np.zeros((state_size, INPUT_SIZE))
         self._noise_rows = self._noise_factor[3:9].reshape(36)
         self._noise_factor_of: Array | None = None
+
+    def set_gravity(self, gravity: Array) -> None:
+        """Gravity (3,) m/s^2 in the axes in which positions are given from now on."""
+        self.gravity = np.array(gravity, dtype=float)
+        self._table = _rate_table(self.gravity)
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -121,31 +131,43 @@ class InertialProcess:
         return sum(stage.scalar_part.outside_unit_sphere for stage in stages)
 
     def rate(self, states: Array, imu: Array) -> Array:
-        """Return ``f(x, u)`` (15, N) of ``states`` (15, N) for one IMU sample (6,) (Eq. 16)."""
+        """Return ``f(x, u)`` (n, N) of ``states`` (n, N) for one IMU sample (6,) (Eq. 16)."""
         work = self._workspace(states.shape[1])
         stage = work.start
         stage.states[:] = states[0:9]
         work.correct(stage, imu, states[BIASES])
+        self._turn(stage, states)
         rates = np.zeros(states.shape)
         rates[0:9] = self._kinematic_rate(stage)
         return rates
 
     def propagate(self, states: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
-        """Advance ``states`` (15, N) in place by ``duration`` seconds, input linear between two samples (6,)."""
+        """Advance ``states`` (n, N) in place by ``duration`` seconds, input linear between two samples (6,)."""
         work = self._workspace(states.shape[1])
         kinematic, biases = states[0:9], states[BIASES]
         work.start.states[:] = kinematic
         work.correct(work.start, imu_start, biases)
         work.correct(work.end, imu_end, biases)
+        if self.mounting is not None:
+            self._turn(work.start, states)
+            self._turn(work.end, states)
         self.integrator(self._kinematic_rate, kinematic, work, np.array(duration))
         return states
+
+    def _turn(self, stage: _Stage, states: Array) -> None:
+        """Turn corrected inputs to true platform axes, each point by its own mounting."""
+        if self.mounting is None:
+            return
+        turns = rotation_exp(states[self.mounting].T)
+        for rows in (slice(0, 3), slice(3, 6)):
+            stage.input[rows] = (turns @ stage.input[rows].T[..., None])[..., 0].T
 
     def input_matrix(self, state: Array) -> Array:
         """Return the non-zero rows 3-8 of ``G(x)`` (6, 6) for one state (15,) (Eq. 19)."""
         return self._input_matrix_table.dot(_input_matrix_factors(state)).reshape(6, 6)
 
     def noise_factor(self, state: Array, imu_noise_factor: Array, duration: float) -> Array:
-        """Square root (15, 6) of the process noise ``duration^2 G Q G^T``; overwritten by the next call.
+        """Square root (n, 6) of the process noise ``duration^2 G Q G^T``; overwritten by the next call.
 
         ``imu_noise_factor`` (6, 6) is a square root of ``Q``, the covariance of one IMU sample (Miletovic 3.6).
         """

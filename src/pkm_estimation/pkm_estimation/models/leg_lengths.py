@@ -40,15 +40,20 @@ class LegLengthModel:
 
     def __init__(self, base_points: Array, platform_points: Array) -> None:
         self.leg_count = len(base_points)
+        self._platform_points = platform_points
+        self.set_base_points(base_points)
+        self._workspaces: dict[int, _Workspace] = {}
+
+    def set_base_points(self, base_points: Array) -> None:
+        """Base joint centres (L, 3) m in the axes in which positions are given from now on."""
         # leg vector i of leg l = c_i - b_li + sum_j T_ij a_lj: linear in (c, 1, products of quaternion components)
         table = np.zeros((3, self.leg_count, len(_TERMS)))
         for i in range(3):
             table[i, :, i] = 1.0
             table[i, :, 3] = -base_points[:, i]
-        rotated_points = np.tensordot(platform_points, rotation_table(), axes=(1, 1))  # (L, 3, pairs)
+        rotated_points = np.tensordot(self._platform_points, rotation_table(), axes=(1, 1))  # (L, 3, pairs)
         table[:, :, 4:] = rotated_points.transpose(1, 0, 2)
         self._table = table.reshape(3 * self.leg_count, -1)
-        self._workspaces: dict[int, _Workspace] = {}
 
     @property
     def outside_unit_sphere(self) -> int:

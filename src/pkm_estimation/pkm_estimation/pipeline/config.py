@@ -9,7 +9,9 @@ from typing import Any
 from pkm_description.errors import PkmError
 
 from pkm_estimation.filters import INTEGRATORS
+from pkm_estimation.models.extra_states import EXTRA_STATES
 
+FILTERS = ('manifold', 'paper', 'ekf', 'iekf')
 STARTS = ('forward_kinematics', 'printed')
 
 
@@ -37,13 +39,21 @@ class EstimatorConfig:
         Naming the setting, its value and what is allowed.
     """
 
+    filter: str = _setting(
+        'manifold',
+        "'manifold': attitude without limits, iterated where the measurement surprises; 'paper': as printed; 'ekf', "
+        "'iekf': extended filters on the same model, for comparison",
+        choices=FILTERS,
+    )
     integrator: str = _setting(
         'heun', "integration of the process model; 'euler' replicates the paper", choices=tuple(INTEGRATORS)
     )
     alpha: float = _setting(0.1, 'spread of the sigma points', 0.002, 1.0)
     beta: float = _setting(2.0, 'sigma point weight for the distribution, 2 for Gaussian', 0.0, 10.0)
     kappa: float = _setting(0.0, 'secondary sigma point scaling', -10.0, 100.0)
-    noise_inflation: float = _setting(1.1, 'factor on all noise variances (Miletovic Eq. 23)', 1e-3, 1e3)
+    noise_inflation: float = _setting(
+        1.0, 'factor on all noise variances; the paper takes 1.1 against rounding (Miletovic Eq. 23)', 1e-3, 1e3
+    )
     q_scale: float = _setting(
         1.0, 'further factor on the IMU noise variances; the experiment needed about 900', 1e-6, 1e9
     )
@@ -69,6 +79,22 @@ class EstimatorConfig:
     start_accelerometer_bias_deviation: float = _setting(1.0, 'accelerometer bias at the start [m/s^2]', 1e-9, 100.0)
     start_gyroscope_bias_deviation: float = _setting(0.1, 'gyroscope bias at the start [rad/s]', 1e-9, 10.0)
 
+    estimate: tuple[str, ...] = _setting(
+        [], f'further constants to estimate, any of {", ".join(EXTRA_STATES)}; they need motion to be seen'
+    )
+    leg_offset_deviation: float = _setting(1e-3, 'leg length offsets at the start [m]', 1e-9, 1.0)
+    imu_delay: float = _setting(0.0, 'known lateness of the IMU stamps against the leg stamps [s]', -1.0, 1.0)
+    imu_delay_deviation: float = _setting(0.03, 'its uncertainty at the start, where estimated [s]', 1e-6, 1.0)
+    imu_rotation_deviation: float = _setting(0.05, 'mounting rotation of the IMU at the start [rad]', 1e-6, 3.0)
+    imu_position_deviation: float = _setting(0.05, 'place of the IMU at the start [m]', 1e-6, 10.0)
+    accelerometer_bias_walk: float = _setting(0.0, 'random walk of the bias [m/s^2 per sqrt(s)]', 0.0, 10.0)
+    gyroscope_bias_walk: float = _setting(0.0, 'random walk of the bias [rad/s per sqrt(s)]', 0.0, 1.0)
+    leg_offset_walk: float = _setting(0.0, 'random walk of the offsets [m per sqrt(s)]', 0.0, 1.0)
+
+    iteration_nis: float = _setting(
+        100.0, 'normalised innovation squared above which the manifold filter iterates its update', 0.0, 1e12
+    )
+
     maximum_step: float = _setting(0.02, 'longest integration step, longer intervals are divided [s]', 1e-4, 1.0)
     maximum_imu_gap: float = _setting(0.1, 'IMU silence after which the filter starts anew [s]', 1e-3, 60.0)
     maximum_leg_gap: float = _setting(1.0, 'leg silence after which the filter starts anew [s]', 1e-3, 600.0)
@@ -88,6 +114,9 @@ class EstimatorConfig:
     def __post_init__(self) -> None:
         for entry in fields(self):
             self._check(entry.name, getattr(self, entry.name), entry.metadata)
+        for name in self.estimate:
+            if name not in EXTRA_STATES:
+                raise ConfigurationError(f'estimate = {self.estimate!r}: {name!r} is none of {", ".join(EXTRA_STATES)}')
         if len(self.printed_start_position) != 3:
             raise ConfigurationError(f'printed_start_position = {self.printed_start_position!r}: needs three numbers')
 

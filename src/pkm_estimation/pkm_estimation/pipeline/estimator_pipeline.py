@@ -14,7 +14,7 @@ from pkm_description.mechanism import Mechanism
 
 from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models import BIASES, POSITION, EstimatorGeometry
+from pkm_estimation.models import BIASES, EstimatorGeometry
 from pkm_estimation.pipeline.assembly_side import AssemblySide
 from pkm_estimation.pipeline.config import EstimatorConfig
 from pkm_estimation.pipeline.health import HealthMonitor
@@ -186,7 +186,7 @@ class EstimatorPipeline:
             self._fail(stamp, 'covariance_lost', str(error))
             return None
         self._now = path.end
-        if not self._side.is_home_side(self.filter.state[POSITION]):
+        if not self._side.is_home_side(self.filter.imu_point):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return None
         self._lost_samples = 0 if innovation.nis <= self.config.divergence_nis else self._lost_samples + 1

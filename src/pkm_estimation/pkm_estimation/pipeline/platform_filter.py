@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
+from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, skew
 from pkm_description.machine.model import Pose
 
-from pkm_estimation.filters import INTEGRATORS, Innovation, ScaledUnscentedTransform, UnscentedKalmanFilter
+from pkm_estimation.filters import (
+    INTEGRATORS,
+    CovarianceError,
+    Innovation,
+    ScaledUnscentedTransform,
+    UnscentedKalmanFilter,
+)
+from pkm_estimation.filters.posterior_linearisation import iterated_update
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -21,9 +28,15 @@ from pkm_estimation.models import (
     InertialProcess,
     LegLengthModel,
 )
+from pkm_estimation.models.attitude_chart import move_chart, rotation_of, scalar_part
+from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import EstimatorConfig
 
 Array = NDArray[np.float64]
+
+#: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
+CHART_RADIUS = 0.1
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,10 @@ class PointMotion:
 
 
 class PlatformFilter:
-    """UKF whose state describes the IMU's point (Miletovic Eq. 25); IMU samples are given in platform axes.
+    """Unscented filter whose state describes the IMU's point (Miletovic Eq. 25); IMU samples come in platform axes.
+
+    ``filter: manifold`` keeps the attitude near zero in a chart that moves along; with ``filter: paper`` the chart is
+    the base frame for ever, which is the printed filter.
 
     Parameters
     ----------
@@ -64,24 +80,45 @@ class PlatformFilter:
         self, geometry: EstimatorGeometry, imu_covariance: Array, length_covariance: Array, config: EstimatorConfig
     ) -> None:
         self.geometry, self.config = geometry, config
-        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator])
-        self.legs = LegLengthModel(geometry.base_points, geometry.platform_points_from_imu)
+        self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
+        size = self.layout.size
+        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
+        points = geometry.platform_points_from_imu
+        self.legs: LegLengthModel | CalibratedLegModel
+        if config.estimate:
+            self.legs = CalibratedLegModel(geometry.base_points, points, geometry.gravity, self.layout)
+        else:
+            self.legs = LegLengthModel(geometry.base_points, points)
         self.imu_covariance = config.noise_inflation * config.q_scale * imu_covariance
         self.length_covariance = config.noise_inflation * config.r_scale * length_covariance
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
-        self._lever_matrix = skew(geometry.imu_position)
-        transform = ScaledUnscentedTransform(STATE_SIZE, config.alpha, config.beta, config.kappa)
-        self.ukf = UnscentedKalmanFilter(transform, np.zeros(STATE_SIZE), np.eye(STATE_SIZE))
+        transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
+        self.ukf = UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+        self._walk = self._walk_variances()
+        self._longest_step = self._step_limits()
+        self._chart = np.eye(3)
+        self._moves = config.filter == 'manifold'
 
     @property
     def state(self) -> Array:
-        """State (15,), see :mod:`pkm_estimation.models.inertial_process`."""
-        return self.ukf.state
+        """State (n,), position in base axes, attitude as quaternion vector part; a copy where the chart has moved."""
+        if not self._moves:
+            return self.ukf.state
+        state = self.ukf.state.copy()
+        state[POSITION] = self._chart @ state[POSITION]
+        state[ATTITUDE] = quaternion_from_matrix(self._rotation())[:3]
+        return state
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the state (15, 15)."""
+        """Covariance of the filter's own coordinates (n, n): position and attitude in the axes of the present chart."""
         return self.ukf.covariance
+
+    @property
+    def imu_point(self) -> Array:
+        """Position (3,) m of the IMU's point in base axes."""
+        position: Array = self._chart @ self.ukf.state[POSITION]
+        return position
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -92,27 +129,62 @@ class PlatformFilter:
         """Start from a known pose of the platform origin, at rest, biases unknown (S3-33)."""
         config = self.config
         rotation = pose.rotation_base_platform
-        state = np.zeros(STATE_SIZE)
-        state[POSITION] = pose.position + rotation @ self.geometry.imu_position
-        state[ATTITUDE] = quaternion_from_matrix(rotation)[:3]
-        self._start(state, config.start_position_deviation, config.start_attitude_deviation)
+        position = pose.position + rotation @ self.geometry.imu_position
+        self._start(position, rotation, config.start_position_deviation, config.start_attitude_deviation)
 
-    def start_as_printed(self) -> None:
-        """Start from the paper's far-off state (Miletovic 3.7)."""
+    def start_as_printed(self, mirrored: bool = False) -> None:
+        """Start from the paper's far-off state (Miletovic 3.7), or from its mirror image in the base plane."""
         config = self.config
-        state = np.zeros(STATE_SIZE)
-        state[POSITION] = config.printed_start_position
-        self._start(state, config.printed_start_position_deviation, config.printed_start_attitude_deviation)
+        position = np.array(config.printed_start_position)
+        if mirrored:
+            normal = -self.geometry.gravity / np.linalg.norm(self.geometry.gravity)
+            centre = self.geometry.base_points.mean(axis=0)
+            position = position - 2.0 * ((position - centre) @ normal) * normal
+        deviations = config.printed_start_position_deviation, config.printed_start_attitude_deviation
+        self._start(position, np.eye(3), *deviations)
 
-    def _start(self, state: Array, position_deviation: float, attitude_deviation: float) -> None:
-        config, deviation = self.config, np.zeros(STATE_SIZE)
+    def _start(
+        self, position: Array, rotation: Array, position_deviation: float, attitude_deviation: float
+    ) -> None:
+        config, layout, deviation = self.config, self.layout, np.zeros(self.layout.size)
         deviation[POSITION] = position_deviation
         deviation[ATTITUDE] = attitude_deviation
         deviation[VELOCITY] = config.start_velocity_deviation
         deviation[ACCELEROMETER_BIAS] = config.start_accelerometer_bias_deviation
         deviation[GYROSCOPE_BIAS] = config.start_gyroscope_bias_deviation
+        extra = {
+            'leg_offsets': config.leg_offset_deviation,
+            'imu_delay': config.imu_delay_deviation,
+            'imu_rotation': config.imu_rotation_deviation,
+            'imu_position': config.imu_position_deviation,
+        }
+        for name, rows in layout.groups.items():
+            deviation[rows] = extra[name]
+        self._set_chart(rotation if self._moves else np.eye(3))
+        state = np.zeros(layout.size)
+        state[POSITION] = self._chart.T @ position
+        state[ATTITUDE] = quaternion_from_matrix(self._chart.T @ rotation)[:3]
         self.ukf.state = state
-        self.ukf.covariance = np.diag(deviation**2)
+        spread = self._start_spread(state) * deviation
+        self.ukf.covariance = spread @ spread.T
+
+    def _start_spread(self, state: Array) -> Array:
+        """How the start errs (n, n) by the pose's own errors and by the constants that it was computed with.
+
+        The start pose is the platform's, but the state's position is the IMU's, whose place is not known exactly. And
+        legs with offsets gave another pose.
+        """
+        layout, spread = self.layout, np.eye(len(state))
+        if layout.imu_position is not None:
+            spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
+        if layout.leg_offsets is not None:
+            pose = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+            step = 1e-6 * np.eye(len(state))[:, pose]
+            points = np.hstack([state[:, None] + step, state[:, None] - step])
+            lengths = self.legs.observe(points)
+            slope = (lengths[:, :6] - lengths[:, 6:]) / 2e-6
+            spread[np.ix_(pose, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
+        return spread
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
@@ -121,13 +193,82 @@ class PlatformFilter:
         ``duration * imu_interval * G Q G^T``: the printed ``dt^2 G Q G^T`` where both are equal, and the same growth of
         the covariance where an interval is divided.
         """
-        process = self.process
-        noise = process.noise_factor(self.ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
-        self.ukf.predict(lambda points: process.propagate(points, imu_start, imu_end, duration), noise)
+        process, ukf = self.process, self.ukf
+        noise = process.noise_factor(ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
+        ukf.predict(lambda points: process.propagate(points, imu_start, imu_end, duration), noise)
+        if self._walk is not None:
+            ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._walk
+        if self._moves:
+            _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
+            if x * x + y * y + z * z > CHART_RADIUS**2:
+                chart = move_chart(self._chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
+                self._set_chart(chart)
+        if isinstance(self.legs, CalibratedLegModel):
+            self.legs.imu = imu_end
 
     def update(self, lengths: Array, used: NDArray[np.intp] | None = None) -> Innovation:
-        """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError."""
-        return self.ukf.update(self.legs.observe, lengths, self.length_covariance, used)
+        """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError.
+
+        A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
+        The innovation that comes back is the one that the prediction had.
+        """
+        ukf, observe, noise = self.ukf, self.legs.observe, self._measurement_noise()
+        if not self._moves:
+            return ukf.update(observe, lengths, noise, used)
+        state, covariance = ukf.state.copy(), ukf.covariance.copy()
+        innovation = ukf.update(observe, lengths, noise, used)
+        if innovation.nis > self.config.iteration_nis:
+            once = ukf.state.copy(), ukf.covariance.copy()
+            ukf.state[:], ukf.covariance[:] = state, covariance
+            try:
+                iterated_update(ukf, observe, lengths, noise, self._longest_step, used)
+            except CovarianceError:  # no answer that stays: the plain update's is as good as any
+                ukf.state[:], ukf.covariance[:] = once
+        return innovation
+
+    def _measurement_noise(self) -> Array:
+        """Covariance (L, L) m^2 of the lengths, with what a delay and a speed that are both unknown make of them.
+
+        Their product moves the legs, but no sigma point varies both at once: unseen, it would be taken for knowledge.
+        """
+        rows = self.layout.imu_delay
+        if rows is None:
+            return self.length_covariance
+        variances = self.ukf.covariance.diagonal()
+        reach = float(np.square(self.geometry.platform_points).sum(axis=1).max())
+        speed = variances[VELOCITY].max() + reach * variances[GYROSCOPE_BIAS].max()
+        return self.length_covariance + variances[rows] * speed * np.eye(len(self.length_covariance))
+
+    def _set_chart(self, rotation: Array) -> None:
+        """Express positions in the axes of a chart from now on."""
+        self._chart = rotation
+        gravity, base_points = rotation.T @ self.geometry.gravity, self.geometry.base_points @ rotation
+        self.process.set_gravity(gravity)
+        if isinstance(self.legs, CalibratedLegModel):
+            self.legs.set_base_points(base_points, gravity)
+        else:
+            self.legs.set_base_points(base_points)
+
+    def _rotation(self) -> Array:
+        """Rotation (3, 3) from platform axes to base axes."""
+        rotation: Array = self._chart @ rotation_of(self.ukf.state[ATTITUDE])
+        return rotation
+
+    def _walk_variances(self) -> Array | None:
+        """Growth of the variances (n,) per second by random walks, ``None`` where nothing walks."""
+        config, walk = self.config, np.zeros(self.layout.size)
+        walk[ACCELEROMETER_BIAS] = config.accelerometer_bias_walk**2
+        walk[GYROSCOPE_BIAS] = config.gyroscope_bias_walk**2
+        if self.layout.leg_offsets is not None:
+            walk[self.layout.leg_offsets] = config.leg_offset_walk**2
+        return walk if walk.any() else None
+
+    def _step_limits(self) -> Array:
+        """Largest change (n,) of each state in one iteration of an update: inside of what a linearisation can see."""
+        limit = np.full(self.layout.size, np.inf)
+        limit[POSITION] = 0.5 * float(np.linalg.norm(self.geometry.platform_points, axis=1).mean())
+        limit[ATTITUDE] = 0.15
+        return limit
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
         """Pose and twist of a point (3,) of the platform (default: origin) with the IMU sample (6,) of now (Eq. 29).
@@ -135,32 +276,40 @@ class PlatformFilter:
         The angular rate is the sample less its bias, so the twist's covariance contains the sample's noise, too (taken
         as independent of the state: the last prediction saw half of this sample, over one short interval).
         """
-        state, covariance = self.ukf.state, self.ukf.covariance
-        arm_matrix, arm = self._lever_matrix, self.geometry.imu_position  # from the point to the IMU
-        if point is not None:
-            arm = arm - point
-            arm_matrix = skew(arm)
+        layout, state, covariance = self.layout, self.ukf.state, self.ukf.covariance
+        place, mounting = self.geometry.imu_position, np.eye(3)
+        if layout.imu_position is not None:
+            place = place + state[layout.imu_position]
+        if layout.imu_rotation is not None:
+            mounting = rotation_exp(state[layout.imu_rotation])
+        arm = place if point is None else place - point  # from the point to the IMU
+        arm_matrix = skew(arm)
         q = state[ATTITUDE]
-        e0 = max(1e-9, 1.0 - float(q @ q)) ** 0.5
-        q_matrix, outer = skew(q), np.outer(q, q)
-        rotation = (2.0 * e0 * e0 - 1.0) * np.eye(3) + 2.0 * outer + 2.0 * e0 * q_matrix
+        e0 = scalar_part(q)
+        rotation = self._rotation()
         base_arm = rotation @ arm
-        omega = imu[3:] - state[GYROSCOPE_BIAS]
+        omega = mounting @ (imu[3:] - state[GYROSCOPE_BIAS])
 
-        jacobian = np.zeros((12, STATE_SIZE))  # position, rotation about base axes, velocity, angular velocity
+        jacobian = np.zeros((12, layout.size))  # position, rotation about base axes, velocity, angular velocity
         # the inverse of Q(q), turned to base axes: rotation about base axes per change of q
-        rotation_by_q = 2.0 * (e0 * np.eye(3) + q_matrix + outer / e0)
-        jacobian[0:3, POSITION] = jacobian[6:9, VELOCITY] = np.eye(3)
+        rotation_by_q = 2.0 * self._chart @ (e0 * np.eye(3) + skew(q) + np.outer(q, q) / e0)
+        jacobian[0:3, POSITION], jacobian[6:9, VELOCITY] = self._chart, np.eye(3)
         jacobian[0:3, ATTITUDE] = skew(base_arm) @ rotation_by_q
         jacobian[3:6, ATTITUDE] = rotation_by_q
-        jacobian[6:9, GYROSCOPE_BIAS] = -arm_matrix
-        jacobian[9:12, GYROSCOPE_BIAS] = -np.eye(3)
+        jacobian[6:9, GYROSCOPE_BIAS] = -arm_matrix @ mounting
+        jacobian[9:12, GYROSCOPE_BIAS] = -mounting
+        if layout.imu_position is not None:
+            jacobian[0:3, layout.imu_position] = -rotation
+            jacobian[6:9, layout.imu_position] = -skew(omega)
+        if layout.imu_rotation is not None:  # to first order in the correction of the mounting
+            jacobian[6:9, layout.imu_rotation] = -arm_matrix @ skew(omega)
+            jacobian[9:12, layout.imu_rotation] = -skew(omega)
         total = jacobian @ covariance @ jacobian.T
-        rate_noise = np.concatenate([arm_matrix, np.eye(3)])
+        rate_noise = np.concatenate([arm_matrix @ mounting, mounting])
         total[6:, 6:] += rate_noise @ self.imu_covariance[3:, 3:] @ rate_noise.T
         return PointMotion(
-            state[POSITION] - base_arm,
-            np.array([*q, e0]),
+            self.imu_point - base_arm,
+            quaternion_from_matrix(rotation),
             rotation,
             state[VELOCITY] + arm_matrix @ omega,  # V - omega x arm
             omega,

@@ -1,0 +1,48 @@
+"""Charts of the rotation group: the attitude is a chart's rotation times a small quaternion.
+
+The vector part of a quaternion describes attitudes up to half a turn, and is a good coordinate for sigma points only
+near zero. So a filter keeps ``R = R_chart R(q)`` with small q and moves the chart along: an atlas in place of one map.
+Positions are expressed in the chart's axes, so that within a chart all equations are those of Miletovic et al. 2017,
+with gravity and base joints seen from the chart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
+
+Array = NDArray[np.float64]
+
+
+def rotation_of(vector_part: Array) -> Array:
+    """Rotation matrix (3, 3) of a quaternion's vector part (3,); its scalar part is not negative."""
+    return matrix_from_quaternion(np.append(vector_part, scalar_part(vector_part)))
+
+
+def scalar_part(vector_part: Array) -> float:
+    """Scalar part of a unit quaternion, guarded away from zero."""
+    return max(1e-9, 1.0 - float(vector_part @ vector_part)) ** 0.5
+
+
+def move_chart(chart: Array, state: Array, covariance: Array, position: slice, attitude: slice) -> Array:
+    """Move the chart to the present attitude: afterwards the state's quaternion is zero.
+
+    Changes ``state`` (n,) and ``covariance`` (n, n) in place. The transport is exact for the mean and linear in the
+    deviations: ``q' = q_mean^-1 q``.
+
+    Returns
+    -------
+    (3, 3) rotation of the new chart
+    """
+    mean = state[attitude].copy()
+    scalar = scalar_part(mean)
+    rotation = rotation_of(mean)
+    transport = np.eye(len(state))
+    transport[position, position] = rotation.T
+    transport[attitude, attitude] = scalar * np.eye(3) - skew(mean) + np.outer(mean, mean) / scalar
+    state[position] = rotation.T @ state[position]
+    state[attitude] = 0.0
+    moved = transport @ covariance @ transport.T
+    covariance[:] = 0.5 * (moved + moved.T)
+    return chart @ rotation

@@ -1,0 +1,73 @@
+"""Leg lengths where offsets, delay and mounting of the IMU are states, too."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+
+Array = NDArray[np.float64]
+
+
+class CalibratedLegModel:
+    """Distances between base and platform joints for states with extra entries, all points (columns) in one call.
+
+    Parameters
+    ----------
+    base_points : (L, 3) m, axes in which positions are given
+    platform_points : (L, 3) m, from the IMU's nominal place, platform axes
+    gravity : (3,) m/s^2, axes in which positions are given
+    layout : where the extra states lie
+
+    Attributes
+    ----------
+    imu : (6,) IMU sample of now, nominal platform axes; needed where the delay is a state
+    """
+
+    def __init__(self, base_points: Array, platform_points: Array, gravity: Array, layout: StateLayout) -> None:
+        self.leg_count = len(base_points)
+        self._platform_points, self._layout = platform_points, layout
+        self.imu = np.zeros(6)
+        self.outside_unit_sphere = 0
+        self.set_base_points(base_points, gravity)
+
+    def set_base_points(self, base_points: Array, gravity: Array) -> None:
+        """Base joints (L, 3) m and gravity (3,) in the axes in which positions are given from now on."""
+        self._base_points, self._gravity = base_points, gravity
+
+    def observe(self, states: Array) -> Array:
+        """Leg lengths (L, N) of ``states`` (n, N)."""
+        layout = self._layout
+        position, rotation = self._pose(states)
+        points = np.broadcast_to(self._platform_points, (states.shape[1], self.leg_count, 3))
+        if layout.imu_position is not None:
+            points = points - states[layout.imu_position].T[:, None]
+        vectors = position[:, None] + points @ np.swapaxes(rotation, 1, 2) - self._base_points
+        lengths: Array = np.sqrt(np.sum(vectors * vectors, axis=-1)).T
+        if layout.leg_offsets is not None:
+            lengths = lengths + states[layout.leg_offsets]
+        return lengths
+
+    def _pose(self, states: Array) -> tuple[Array, Array]:
+        """Position (N, 3) and rotation (N, 3, 3) at the time of the measurement."""
+        vector = states[ATTITUDE].T
+        rest = 1.0 - np.sum(vector * vector, axis=1, keepdims=True)
+        self.outside_unit_sphere += int(np.count_nonzero(rest < 0.0))
+        quaternion = np.concatenate([vector, np.sqrt(np.maximum(rest, 0.0))], axis=1)
+        rotation = matrix_from_quaternion(quaternion)
+        position = states[POSITION].T
+        if self._layout.imu_delay is None:
+            return position, rotation
+        # the state lags by the rest of the delay: move on by it, to second order
+        delay = states[self._layout.imu_delay].T
+        velocity, rate = states[VELOCITY].T, self.imu[3:] - states[GYROSCOPE_BIAS].T
+        force = self.imu[:3] - states[ACCELEROMETER_BIAS].T
+        if self._layout.imu_rotation is not None:
+            turns = rotation_exp(states[self._layout.imu_rotation].T)
+            rate, force = ((turns @ vector[..., None])[..., 0] for vector in (rate, force))
+        in_body = velocity * delay + 0.5 * force * delay**2
+        moved = position + (rotation @ in_body[..., None])[..., 0] + 0.5 * self._gravity * delay**2
+        return moved, rotation @ rotation_exp(rate * delay)

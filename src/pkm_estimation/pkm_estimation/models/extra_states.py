@@ -1,0 +1,55 @@
+"""Constant states beyond the fifteen of Miletovic et al. 2017: what calibration leaves open.
+
+The IMU's place enters the measurement only: the state describes the IMU's point, so the place decides nothing but where
+the platform's joints lie as seen from there. So do offsets and delay. Its mounting turns the process's input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: names that the setting ``estimate`` takes, with their units
+EXTRA_STATES = {'leg_offsets': 'm', 'imu_delay': 's', 'imu_rotation': 'rad', 'imu_position': 'm'}
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """Where each group of states lies.
+
+    Attributes
+    ----------
+    size : number of states n
+    leg_offsets, imu_delay, imu_rotation, imu_position : rows of the extra states, ``None`` where not estimated
+    """
+
+    size: int
+    leg_offsets: slice | None = None
+    imu_delay: slice | None = None
+    imu_rotation: slice | None = None
+    imu_position: slice | None = None
+
+    @classmethod
+    def of(cls, base_size: int, leg_count: int, estimate: Sequence[str]) -> StateLayout:
+        """Layout with the extra states named in ``estimate``, in the order of :data:`EXTRA_STATES`.
+
+        Raises
+        ------
+        ValueError
+            For a name that is no extra state.
+        """
+        unknown = [name for name in estimate if name not in EXTRA_STATES]
+        if unknown:
+            raise ValueError(f'{unknown[0]!r} cannot be estimated; there are {", ".join(EXTRA_STATES)}')
+        sizes = {'leg_offsets': leg_count, 'imu_delay': 1, 'imu_rotation': 3, 'imu_position': 3}
+        rows, end = {}, base_size
+        for name in EXTRA_STATES:
+            if name in estimate:
+                rows[name] = slice(end, end + sizes[name])
+                end += sizes[name]
+        return cls(end, **rows)
+
+    @property
+    def groups(self) -> dict[str, slice]:
+        """Rows of each extra state that is estimated."""
+        return {name: rows for name in EXTRA_STATES if (rows := getattr(self, name)) is not None}

@@ -1,0 +1,162 @@
+"""The default filter: charts of the attitude, iterated updates, constants as further states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
+from pkm_description.motion.profiles import mp1
+from pkm_estimation.models.attitude_chart import move_chart, rotation_of
+from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.pipeline.platform_filter import PlatformFilter
+from test_filter import MECHANISM, PAPER, SRS, f_pose, make_filter, measure, platform_inputs, run
+
+POSITION, ATTITUDE = slice(0, 3), slice(6, 9)
+
+
+def test_a_moved_chart_describes_the_same_distribution():
+    """Samples drawn before and after the move have the same positions and attitudes."""
+    random = np.random.default_rng(0)
+    root = 1e-3 * random.normal(size=(15, 15))
+    state, covariance = random.normal(size=15), root @ root.T
+    state[ATTITUDE] = [0.2, -0.1, 0.3]
+    chart = rotation_exp(np.array([0.4, -0.9, 1.3]))
+    moved_state, moved_covariance = state.copy(), covariance.copy()
+    new_chart = move_chart(chart, moved_state, moved_covariance, POSITION, ATTITUDE)
+    np.testing.assert_allclose(new_chart, chart @ rotation_of(state[ATTITUDE]), atol=1e-15)
+    np.testing.assert_allclose(new_chart @ moved_state[POSITION], chart @ state[POSITION], atol=1e-14)
+    # linear transport: each deviation of the old coordinates has its place in the new ones
+    for deviation in np.linalg.cholesky(covariance).T:
+        attitude = chart @ rotation_of((state + deviation)[ATTITUDE])
+        q = quaternion_from_matrix(new_chart.T @ attitude)[:3]
+        position = new_chart.T @ chart @ (state + deviation)[POSITION]
+        expected = np.concatenate([position - moved_state[POSITION], q])
+        linear = moved_deviation(moved_covariance, covariance, deviation, state)
+        np.testing.assert_allclose(linear, expected, atol=2e-5)
+
+
+def moved_deviation(moved, covariance, deviation, state):
+    """First-order image of a deviation; checks on the way that the whole covariance was transported like it."""
+    q = state[ATTITUDE]
+    transport = np.eye(15)
+    rotation = rotation_of(q)
+    step = 1e-7
+    for axis in range(3):  # numeric derivative of q_mean^-1 q: independent of the formula in the code
+        moved_q = q + step * np.eye(3)[axis]
+        turned = rotation.T @ rotation_of(moved_q)
+        transport[ATTITUDE, 6 + axis] = quaternion_from_matrix(turned)[:3] / step
+    transport[POSITION, POSITION] = rotation.T
+    np.testing.assert_allclose(transport @ covariance @ transport.T, moved, atol=1e-9)
+    image = transport @ deviation
+    return np.concatenate([image[POSITION], image[ATTITUDE]])
+
+
+def test_manifold_and_printed_filter_agree_where_both_are_valid():
+    motion = mp1(SRS, duration=30.0)[slice(1000, 2000)]
+    same_noise = EstimatorConfig(noise_inflation=1.1)
+    errors = [run(SRS, motion, 3, config)[0] for config in (same_noise, PAPER)]
+    np.testing.assert_allclose(errors[0][300:, :9], errors[1][300:, :9], atol=2e-7)
+
+
+def test_platform_that_turns_all_the_way_round():
+    """A printed filter's quaternion ends at half a turn; here a carousel goes through two whole turns."""
+    motion = mp1(SRS, duration=20.0)[slice(0, 1200)]
+    filter_ = make_filter()
+    start = f_pose(motion)
+    filter_.start_at(start)
+    rate = np.array([0.0, 0.0, 2 * np.pi / 5.0])
+    for k in range(1000):
+        rotation = start.rotation_base_platform @ rotation_exp(rate * 0.01 * k)
+        arm = filter_.geometry.imu_position
+        force = np.cross(rate, np.cross(rate, arm)) - rotation.T @ SRS.gravity
+        imu = np.concatenate([force, rate])
+        filter_.predict(imu, imu, 0.01, 0.01)
+        # a machine without stroke limits: lengths of the turned platform
+        points = start.position + filter_.geometry.platform_points @ (rotation @ rotation_exp(rate * 0.01)).T
+        filter_.update(np.linalg.norm(points - filter_.geometry.base_points, axis=1))
+    estimate = filter_.point_motion(np.concatenate([force, rate]))
+    expected = start.rotation_base_platform @ rotation_exp(rate * 10.0)
+    np.testing.assert_allclose(estimate.rotation_base_platform, expected, atol=1e-5)
+    assert filter_.outside_unit_sphere == 0
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_broad_prior_converges_without_forward_kinematics(seed):
+    """Starts drawn from the paper's own prior (16 of 40 converge there), on the home side."""
+    machine = replace(SRS, imu=replace(SRS.imu, position=np.zeros(3)))
+    random = np.random.default_rng(seed)
+    motion = mp1(machine, duration=20.0)[slice(1000, 1600)]
+
+    def broad(filter_: PlatformFilter) -> None:
+        filter_.start_as_printed()
+        drawn = random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
+        drawn[2] = abs(drawn[2])
+        filter_.ukf.state = filter_.ukf.state + drawn
+
+    errors, _, filter_ = run(machine, motion, seed, start=broad)
+    assert np.abs(errors[-1, :3]).max() < 1e-4
+    eigenvalues = np.linalg.eigvalsh(filter_.covariance)
+    assert eigenvalues[0] > 0.0
+
+
+def calibration_run(name, machine, late=0, duration=45.0, seed=4):
+    """Filter that believes the shipped file on the sensors of another machine; returns estimate and deviation."""
+    motion = mp1(SRS, duration=duration)
+    data = measure(type(MECHANISM)(machine), motion, seed)
+    filter_ = make_filter(SRS, EstimatorConfig(estimate=(name,)))
+    filter_.start_at(f_pose(motion))
+    inputs = platform_inputs(SRS, data)
+    for k in range(1 + late, len(motion)):
+        filter_.predict(inputs[k - 1 - late], inputs[k - late], 0.01, 0.01)
+        filter_.update(data.leg_lengths[k])
+    rows = filter_.layout.groups[name]
+    return filter_.state[rows], np.sqrt(np.diag(filter_.covariance))[rows]
+
+
+def test_delay_is_found():
+    """IMU data 30 ms late: known to a tenth of a millisecond after a motion."""
+    delay, deviation = calibration_run('imu_delay', SRS, late=3)
+    assert delay[0] == pytest.approx(0.03, abs=2e-3)
+    assert deviation[0] < 1e-4
+
+
+def test_mounting_rotation_is_found():
+    turn = np.array([0.02, -0.015, 0.01])
+    turned = replace(SRS.imu, rotation_platform_imu=rotation_exp(turn) @ SRS.imu.rotation_platform_imu)
+    rotation, deviation = calibration_run('imu_rotation', replace(SRS, imu=turned))
+    assert np.abs(rotation - turn).max() < 5e-4
+    assert (deviation < 1e-4).all()
+
+
+def test_place_of_the_imu_is_found_across_the_axis_of_rotation():
+    """MP1 turns about the body axis (1, 1, 0): what lies along it cannot be seen, and the filter says so."""
+    arm = np.array([0.03, -0.02, 0.01])
+    moved = replace(SRS.imu, position=SRS.imu.position + arm)
+    place, deviation = calibration_run('imu_position', replace(SRS, imu=moved))
+    # z up: the paper's axis (1, 1, 0) is (1, -1, 0) here
+    across = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
+    assert across @ (place - arm) == pytest.approx(0.0, abs=1e-3)
+    assert place[2] == pytest.approx(arm[2], abs=1e-3)
+    assert deviation[0] > 1e-2
+
+
+def test_offset_of_a_leg_is_seen_where_motion_shows_it():
+    """Six offsets and a pose: honest deviations; a common error of the pose stays unknown."""
+    motion = mp1(SRS, duration=40.0)
+    offsets = np.array([0.3e-3, 0.0, -0.2e-3, 0.0, 0.0, 0.1e-3])
+    data = measure(MECHANISM, motion, 2)
+    filter_ = make_filter(SRS, EstimatorConfig(estimate=('leg_offsets',)))
+    filter_.start_at(f_pose(motion))
+    inputs = platform_inputs(SRS, data)
+    for k in range(1, len(motion)):
+        filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
+        filter_.update(data.leg_lengths[k] + offsets)
+    rows = filter_.layout.leg_offsets
+    error = filter_.state[rows] - offsets
+    covariance = filter_.covariance[rows, rows]
+    assert error @ np.linalg.solve(covariance, error) < 40.0  # chi-square with 6 degrees of freedom, generous
+    values = np.sqrt(np.linalg.eigvalsh(covariance))
+    assert values[0] < 2e-5  # some combination is seen
+    assert values[-1] > 1e-4  # and some is not
