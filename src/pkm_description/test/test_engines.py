@@ -14,9 +14,10 @@ from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import leg_motion
 from pkm_description.machine import load_machine
 from pkm_description.machine.model import Machine
+from pkm_description.machine.variants import with_gravity
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from pkm_description.verification import engines
+from pkm_description.verification import engine_models, engines
 from pkm_description.verification.engine_pinocchio import PinocchioTree
 from pkm_description.verification.engine_result import EngineMissingError
 
@@ -53,6 +54,25 @@ def test_mujoco(name: str) -> None:
 def _checks(machine: Machine, engine: str, limit: float) -> list[engines.Check]:
     compare = engines.closed_machine_checks if machine.has_platform else engines.open_chain_checks
     return list(compare(machine, engine, limit, 8))
+
+
+@pytest.mark.parametrize('name', ['turned', *CLOSED, 'cart with pendulum'])
+def test_models(name: str) -> None:
+    pytest.importorskip('pinocchio')
+    checks = list(engine_models.checks(built(name), quick=True))
+    assert [check for check in checks if check.status != 'met'] == []
+    assert len(checks) >= 3
+
+
+def test_models_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pinocchio's gravity stays, ours turns by a micro-radian: no model but regressor and forces notices."""
+    pytest.importorskip('pinocchio')
+    machine = built('3-PRS')
+    tilted = with_gravity(machine, machine.gravity + np.array([1e-5, 0.0, 0.0]))
+    monkeypatch.setattr(engine_models, 'Mechanism', lambda given: Mechanism(tilted if given is machine else given))
+    failed = {check.what for check in engine_models.checks(machine, quick=True) if check.status == 'failed'}
+    assert 'mass matrix on admissible twists, relative' not in failed
+    assert {'regressor of every body, separate legs, relative', 'forward dynamics, relative'} <= failed
 
 
 @pytest.mark.parametrize('name', ['palida', '3-RPS', 'planar 3-PRR'])

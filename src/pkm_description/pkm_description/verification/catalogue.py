@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pkm_description.machine import Machine
 from pkm_description.verification import (
+    engine_models,
     engines,
     friction_checks,
     heimann_dynamics,
@@ -15,8 +16,10 @@ from pkm_description.verification import (
     heimann_parameters,
     mata,
     mechanics,
+    miletovic,
     oh,
     oh_golden,
+    oh_pendulum,
     oh_suite,
     open_chains,
     rosyid,
@@ -69,12 +72,15 @@ HANNOVER_HEXAPODS = named('palida', 'msi')
 
 CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('laws of mechanics', mechanics.checks, with_platform),
-    CheckGroup('independent engines', engines.checks),
+    CheckGroup('independent engines, motion and forces', engines.checks),
+    CheckGroup('independent engines, models', engine_models.checks),
     CheckGroup('laws of mechanics', open_chains.checks, open_chain),
     CheckGroup('Mata et al. 2008', mata.checks, named('valencia_3rps')),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),
+    CheckGroup('Oh 2003, chapter 3', oh_pendulum.checks, named('double_pendulum')),
+    CheckGroup('Miletovic et al. 2017', miletovic.checks, named('srs')),
     CheckGroup('Heimann and Abdellatif, kinematics', heimann_kinematics.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, limits', heimann_limits.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, dynamics', heimann_dynamics.checks, HANNOVER_HEXAPODS),
