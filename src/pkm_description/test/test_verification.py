@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot
+from pkm_description.machine import load_machine, machine_names
 from pkm_description.machine.model import Machine
 from pkm_description.nodes.verify_machines import main
-from pkm_description.verification.catalogue import CheckGroup
+from pkm_description.verification import heimann_dynamics, mechanics, momentum, oh, oh_suite
+from pkm_description.verification.catalogue import CATALOGUE, CheckGroup
 from pkm_description.verification.check import Check, at_least, at_most, count, equal, near, refused, within
 from pkm_description.verification.report import table, verdict
-from pkm_description.verification.run import run_group
+from pkm_description.verification.run import run_group, verify
 
 
 @pytest.mark.parametrize(
@@ -61,15 +67,89 @@ def test_figures_stand_in_the_table() -> None:
 
 
 def test_program(capsys: pytest.CaptureFixture[str]) -> None:
-    """One machine through the program; the last line counts the lines above it."""
-    assert main(['palida', '--quick']) == 0
+    """Two machines through the program; the last line counts the lines above it."""
+    assert main(['uf', 'double_pendulum', '--quick']) == 0
     lines = capsys.readouterr().out.splitlines()
     met = sum(line.startswith('met ') for line in lines)
     open_ones = sum(line.startswith('not reachable') for line in lines)
-    assert met > 10
+    assert met > 50
     assert lines[-1] == f'machines: {met} met, 0 failed, {open_ones} not reachable'
 
 
 def test_program_with_a_file_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['nowhere.yaml', '--quick']) == 1
     assert capsys.readouterr().out.splitlines()[-1] == 'machines: 0 met, 1 failed, 0 not reachable'
+
+
+@pytest.mark.parametrize('name', machine_names())
+def test_no_check_of_a_machine_fails(name: str) -> None:
+    checks = [check for _, done in verify(load_machine(name), quick=True) for check in done]
+    assert [check for check in checks if check.status == 'failed'] == []
+    assert len(checks) > 10
+    assert all(check.required and check.measured for check in checks)
+
+
+def failing(machine: Machine, source: str) -> set[str]:
+    """Requirements that a machine fails among those of one source."""
+    found = set()
+    for group in CATALOGUE:
+        if group.source.startswith(source) and group.applies(machine):
+            found |= {check.id for check in run_group(machine, group, quick=True) if check.status == 'failed'}
+    return found
+
+
+def with_platform_point(machine: Machine, shift: float) -> Machine:
+    first = machine.legs[0]
+    moved = dataclasses.replace(first, platform_point=first.platform_point + np.array([shift, 0.0, 0.0]))
+    return dataclasses.replace(machine, legs=(moved, *machine.legs[1:]))
+
+
+def test_wrong_masses_and_points_fail_the_printed_figures() -> None:
+    uf = load_machine('uf')
+    heavy = dataclasses.replace(uf, platform=dataclasses.replace(uf.platform, mass=1.01 * uf.platform.mass))
+    assert failing(heavy, 'Oh 2003') >= {'golden', 'T5'}
+    assert 'golden' in failing(with_platform_point(uf, 1e-4), 'Oh 2003')
+    assert failing(with_platform_point(load_machine('srs'), 1e-4), 'Miletovic') >= {'S3-01', 'S3-02'}
+    assert 'R4-11' in failing(with_platform_point(load_machine('palida'), 1e-3), 'Heimann')
+
+
+def test_wrong_pendulum_fails() -> None:
+    pendulum = load_machine('double_pendulum')
+    leg = pendulum.legs[0]
+    longer = dataclasses.replace(leg.joints[2], translation=1.01 * leg.joints[2].translation)
+    machine = dataclasses.replace(pendulum, legs=(dataclasses.replace(leg, joints=(*leg.joints[:2], longer)),))
+    assert failing(machine, 'Oh 2003') == {'T9'}
+
+
+@pytest.mark.parametrize(
+    ('module', 'function', 'expected'),
+    [
+        (mechanics, 'inverse_dynamics', {'regressor', 'terms', 'forward', 'statics', 'power'}),
+        (mechanics, 'kinetic_energy', {'energy', 'power'}),
+        (mechanics, 'leg_motion', {'jacobian', 'power'}),
+        (momentum, 'joint_reactions', {'reactions'}),
+        (heimann_dynamics, 'inverse_dynamics', {'R4-09', 'R4-10', 'R4-14'}),
+        (oh_suite, 'rigid_body_regressor', {'T3'}),
+        (oh, 'strut_forces', {'T3', 'T4'}),
+    ],
+)
+def test_wrong_formulas_fail(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, function: str, expected: set[str]
+) -> None:
+    """An error of ten parts in a million in one function is seen by all checks that should see it."""
+    right = getattr(module, function)
+
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        result = right(*arguments, **options)
+        if isinstance(result, np.ndarray):
+            return result * (1.0 + 1e-5)
+        changed = {
+            field.name: getattr(result, field.name) * (1.0 + 1e-5)
+            for field in dataclasses.fields(result)
+            if field.name in ('velocities', 'closure_forces', 'joint_forces', 'drive_forces')
+        }
+        return dataclasses.replace(result, **changed)
+
+    monkeypatch.setattr(module, function, wrong)
+    machine = load_machine('palida' if module is heimann_dynamics else 'uf')
+    assert failing(machine, '') >= expected

@@ -114,4 +114,6 @@ def _figure(value: float, unit: str) -> str:
 
 
 def _plain(value: object) -> str:
-    return ', '.join(str(entry) for entry in value) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return ', '.join(str(entry) for entry in value) or 'none'
+    return str(value)
