@@ -19,6 +19,7 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
+from pkm_description.verification import dietmaier
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
@@ -126,46 +127,11 @@ def simona_z_down() -> Machine:
     return hexapod(base_points, platform_points, home, np.array([0.0, 0.0, 9.80665]), 'simona_z_down')
 
 
-#: leg lengths of which Dietmaier's platform has 40 real poses, and one of these poses as rounded there
-DIETMAIER_LENGTHS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
-DIETMAIER_POSE = Pose(
-    np.array([0.955868038233880, -0.046995628998516, -0.290013283037649]),
-    np.array(
-        [
-            [-0.040450357031281, -0.932229494397471, 0.359599691867884],
-            [0.983337493748685, 0.026695523074364, 0.179818582009314],
-            [-0.177231887661606, 0.360881585597300, 0.915616371179918],
-        ]
-    ),
-)
-
-
 def dietmaier_platform() -> Machine:
-    """Build Dietmaier's platform (1998, "The Stewart-Gough platform of general geometry can have 40 real postures").
-
-    Numbers, lengths and the pose as given in the data of the public solver martyushev/fkSGP (MIT licence).
-    """
-    base_points = np.array(
-        [
-            [0.0, 0.0, 0.0],
-            [1.107915, 0.0, 0.0],
-            [0.549094, 0.756063, 0.0],
-            [0.735077, -0.223935, 0.525991],
-            [0.514188, -0.526063, -0.368418],
-            [0.590473, 0.094733, -0.205018],
-        ]
+    """Build Dietmaier's platform with 40 real poses, home in the published one."""
+    return hexapod(
+        dietmaier.BASE_POINTS, dietmaier.PLATFORM_POINTS, dietmaier.POSE, np.array([0.0, 0.0, -9.80665]), 'dietmaier'
     )
-    platform_points = np.array(
-        [
-            [0.0, 0.0, 0.0],
-            [0.542805, 0.0, 0.0],
-            [0.956919, -0.528915, 0.0],
-            [0.665885, -0.353482, 1.402538],
-            [0.478359, 1.158742, 0.107672],
-            [-0.137087, -0.235121, 0.353913],
-        ]
-    )
-    return hexapod(base_points, platform_points, DIETMAIER_POSE, np.array([0.0, 0.0, -9.80665]), 'dietmaier')
 
 
 def turned_link_frames() -> Machine:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hand_built_machines import (
-    DIETMAIER_LENGTHS,
-    DIETMAIER_POSE,
     dietmaier_platform,
     heimann_check_robot,
     hexapod,
@@ -18,6 +16,7 @@ from pkm_description.kinematics import AssemblyModes, assembly_modes, leg_length
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.random_states import random_states
+from pkm_description.verification.dietmaier import LENGTHS, POSE
 
 
 @pytest.fixture(scope='module')
@@ -27,7 +26,7 @@ def dietmaier() -> Mechanism:
 
 @pytest.fixture(scope='module')
 def forty(dietmaier: Mechanism) -> AssemblyModes:
-    return assembly_modes(dietmaier, DIETMAIER_LENGTHS)
+    return assembly_modes(dietmaier, LENGTHS)
 
 
 def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Mechanism, forty: AssemblyModes) -> None:
@@ -39,7 +38,7 @@ def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Mechanism, forty: As
         np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-12)
         assert np.linalg.det(rotation) > 0.0
         for base, platform, length in zip(
-            dietmaier.base_points, dietmaier.platform_points, DIETMAIER_LENGTHS, strict=True
+            dietmaier.base_points, dietmaier.platform_points, LENGTHS, strict=True
         ):
             assert np.linalg.norm(position + rotation @ platform - base) == pytest.approx(length, abs=1e-11)
     pose = forty.rotation_base_platform.reshape(40, 9)
@@ -48,8 +47,8 @@ def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Mechanism, forty: As
 
 
 def test_the_published_pose_is_among_them_and_home(forty: AssemblyModes) -> None:
-    np.testing.assert_allclose(forty.position[0], DIETMAIER_POSE.position, atol=1e-6)
-    np.testing.assert_allclose(forty.rotation_base_platform[0], DIETMAIER_POSE.rotation_base_platform, atol=1e-6)
+    np.testing.assert_allclose(forty.position[0], POSE.position, atol=1e-6)
+    np.testing.assert_allclose(forty.rotation_base_platform[0], POSE.rotation_base_platform, atol=1e-6)
     np.testing.assert_array_equal(forty.on_home_branch, np.arange(40) == 0)
 
 
@@ -62,10 +61,10 @@ def test_as_many_modes_of_either_sign(forty: AssemblyModes) -> None:
 def test_another_seed_finds_the_same_poses_and_the_same_seed_the_same_numbers(
     dietmaier: Mechanism, forty: AssemblyModes
 ) -> None:
-    again = assembly_modes(dietmaier, DIETMAIER_LENGTHS)
+    again = assembly_modes(dietmaier, LENGTHS)
     np.testing.assert_array_equal(again.position, forty.position)
     np.testing.assert_array_equal(again.hits, forty.hits)
-    other = assembly_modes(dietmaier, DIETMAIER_LENGTHS, seed=1)
+    other = assembly_modes(dietmaier, LENGTHS, seed=1)
     # near singular poses 1e-12 m of length are some 1e-8 m of position
     np.testing.assert_allclose(other.position, forty.position, atol=1e-6)
 
@@ -101,7 +100,7 @@ def test_poses_that_are_not_isolated_are_refused(platform_radius: float) -> None
 
 
 def test_lengths_without_a_pose_have_no_modes(dietmaier: Mechanism) -> None:
-    modes = assembly_modes(dietmaier, DIETMAIER_LENGTHS * [1.0, 1.0, 1.0, 1.0, 1.0, 20.0])
+    modes = assembly_modes(dietmaier, LENGTHS * [1.0, 1.0, 1.0, 1.0, 1.0, 20.0])
     assert len(modes) == 0
     assert modes.settled
 

@@ -158,3 +158,11 @@ def test_twist_from_leg_rates(mechanism: Mechanism) -> None:
 def test_wrong_shape_is_a_clear_error(mechanism: Mechanism) -> None:
     with pytest.raises(ValueError, match=r'expected \(N, 6\)'):
         forward_kinematics(mechanism, np.ones(6))
+
+
+def test_legs_that_drive_no_length_are_a_clear_error() -> None:
+    from pkm_description.machine import load_machine
+
+    hexaglide = Mechanism(load_machine('hexaglide_6pus'))
+    with pytest.raises(ValueError, match='hexaglide_6pus: its legs .* solve_closure gives the pose'):
+        forward_kinematics(hexaglide, np.ones((1, 6)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hand_built_machines import DIETMAIER_LENGTHS, dietmaier_platform, heimann_check_robot
+from hand_built_machines import dietmaier_platform, heimann_check_robot
 from numpy.typing import NDArray
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import (
@@ -20,6 +20,7 @@ from pkm_description.kinematics import (
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
+from pkm_description.verification.dietmaier import LENGTHS
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def dietmaier() -> Mechanism:
 
 @pytest.fixture(scope='module')
 def forty(dietmaier: Mechanism) -> AssemblyModes:
-    return assembly_modes(dietmaier, DIETMAIER_LENGTHS)
+    return assembly_modes(dietmaier, LENGTHS)
 
 
 def _path(mechanism: Mechanism, modes: AssemblyModes, first: int, last: int, count: int) -> Path:

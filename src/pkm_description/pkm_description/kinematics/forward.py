@@ -107,6 +107,11 @@ def checked_lengths(mechanism: Mechanism, lengths: Array) -> Array:
     lengths = np.asarray(lengths, dtype=float)
     if mechanism.leg_count != 6:
         raise ValueError(f'{mechanism.machine.name}: six legs determine a pose, this machine has {mechanism.leg_count}')
+    if mechanism.joint_kinds != ('revolute', 'revolute', 'prismatic'):
+        raise ValueError(
+            f'{mechanism.machine.name}: its legs {mechanism.joint_kinds} do not drive the length between base and '
+            'platform joint; solve_closure gives the pose of drive positions'
+        )
     if lengths.ndim != 2 or lengths.shape[1] != 6:
         raise ValueError(f'lengths have shape {lengths.shape}, expected (N, 6)')
     return lengths
