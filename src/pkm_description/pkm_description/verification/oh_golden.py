@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics import leg_motion
 from pkm_description.machine import Machine
+from pkm_description.mechanism import Mechanism
 from pkm_description.verification.check import Check, near, near_each
 from pkm_description.verification.oh import energy_balance
 from pkm_description.verification.oh_kane import strut_forces
-from pkm_description.verification.oh_kinematics import strut_kinematics
-from pkm_description.verification.oh_parameters import oh_model
+from pkm_description.verification.oh_kinematics import OhMotion, strut_kinematics
+from pkm_description.verification.oh_parameters import OhModel, oh_model
 from pkm_description.verification.oh_trajectories import FREQUENCIES, case, sine
 
 #: s, instant of the moving points
@@ -40,7 +43,20 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         motion = case(number, FREQUENCIES['high'], np.array([TIME]), model.home)
         forces = strut_forces(model.geometry, motion, model.parameters)
         yield near_each('golden', f'F_a, case {number}, 4 pi rad/s, 0.1 s', figures, forces, 5e-5, 'N')
+    yield from suite_checks(machine, model, moving, still)
     trapezoid, left, largest = energy_balance(model, 1e-3)
     yield near('T4', 'energy model, XY at 4 pi rad/s, 1 ms: largest step', 3.0e-2, largest, 5e-4, 'J')
     yield near('T4', 'energy model: largest error with the printed left rule', 3.4e-4, left, 5e-6, 'J')
     yield near('T4', 'energy model: largest error with the trapezoid', 1.9e-8, trapezoid, 5e-10, 'J')
+
+
+def suite_checks(machine: Machine, model: OhModel, moving: OhMotion, still: OhMotion) -> Iterator[Check]:
+    """The same points by the suite's own kinematics and dynamics; case 1 turns no strut about its axis."""
+    mechanism = Mechanism(machine)
+    for text, motion, figures in (('at rest at home', still, STATIC_FORCES), ('case 1', moving, FORCES[1])):
+        forces = inverse_dynamics(mechanism, model.platform_motion(motion), friction=False)
+        yield near_each('golden', f'suite: F_a {text}', figures, forces, 5e-5, 'N')
+    legs = leg_motion(mechanism, model.platform_motion(moving))
+    yield near_each('golden', 'suite: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
+    rates = legs.velocities[..., mechanism.actuated_index]
+    yield near_each('golden', "suite: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
+import numpy as np
+
 from pkm_description.dynamics import rigid_body_regressor
+from pkm_description.dynamics.energy_model import energy_regressor
+from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.machine import Machine
+from pkm_description.machine.model import Joint
 from pkm_description.mechanism import Mechanism
 from pkm_description.verification import oh_lagrange
 from pkm_description.verification.check import Check, at_most, relative_error
-from pkm_description.verification.oh_kane import PARAMETERS, pseudo_jacobian, strut_force_regressor
-from pkm_description.verification.oh_kinematics import apply, dot, strut_kinematics
+from pkm_description.verification.oh_kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
+from pkm_description.verification.oh_kane import energy_regressor as oh_energy_regressor
+from pkm_description.verification.oh_kinematics import OhMotion, apply, dot, strut_kinematics
 from pkm_description.verification.oh_parameters import oh_model, random_motion
 
 #: columns in which it does not matter that real Hooke joints turn their struts about the long axis
@@ -49,3 +56,26 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     back = apply(pseudo_jacobian(model.geometry, motion), suite @ model.parameters)
     error = relative_error(back, lagrange)
     yield at_most('T3', 'suite: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
+    yield from group_checks(machine, motion)
+    own = energy_regressor(mechanism, platform, identical_legs=True) @ model.matrix
+    error = relative_error(own[:, _WITHOUT_SPIN], oh_energy_regressor(model.geometry, motion)[:, _WITHOUT_SPIN])
+    yield at_most('T4', 'suite: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
+
+
+def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
+    """The six groups of terms, with struts whose mass stands in points, so that their spin does not matter."""
+
+    def point_mass(joint: Joint) -> Joint:
+        return dataclasses.replace(joint, body=dataclasses.replace(joint.body, inertia=np.zeros((3, 3))))
+
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(point_mass(joint) for joint in leg.joints)) for leg in machine.legs
+    )
+    thin = dataclasses.replace(machine, legs=legs)
+    model = oh_model(thin)
+    terms = drive_force_terms(Mechanism(thin), model.platform_motion(motion), friction=False)
+    jacobian = pseudo_jacobian(model.geometry, motion)
+    for name, group in group_regressors(model.geometry, motion).items():
+        kane = np.linalg.solve(jacobian, (group @ model.parameters)[..., None])[..., 0]
+        error = np.abs(getattr(terms, name) - kane).max() / np.abs(terms.total).max()
+        yield at_most('T3', f'suite: group {name}, struts of point masses = Kane, of the largest force', 1e-11, error)
