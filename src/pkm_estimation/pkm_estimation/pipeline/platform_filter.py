@@ -12,11 +12,12 @@ from pkm_description.machine.model import Pose
 from pkm_estimation.filters import (
     INTEGRATORS,
     CovarianceError,
+    ExtendedKalmanFilter,
     Innovation,
     ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
-from pkm_estimation.filters.posterior_linearisation import iterated_update
+from pkm_estimation.filters.posterior_linearisation import MAX_ITERATIONS, iterated_update
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -62,11 +63,20 @@ class PointMotion:
     twist_covariance: Array
 
 
+def _make_filter(size: int, config: EstimatorConfig) -> UnscentedKalmanFilter | ExtendedKalmanFilter:
+    """Filter of the kind that the settings name."""
+    if config.filter in ('ekf', 'iekf'):
+        iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
+        return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations)
+    transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
+    return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+
+
 class PlatformFilter:
     """Unscented filter whose state describes the IMU's point (Miletovic Eq. 25); IMU samples come in platform axes.
 
     ``filter: manifold`` keeps the attitude near zero in a chart that moves along; with ``filter: paper`` the chart is
-    the base frame for ever, which is the printed filter.
+    the base frame for ever, which is the printed filter. ``ekf`` and ``iekf`` are extended filters in that frame.
 
     Parameters
     ----------
@@ -92,8 +102,7 @@ class PlatformFilter:
         self.imu_covariance = config.noise_inflation * config.q_scale * imu_covariance
         self.length_covariance = config.noise_inflation * config.r_scale * length_covariance
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
-        transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
-        self.ukf = UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+        self.ukf = _make_filter(size, config)
         self._walk = self._walk_variances()
         self._longest_step = self._step_limits()
         self._chart = np.eye(3)
@@ -217,7 +226,7 @@ class PlatformFilter:
             return ukf.update(observe, lengths, noise, used)
         state, covariance = ukf.state.copy(), ukf.covariance.copy()
         innovation = ukf.update(observe, lengths, noise, used)
-        if innovation.nis > self.config.iteration_nis:
+        if innovation.nis > self.config.iteration_nis and isinstance(ukf, UnscentedKalmanFilter):
             once = ukf.state.copy(), ukf.covariance.copy()
             ukf.state[:], ukf.covariance[:] = state, covariance
             try:

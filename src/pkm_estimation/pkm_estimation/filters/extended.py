@@ -1,0 +1,92 @@
+"""Extended and iterated extended Kalman filter, the unscented filter's predecessors, around the same model calls.
+
+The Jacobians are central differences: the models take all points in one call, so a Jacobian costs as much as a set of
+sigma points, and it is the derivative of the very model that the unscented filter uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.filters.unscented import CovarianceError, Indices, Innovation
+
+Array = NDArray[np.float64]
+
+#: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
+_STEP = 1e-5
+
+#: the iterations of an update end when no state changes by more
+_SETTLED = 1e-12
+
+
+class ExtendedKalmanFilter:
+    """Linearised filter with the interface of :class:`UnscentedKalmanFilter`.
+
+    Parameters
+    ----------
+    state : (n,)
+    covariance : (n, n)
+    iterations : linearisations per update; 1 is the EKF, more the iterated EKF (Gauss-Newton on the posterior)
+    """
+
+    def __init__(self, state: Array, covariance: Array, iterations: int = 1) -> None:
+        self.state = np.array(state, dtype=float)
+        self.covariance = np.array(covariance, dtype=float)
+        self.iterations = iterations
+        step = _STEP * np.eye(len(state))
+        self._steps = np.hstack([np.zeros((len(state), 1)), step, -step])
+
+    def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
+        """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
+        moved, slope = self._linearise(propagate, self.state)
+        self.state[:] = moved
+        self.covariance[:] = slope @ self.covariance @ slope.T + noise_factor @ noise_factor.T
+
+    def update(
+        self,
+        observe: Callable[[Array], Array],
+        measurement: Array,
+        noise_covariance: Array,
+        used: Indices | None = None,
+    ) -> Innovation:
+        """Correct the state; parameters and result as :meth:`UnscentedKalmanFilter.update`."""
+        rows = np.arange(len(measurement)) if used is None else used
+        noise = noise_covariance[np.ix_(rows, rows)]
+        prior, here = self.state.copy(), self.state
+        first: Innovation | None = None
+        for _ in range(self.iterations):
+            predicted, slope = self._linearise(observe, here)
+            predicted, slope = predicted[rows], slope[rows]
+            spread = slope @ self.covariance @ slope.T + noise
+            residual = measurement[rows] - predicted - slope @ (prior - here)
+            try:
+                root = np.linalg.cholesky(spread)
+            except np.linalg.LinAlgError:
+                raise CovarianceError('innovation covariance is not positive definite') from None
+            gain = np.linalg.solve(spread, slope @ self.covariance).T
+            if first is None:
+                error = np.linalg.solve(root, residual)
+                full = np.full((2, len(measurement)), np.nan)
+                full[0, rows], full[1, rows] = residual, spread.diagonal()
+                first = Innovation(full[0], full[1], float(error @ error))
+            there = prior + gain @ residual
+            settled = np.abs(there - here).max() < _SETTLED
+            here = there
+            if settled:
+                break
+        kept = np.eye(len(prior)) - gain @ slope
+        self.state[:] = here
+        self.covariance[:] = kept @ self.covariance @ kept.T + gain @ noise @ gain.T
+        if not np.isfinite(self.covariance).all():
+            raise CovarianceError('state covariance is not finite')
+        assert first is not None
+        return first
+
+    def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
+        """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""
+        size = len(state)
+        values = function(state[:, None] + self._steps)
+        return values[:, 0], (values[:, 1 : size + 1] - values[:, size + 1 :]) / (2.0 * _STEP)

@@ -1,0 +1,71 @@
+"""Extended filters against the Kalman filter on linear models, and against the unscented one on MP1 (S3-64)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.motion.profiles import mp1
+from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter
+from pkm_estimation.pipeline import EstimatorConfig
+from test_filter import PAPER, SRS, run
+
+
+@pytest.mark.parametrize('iterations', [1, 5])
+def test_linear_models_give_the_kalman_filter(iterations):
+    random = np.random.default_rng(0)
+    f, h, n = random.normal(size=(4, 4)), random.normal(size=(3, 4)), random.normal(size=(4, 2))
+    root = random.normal(size=(4, 4))
+    state, covariance, noise = random.normal(size=4), root @ root.T, np.diag([0.1, 0.2, 0.3])
+    measured = random.normal(size=3)
+    for used in (None, np.array([0, 2])):
+        ekf = ExtendedKalmanFilter(state, covariance, iterations)
+        ekf.predict(lambda x: f @ x, n)
+        mean, spread = f @ state, f @ covariance @ f.T + n @ n.T
+        np.testing.assert_allclose(ekf.covariance, spread, atol=1e-8)
+        innovation = ekf.update(lambda x: h @ x, measured, noise, used)
+        rows = np.arange(3) if used is None else used
+        s = h[rows] @ spread @ h[rows].T + noise[np.ix_(rows, rows)]
+        gain = spread @ h[rows].T @ np.linalg.inv(s)
+        residual = measured[rows] - h[rows] @ mean
+        np.testing.assert_allclose(ekf.state, mean + gain @ residual, atol=1e-8)
+        np.testing.assert_allclose(ekf.covariance, spread - gain @ s @ gain.T, atol=1e-8)
+        assert innovation.nis == pytest.approx(residual @ np.linalg.solve(s, residual))
+        np.testing.assert_allclose(innovation.residual[rows], residual, atol=1e-8)
+
+
+def test_iterations_find_the_most_likely_state_of_a_nonlinear_measurement():
+    """Range to a beacon, far-off prior: the iterated filter ends where the posterior's gradient vanishes."""
+    prior, measured, noise = np.array([1.0, 0.2]), np.array([5.0]), np.array([[1e-4]])
+
+    def distance(points):
+        return np.hypot(points[:1], points[1:2] - 2.0)
+
+    ekf, iterated = (ExtendedKalmanFilter(prior, np.eye(2), n) for n in (1, 30))
+    ekf.update(distance, measured, noise)
+    iterated.update(distance, measured, noise)
+
+    def gradient(x):
+        from_beacon = x - [0.0, 2.0]
+        size = np.hypot(*from_beacon)
+        return x - prior - (measured[0] - size) / noise[0, 0] * from_beacon / size
+
+    assert np.abs(gradient(iterated.state)).max() < 1e-3
+    assert np.abs(gradient(iterated.state)).max() < 0.01 * np.abs(gradient(ekf.state)).max()
+
+
+def test_indefinite_covariance_is_an_error():
+    ekf = ExtendedKalmanFilter(np.zeros(2), -np.eye(2))
+    with pytest.raises(CovarianceError, match='positive definite'):
+        ekf.update(lambda x: x, np.ones(2), 1e-3 * np.eye(2))
+
+
+def test_steady_state_equals_the_unscented_filters():
+    """S3-64: at micrometres of uncertainty the three coincide."""
+    motion = mp1(SRS, duration=45.0)[slice(1000, 4000)]
+    errors = {
+        name: run(SRS, motion, 3, EstimatorConfig(filter=name, noise_inflation=1.1))[0][2000:]
+        for name in ('ekf', 'iekf')
+    }
+    reference = np.sqrt(np.mean(run(SRS, motion, 3, PAPER)[0][2000:] ** 2, axis=0))
+    for error in errors.values():
+        np.testing.assert_allclose(np.sqrt(np.mean(error**2, axis=0)), reference, rtol=0.05)
