@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from pkm_description.machine import Machine
 from pkm_description.verification import (
+    dietmaier,
     engine_models,
     engines,
+    forward_kinematics_check,
     friction_checks,
     heimann_dynamics,
     heimann_kinematics,
@@ -46,6 +48,12 @@ def open_chain(machine: Machine) -> bool:
     return not machine.has_platform
 
 
+def hexapod(machine: Machine) -> bool:
+    """Applies to six legs that drive their lengths."""
+    kinds = {tuple(joint.kind for joint in leg.joints) for leg in machine.legs}
+    return machine.has_platform and len(machine.legs) == 6 and kinds == {('revolute', 'revolute', 'prismatic')}
+
+
 def named(*names: str) -> Callable[[Machine], bool]:
     """Build the condition that a machine has one of these names: for checks against printed numbers."""
     return lambda machine: machine.name in names
@@ -75,6 +83,8 @@ CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('independent engines, motion and forces', engines.checks),
     CheckGroup('independent engines, models', engine_models.checks),
     CheckGroup('laws of mechanics', open_chains.checks, open_chain),
+    CheckGroup('forward kinematics in the workspace', forward_kinematics_check.checks, hexapod),
+    CheckGroup('Dietmaier 1998, on these legs', dietmaier.checks, named('srs')),
     CheckGroup('Mata et al. 2008', mata.checks, named('valencia_3rps')),
     CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
     CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
