@@ -37,6 +37,8 @@ class MujocoTree:
             mujoco = importlib.import_module('mujoco')
         except ImportError:
             raise EngineMissingError('MuJoCo is not installed: pip install mujoco') from None
+        if not hasattr(mujoco, 'mj_jacDot'):
+            raise EngineMissingError('MuJoCo is older than 3.2.3: pip install --upgrade mujoco')
         self.mujoco: Any = mujoco
         self.machine = machine
         model = mujoco.MjModel.from_xml_string(mjcf_text(machine))

@@ -26,9 +26,12 @@ _STEP = 1e-5
 def import_pinocchio() -> Any:
     """Pinocchio, or an :class:`EngineMissingError` with the way to it."""
     try:
-        return importlib.import_module('pinocchio')
+        pin = importlib.import_module('pinocchio')
     except ImportError:
         raise EngineMissingError('Pinocchio is not installed: pip install pin') from None
+    if not hasattr(pin, 'rnea'):  # a plugin of a test runner has the same name
+        raise EngineMissingError('The installed package pinocchio is another one: pip install pin')
+    return pin
 
 
 class PinocchioTree:

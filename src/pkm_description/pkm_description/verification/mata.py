@@ -134,6 +134,11 @@ def closure_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     others = [dataclasses.replace(robot, carrier=limb) for limb in (1, 2)]
     errors = [relative_error(drive_regressor(other, *motion, samples.gravity), matrix) for other in others]
     yield at_most('M4', 'forces do not depend on which S joints are cut, relative', 1e-10, errors)
+    friction = friction_columns(samples.velocity, 'asym') @ np.random.default_rng(4).uniform(1.0, 9.0, 36)
+    lost = np.sum(friction * samples.velocity, axis=1)
+    power = np.sum(project(robot, samples.q, friction[..., None])[..., 0] * samples.rates, axis=1)
+    error = relative_error(power, lost)
+    yield at_most('M6', 'friction of all nine joints takes its power from the drives, relative', 1e-10, error)
     yield from static_checks(robot, samples.gravity)
 
 
