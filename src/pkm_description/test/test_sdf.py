@@ -6,16 +6,20 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
+from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.sdf_tips import ExportError, split_platform
+from pkm_description.export.servo import gains_without_rotors
 from pkm_description.export.urdf import urdf_text
 from pkm_description.machine import Machine, load_machine
 from pkm_description.machine.model import RigidBody
 from pkm_description.mechanism import Mechanism
+from scipy.linalg import eigh, null_space
 from sdf_reader import PKM, SdfModel, compose
 
 needs_sdformat = pytest.mark.skipif(
@@ -199,8 +203,10 @@ def test_drives(machine: Machine) -> None:
     names = [joint.name for joint in machine.actuated_joints]
     drives = sdf.plugins('JointPositionController')
     assert [drive.findtext('joint_name') for drive in drives] == names
-    assert {float(drive.findtext('p_gain', 'nan')) for drive in drives} == {machine.servo.stiffness}
-    assert {float(drive.findtext('d_gain', 'nan')) for drive in drives} == {machine.servo.damping}
+    gains = {(float(drive.findtext('p_gain', 'nan')), float(drive.findtext('d_gain', 'nan'))) for drive in drives}
+    rotors = any(joint.rotor_inertia for leg in machine.legs for joint in leg.joints)
+    if not rotors:
+        assert gains == {(machine.servo.stiffness, machine.servo.damping)}
     if machine.has_platform:
         home = machine.home
         weight = gravity_forces(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
@@ -210,6 +216,31 @@ def test_drives(machine: Machine) -> None:
     forces = SdfModel(sdf_text(machine, SdfOptions(drive='force')))
     assert [one.findtext('joint_name') for one in forces.plugins('ApplyJointForce')] == names
     assert forces.plugins('JointPositionController') == []
+
+
+def test_position_loops_of_machines_whose_rotors_are_lost_keep_their_bandwidth() -> None:
+    """The lightest mass that drives feel, by an eigenvalue problem in the joint coordinates of MuJoCo."""
+    machine = load_machine('valencia_3rps')
+    gains = gains_without_rotors(machine)
+    ratio = gains.stiffness / machine.servo.stiffness
+    assert gains.damping / machine.servo.damping == pytest.approx(ratio, rel=1e-12)
+    model = mujoco.MjModel.from_xml_string(mjcf_text(machine))
+    data = mujoco.MjData(model)
+    lightest = []
+    for armature in (model.dof_armature.copy(), np.zeros(model.nv)):
+        model.dof_armature[:] = armature
+        mujoco.mj_resetDataKeyframe(model, data, model.key('home').id)
+        mujoco.mj_forward(model, data)
+        mass = np.zeros((model.nv, model.nv))
+        for column, unit in zip(mass, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(model, data, column, unit)
+        free = null_space(
+            data.efc_J.reshape(data.nefc, model.nv)[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
+        )
+        driven = free[[model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints]]
+        lightest.append(eigh(free.T @ mass @ free, driven.T @ driven, eigvals_only=True)[0])
+    assert ratio == pytest.approx(lightest[1] / lightest[0], rel=1e-9)
+    assert ratio < 0.1
 
 
 def test_world_has_the_solver_that_loops_need() -> None:

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from pkm_description.export.home import HomeConfiguration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.servo import gains_without_rotors
 from pkm_description.machine.model import Machine
 
 Gazebo = Literal['fortress', 'harmonic']
@@ -54,6 +55,7 @@ def add_model_systems(model: Element, gazebo: Gazebo, drive: Drive, machine: Mac
     # named, because the closing joints have positions that the publisher cannot express
     for joint_name in machine.joint_names:
         SubElement(states, 'joint_name').text = joint_name
+    gains = gains_without_rotors(machine)
     for joint, weight in zip(machine.actuated_joints, home.drive_forces, strict=True):
         if drive == 'force':
             add_system(model, gazebo, 'apply-joint-force', 'ApplyJointForce', joint_name=joint.name)
@@ -64,9 +66,9 @@ def add_model_systems(model: Element, gazebo: Gazebo, drive: Drive, machine: Mac
             'joint-position-controller',
             'JointPositionController',
             joint_name=joint.name,
-            p_gain=numbers([machine.servo.stiffness]),
+            p_gain=numbers([gains.stiffness]),
             i_gain='0.0',
-            d_gain=numbers([machine.servo.damping]),
+            d_gain=numbers([gains.damping]),
             i_max='0.0',
             i_min='0.0',
             cmd_max=numbers([joint.limits.effort]),

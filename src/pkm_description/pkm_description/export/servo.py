@@ -1,0 +1,56 @@
+"""Position loops for simulators that do not know the inertia of rotors."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.dynamics import forward_dynamics
+from pkm_description.dynamics.open_chain import open_chain_mass_matrix
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import actuated_jacobian
+from pkm_description.machine.model import Machine, ServoGains
+from pkm_description.machine.variants import with_gravity
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+
+def gains_without_rotors(machine: Machine) -> ServoGains:
+    """Gains with which the machine without rotors has the bandwidth and damping of the one with them.
+
+    Where rotors are most of the inertia, the machine file's gains would make the lighter machine unstable at the
+    sampling of a simulator. Compared is the lightest direction of the drives at home.
+    """
+    joints = [joint for leg in machine.legs for joint in leg.joints]
+    if not any(joint.rotor_inertia for joint in joints):
+        return machine.servo
+    share = _lightest_inertia(_without_rotors(machine)) / _lightest_inertia(machine)
+    return ServoGains(share * machine.servo.stiffness, share * machine.servo.damping)
+
+
+def _lightest_inertia(machine: Machine) -> float:
+    """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
+    mechanism = Mechanism(with_gravity(machine, np.zeros(3)))
+    if not machine.has_platform:
+        mass, driven = open_chain_mass_matrix(mechanism, mechanism.home_positions[None])[0], mechanism.actuated_index
+        return float(1.0 / np.linalg.inv(mass)[:, driven, driven].max())
+    position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
+    jacobian = actuated_jacobian(mechanism, close_legs(mechanism, position, rotation))[0]
+    drives = len(jacobian)
+    accelerations = forward_dynamics(
+        mechanism, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),
+        np.eye(drives), friction=False,
+    )  # fmt: skip
+    mobility = accelerations @ jacobian.T
+    return float(1.0 / np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])
+
+
+def _without_rotors(machine: Machine) -> Machine:
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
