@@ -26,6 +26,7 @@ from pkm_description.verification.rosyid_table import (
     PLATFORM_CENTER,
     barycentric,
     geometry_of,
+    printed_parameters,
 )
 
 Array = NDArray[np.float64]
@@ -159,9 +160,7 @@ def identifiability_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> 
     """Ranks and the closed form of the base parameters."""
     map_to_base = base_parameters(geometry, np.eye(16)).T
     hidden = null_space(map_to_base)
-    common = np.zeros((16, 13))  # one slider mass, no y moment of the platform
-    common[0:3, 0] = 1.0
-    common[[*range(3, 14), 15], np.arange(1, 13)] = 1.0
+    common = printed_parameters()
     speed = samples.velocity[:, ACTIVE]
     friction = np.stack([np.sign(speed), speed], axis=-1).reshape(-1, 2)
     for gravity in ((0.0, -_G), (0.0, 0.0)):

@@ -13,6 +13,7 @@ from pkm_description.dynamics import (
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
+    reduce_parameters,
     rigid_body_parameter_names,
     rigid_body_regressor,
 )
@@ -26,10 +27,17 @@ from pkm_description.machine.model import RigidBody
 from pkm_description.machine.variants import with_gravity, with_payload
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from pkm_description.verification.check import Check, at_most, refused, relative_error
+from pkm_description.verification.check import Check, at_most, equal, refused, relative_error
 from pkm_description.verification.rosyid_dynamics import base_parameters
 from pkm_description.verification.rosyid_model import ACTIVE, PlanarSamples
-from pkm_description.verification.rosyid_table import FRICTION, dynamics_of, embedding, geometry_of
+from pkm_description.verification.rosyid_table import (
+    FRICTION,
+    PRINTED_NAMES,
+    dynamics_of,
+    embedding,
+    geometry_of,
+    printed_parameters,
+)
 
 Array = NDArray[np.float64]
 
@@ -221,6 +229,13 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     hidden = null_space(base_parameters(robot.geometry, np.eye(16)).T)
     error = np.abs(full @ hidden).max() / np.abs(full).max()
     yield at_most('R2-39', "closed form = null space of the suite's regressor, relative", 1e-9, error)
+    printed = printed_parameters()
+    base = reduce_parameters((full @ printed).reshape(-1, printed.shape[1]), PRINTED_NAMES)
+    yield equal('R2-39', "base parameters of the paper's 13 from the suite's regressor", 9, len(base))
+    closed = np.delete(base_parameters(robot.geometry, printed.T).T, 8, axis=0)  # without the y moment
+    closed = np.linalg.solve(closed[:, base.independent], closed)
+    error = np.abs(base.combination - closed).max()
+    yield at_most('R2-39', 'their combinations = the closed form', 1e-9, error)
 
 
 def _coordinates(joints: Array, motion: PlatformMotion, of: str = 'position') -> Array:

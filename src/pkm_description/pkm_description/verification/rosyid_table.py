@@ -56,6 +56,9 @@ ESTIMATE = np.array(
     ]
 )
 
+#: names of the 13 inertial parameters of Table 1, first moments as ml
+PRINTED_NAMES = ('ms', 'mL1', 'mL2', 'mL3', 'ml1', 'ml2', 'ml3', 'IL1', 'IL2', 'IL3', 'mp', 'mpx', 'Ip')
+
 #: closed-form base parameters that the specification derives from them: M_1..3, J_1..3, m_p, mx, my, I_p
 BASE_OF_DESIGN = np.array([12.9300, 11.3761, 13.5883, -0.6266, -0.2995, -0.8132, 44.8017, 10.2067, 0.0, 3.2212])
 BASE_OF_ESTIMATE = np.array([13.7296, 12.2802, 15.6875, -0.8176, -0.4002, -0.6948, 48.1009, 11.5004, 0.0, 3.8683])
@@ -103,6 +106,14 @@ def _about_origin(body: RigidBody) -> Array:
     """Mass, first moments x and y, inertia about z through the frame's origin."""
     x, y = body.center_of_mass[:2]
     return np.array([body.mass, body.mass * x, body.mass * y, body.inertia[2, 2] + body.mass * (x**2 + y**2)])
+
+
+def printed_parameters() -> Array:
+    """Matrix (16, 13) from Table 1's parameters: one mass for all sliders, no y moment of the platform."""
+    matrix = np.zeros((16, len(PRINTED_NAMES)))
+    matrix[0:3, 0] = 1.0
+    matrix[[*range(3, 14), 15], np.arange(1, 13)] = 1.0
+    return matrix
 
 
 def embedding(names: list[str], machine: Machine) -> Array:
