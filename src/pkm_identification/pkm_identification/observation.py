@@ -19,10 +19,10 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.base_parameters import BaseParameters, reduce_parameters
 from pkm_description.kinematics import leg_motion, length_jacobian
-from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from pkm_description.motion.random_states import random_states
 
 from pkm_identification.errors import ConfigurationError
 
@@ -143,24 +143,3 @@ class ObservationModel:
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
         return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance)
-
-
-def random_states(machine: Machine, samples: int, seed: int) -> PlatformMotion:
-    """Independent random states around home.
-
-    Poses within a tenth of the leg length and 0.25 rad, velocities and accelerations to match.
-    """
-    random = np.random.default_rng(seed)
-    home = machine.home
-    anchors = home.position + machine.platform_points @ home.rotation_base_platform.T
-    reach = 0.1 * float(np.linalg.norm(anchors - machine.base_points, axis=1).mean())
-    uniform = random.uniform(-1.0, 1.0, size=(6, samples, 3))
-    return PlatformMotion(
-        np.arange(samples, dtype=float),
-        home.position + reach * uniform[0],
-        rotation_exp(0.25 * uniform[1]) @ home.rotation_base_platform,
-        10.0 * reach * uniform[2],
-        2.0 * uniform[3],
-        30.0 * reach * uniform[4],
-        10.0 * uniform[5],
-    )

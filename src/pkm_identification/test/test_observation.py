@@ -7,9 +7,10 @@ import pytest
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.machine import Machine
 from pkm_description.mechanism import Mechanism
+from pkm_description.motion.random_states import random_states
 from pkm_identification.errors import ConfigurationError
 from pkm_identification.least_squares import weighted
-from pkm_identification.observation import ObservationModel, random_states
+from pkm_identification.observation import ObservationModel
 
 
 @pytest.mark.parametrize(
