@@ -67,6 +67,22 @@ def test_library_example() -> None:
     assert names['forces'].shape == (10001, 6)
 
 
+def test_base_parameter_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """Combinations as in table 1 of Mata et al. 2008."""
+    names: dict[str, Any] = {}
+    exec(''.join(_blocks('python')[1:3]), names)
+    printed = capsys.readouterr().out
+    assert printed.startswith('25 ')
+    for combination in (
+        'leg3_rod.m + 2.531 platform_link.my',
+        'leg2_rod.m + platform_link.m - 2.531 platform_link.my + leg1_rod.m',
+        'platform_link.mx - 0.4563 platform_link.m + 0.5774 platform_link.my - 0.4563 leg1_rod.m',
+        'leg3_cylinder.Izz + leg3_rod.Iyy',
+    ):
+        assert combination in names['base'].texts(digits=4)
+        assert combination in printed
+
+
 def test_overlay_example(tmp_path: Path) -> None:
     path = tmp_path / 'overlay.yaml'
     path.write_text(_blocks('yaml')[0])
