@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from exported_machines import KINDS, exported_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import MachineFileError
 from pkm_description.export.urdf import urdf_text
@@ -71,13 +72,14 @@ def _states(machine: Machine, count: int) -> PlatformMotion:
 
 
 @pytest.mark.skipif(shutil.which('check_urdf') is None, reason='check_urdf (liburdfdom-tools) is not installed')
-def test_check_urdf_accepts_it(machine: Machine, text: str, tmp_path: Path) -> None:
-    path = tmp_path / 'machine.urdf'
-    path.write_text(text)
+@pytest.mark.parametrize('kind', KINDS)
+def test_check_urdf_accepts_every_kind_of_machine(kind: str, tmp_path: Path) -> None:
+    machine, path = exported_machine(kind, tmp_path), tmp_path / 'machine.urdf'
+    path.write_text(urdf_text(machine.path))
     done = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ''
-    assert 'root Link: base_link has 7 child(ren)' in done.stdout
+    assert f'root Link: base_link has {len(machine.legs) + machine.has_platform} child(ren)' in done.stdout
 
 
 @pytest.mark.parametrize('argument', ['machine', 'machine_file'])
