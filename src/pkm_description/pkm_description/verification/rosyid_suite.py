@@ -233,7 +233,7 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     base = reduce_parameters((full @ printed).reshape(-1, printed.shape[1]), PRINTED_NAMES)
     yield equal('R2-39', "base parameters of the paper's 13 from the suite's regressor", 9, len(base))
     closed = np.delete(base_parameters(robot.geometry, printed.T).T, 8, axis=0)  # without the y moment
-    closed = np.linalg.solve(closed[:, base.independent], closed)
+    closed = np.asarray(np.linalg.solve(closed[:, base.independent], closed), dtype=float)
     error = np.abs(base.combination - closed).max()
     yield at_most('R2-39', 'their combinations = the closed form', 1e-9, error)
 
