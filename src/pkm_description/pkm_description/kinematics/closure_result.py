@@ -64,7 +64,7 @@ class ClosureResult:
             return self
         sample = int(np.argmin(self.accepted))
         error: type[KinematicsError]
-        if np.isfinite(self.residual[sample]) and not self.condition[sample] <= self.max_condition:
+        if self.converged[sample] and not self.condition[sample] <= self.max_condition:
             error, reason = SingularPoseError, (
                 f'singular configuration, condition number {self.condition[sample]:.3g} exceeds '
                 f'{self.max_condition:g}: the drives do not determine the platform here'

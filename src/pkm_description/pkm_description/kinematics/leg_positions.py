@@ -54,11 +54,11 @@ def _check_regular(mechanism: Mechanism, sine: Array) -> None:
     )
 
 
-def iterated_positions(mechanism: Mechanism, anchors: Array, initial: Array | None = None) -> Array:
+def iterated_positions(mechanism: Mechanism, anchors: Array) -> Array:
     """Joint positions (N, L, J) that bring the tips to the points ``anchors`` (N, L, 3) m, base axes.
 
-    Newton iterations with limited steps, from the home positions (or ``initial``, (L, J) or (N, L, J)), so a leg
-    stays on the branch (elbow left or right) that the machine file's ``home`` names.
+    Iterations from the home positions, so a leg stays on the branch (elbow left or right) that the machine file's
+    ``home`` names.
 
     Raises
     ------
@@ -70,9 +70,17 @@ def iterated_positions(mechanism: Mechanism, anchors: Array, initial: Array | No
         raise KinematicsError(
             f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
+    return _judged(mechanism, anchors, nearest_positions(mechanism, anchors, mechanism.home_positions))
+
+
+def nearest_positions(mechanism: Mechanism, anchors: Array, initial: Array) -> Array:
+    """Joint positions (N, L, J) that bring the tips as near to ``anchors`` (N, L, 3) m as they get.
+
+    Newton iterations with limited steps from ``initial``, (L, J) or (N, L, J). Whether the legs close is for the caller
+    to look at: legs that hold the platform (3-RPS) do so on admissible poses only.
+    """
     shape = (*anchors.shape[:2], mechanism.joint_count)
-    start = mechanism.home_positions if initial is None else initial
-    positions = np.array(np.broadcast_to(start, shape), dtype=float)
+    positions = np.array(np.broadcast_to(initial, shape), dtype=float)
     rows = mechanism.closing_equations
     step_limit = np.array(
         [
@@ -92,7 +100,7 @@ def iterated_positions(mechanism: Mechanism, anchors: Array, initial: Array | No
         if not going.any():
             break
         active = active[going]
-    return _judged(mechanism, anchors, positions)
+    return positions
 
 
 def _damped_step(jacobian: Array, error: Array) -> Array:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics, length_jacobian
+from pkm_description.kinematics import forward_kinematics, solve_closure
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
@@ -96,7 +98,8 @@ class KinematicEstimator:
         pose, iterations = self.pose(lengths)
         self._last = pose
         rotation = pose.rotation_base_platform
-        inverse = np.linalg.inv(length_jacobian(self.mechanism, pose.position, rotation))
+        legs = close_legs(self.mechanism, pose.position[None], rotation[None])
+        inverse = twist_from_leg_rates(self.mechanism, legs)[0]
         twist = inverse @ self._length_rate(lengths, interval)
         return BaselineEstimate(
             pose.position,
@@ -110,5 +113,9 @@ class KinematicEstimator:
         )
 
     def _solve(self, lengths: Array, start: Pose) -> tuple[Pose, int]:
+        if not self.mechanism.has_closed_form:
+            # from home, followed in small steps if need be; the last configuration could be used, but is not needed
+            closed = solve_closure(self.mechanism, lengths[None]).require()
+            return Pose(closed.position[0], closed.rotation_base_platform[0]), int(closed.iterations[0])
         result = forward_kinematics(self.mechanism, lengths[None], start, self.tolerance, self.max_iterations).require()
         return Pose(result.position[0], result.rotation_base_platform[0]), int(result.iterations[0])

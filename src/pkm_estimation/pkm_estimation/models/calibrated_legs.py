@@ -17,9 +17,9 @@ class CalibratedLegModel:
 
     Parameters
     ----------
-    base_points : (L, 3) m, axes in which positions are given
+    base_points : (L, 3) m, base axes
     platform_points : (L, 3) m, from the IMU's nominal place, platform axes
-    gravity : (3,) m/s^2, axes in which positions are given
+    gravity : (3,) m/s^2, base axes
     layout : where the extra states lie
 
     Attributes
@@ -32,11 +32,13 @@ class CalibratedLegModel:
         self._platform_points, self._layout = platform_points, layout
         self.imu = np.zeros(6)
         self.outside_unit_sphere = 0
-        self.set_base_points(base_points, gravity)
+        self._base = base_points, gravity
+        self.set_chart(np.eye(3))
 
-    def set_base_points(self, base_points: Array, gravity: Array) -> None:
-        """Base joints (L, 3) m and gravity (3,) in the axes in which positions are given from now on."""
-        self._base_points, self._gravity = base_points, gravity
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        base_points, gravity = self._base
+        self._base_points, self._gravity = base_points @ rotation, rotation.T @ gravity
 
     def observe(self, states: Array) -> Array:
         """Leg lengths (L, N) of ``states`` (n, N)."""

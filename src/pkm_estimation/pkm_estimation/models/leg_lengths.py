@@ -40,12 +40,13 @@ class LegLengthModel:
 
     def __init__(self, base_points: Array, platform_points: Array) -> None:
         self.leg_count = len(base_points)
-        self._platform_points = platform_points
-        self.set_base_points(base_points)
+        self._base_points, self._platform_points = base_points, platform_points
+        self.set_chart(np.eye(3))
         self._workspaces: dict[int, _Workspace] = {}
 
-    def set_base_points(self, base_points: Array) -> None:
-        """Base joint centres (L, 3) m in the axes in which positions are given from now on."""
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        base_points = self._base_points @ rotation
         # leg vector i of leg l = c_i - b_li + sum_j T_ij a_lj: linear in (c, 1, products of quaternion components)
         table = np.zeros((3, self.leg_count, len(_TERMS)))
         for i in range(3):

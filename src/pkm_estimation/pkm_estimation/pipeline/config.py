@@ -91,6 +91,10 @@ class EstimatorConfig:
     gyroscope_bias_walk: float = _setting(0.0, 'random walk of the bias [rad/s per sqrt(s)]', 0.0, 1.0)
     leg_offset_walk: float = _setting(0.0, 'random walk of the offsets [m per sqrt(s)]', 0.0, 1.0)
 
+    constraint_deviation: float = _setting(
+        1e-6, 'how exactly legs and plane hold the platform of a machine with few freedoms [m]', 1e-9, 1.0
+    )
+
     iteration_nis: float = _setting(
         100.0, 'normalised innovation squared above which the manifold filter iterates its update', 0.0, 1e12
     )

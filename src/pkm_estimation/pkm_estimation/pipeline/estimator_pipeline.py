@@ -54,14 +54,18 @@ class EstimatorPipeline:
         self.imu_frame = ImuFrame(machine.imu)
         length_covariance = np.diag(machine.leg_sensors.position_noise**2)
         self.filter = PlatformFilter(
-            EstimatorGeometry.from_machine(machine), self.imu_frame.noise_covariance, length_covariance, config
+            EstimatorGeometry.from_machine(machine),
+            self.imu_frame.noise_covariance,
+            length_covariance,
+            config,
+            self.mechanism,
         )
         self.baseline = KinematicEstimator(
             self.mechanism, length_covariance, config.differentiator_time_constant, config.differentiator_damping
         )
         self.health = HealthMonitor(self.mechanism.leg_count)
-        self._reader = LegMessageReader(machine, config.minimum_legs)
-        self._side = AssemblySide(machine)
+        self._reader = LegMessageReader(self.mechanism, config.minimum_legs)
+        self._side = AssemblySide(self.mechanism)
         self._clear()
 
     def reset(self, stamp: int = 0) -> None:

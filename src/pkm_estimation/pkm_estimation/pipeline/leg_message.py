@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.models.drives import measured_at_zero
 
 Array = NDArray[np.float64]
 
@@ -30,12 +32,13 @@ class LegMessageReader:
 
     Parameters
     ----------
-    machine : names of the actuated joints and lengths at zero
+    mechanism : names of the actuated joints, and lengths at zero where the drives are struts
     minimum_legs : below this a message is rejected
     """
 
-    def __init__(self, machine: Machine, minimum_legs: int) -> None:
-        self._lengths_at_zero = machine.lengths_at_zero
+    def __init__(self, mechanism: Mechanism, minimum_legs: int) -> None:
+        machine = mechanism.machine
+        self._lengths_at_zero = measured_at_zero(mechanism)
         self._names = tuple(joint.name for joint in machine.actuated_joints)
         lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
         margin = STROKE_MARGIN * np.where(np.isfinite(upper - lower), upper - lower, 0.0)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, skew
 from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+from scipy.linalg import block_diag
 
 from pkm_estimation.filters import (
     INTEGRATORS,
@@ -31,8 +33,9 @@ from pkm_estimation.models import (
 )
 from pkm_estimation.models.attitude_chart import move_chart, rotation_of, scalar_part
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.pipeline.config import EstimatorConfig
+from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 
 Array = NDArray[np.float64]
 
@@ -84,23 +87,33 @@ class PlatformFilter:
     imu_covariance : (6, 6) of one IMU sample, specific force and angular rate in platform axes
     length_covariance : (L, L) m^2
     config : settings
+    mechanism : needed for machines whose legs are no U-P struts: then "lengths" are positions of the drives
+
+    Raises
+    ------
+    ConfigurationError
+        Further states are asked for on a machine whose measurement model does not have them.
     """
 
     def __init__(
-        self, geometry: EstimatorGeometry, imu_covariance: Array, length_covariance: Array, config: EstimatorConfig
+        self,
+        geometry: EstimatorGeometry,
+        imu_covariance: Array,
+        length_covariance: Array,
+        config: EstimatorConfig,
+        mechanism: Mechanism | None = None,
     ) -> None:
         self.geometry, self.config = geometry, config
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
         size = self.layout.size
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
-        points = geometry.platform_points_from_imu
-        self.legs: LegLengthModel | CalibratedLegModel
-        if config.estimate:
-            self.legs = CalibratedLegModel(geometry.base_points, points, geometry.gravity, self.layout)
-        else:
-            self.legs = LegLengthModel(geometry.base_points, points)
+        self.legs = self._measurement_model(mechanism)
         self.imu_covariance = config.noise_inflation * config.q_scale * imu_covariance
         self.length_covariance = config.noise_inflation * config.r_scale * length_covariance
+        self._leg_count = len(length_covariance)
+        if isinstance(self.legs, DriveModel):
+            constraints = config.constraint_deviation**2 * np.eye(self.legs.constraint_count)
+            self.length_covariance = block_diag(self.length_covariance, constraints)
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
         self.ukf = _make_filter(size, config)
         self._walk = self._walk_variances()
@@ -221,6 +234,21 @@ class PlatformFilter:
         A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
         The innovation that comes back is the one that the prediction had.
         """
+        if isinstance(self.legs, DriveModel) and self.legs.constraint_count:
+            return self._update_with_constraints(self.legs, lengths, used)
+        return self._update(lengths, used)
+
+    def _update_with_constraints(
+        self, legs: DriveModel, positions: Array, used: NDArray[np.intp] | None
+    ) -> Innovation:
+        """Bring the state onto the constraints, then correct with the drive positions, whose innovation comes back."""
+        drives, count = len(positions), legs.constraint_count
+        values = np.concatenate([positions, np.zeros(count)])
+        self._update(values, np.arange(drives, drives + count))
+        innovation = self._update(values, np.arange(drives) if used is None else used)
+        return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
+
+    def _update(self, lengths: Array, used: NDArray[np.intp] | None) -> Innovation:
         ukf, observe, noise = self.ukf, self.legs.observe, self._measurement_noise()
         if not self._moves:
             return ukf.update(observe, lengths, noise, used)
@@ -248,15 +276,25 @@ class PlatformFilter:
         speed = variances[VELOCITY].max() + reach * variances[GYROSCOPE_BIAS].max()
         return self.length_covariance + variances[rows] * speed * np.eye(len(self.length_covariance))
 
+    def _measurement_model(self, mechanism: Mechanism | None) -> LegLengthModel | CalibratedLegModel | DriveModel:
+        geometry, estimate = self.geometry, self.config.estimate
+        if mechanism is not None and not mechanism.has_closed_form:
+            if estimate:
+                raise ConfigurationError(
+                    f'estimate = {estimate!r}: further states need U-P legs, those of {mechanism.machine.name} are of '
+                    'another kind'
+                )
+            return DriveModel(mechanism, geometry.imu_position)
+        points = geometry.platform_points_from_imu
+        if estimate:
+            return CalibratedLegModel(geometry.base_points, points, geometry.gravity, self.layout)
+        return LegLengthModel(geometry.base_points, points)
+
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
         self._chart = rotation
-        gravity, base_points = rotation.T @ self.geometry.gravity, self.geometry.base_points @ rotation
-        self.process.set_gravity(gravity)
-        if isinstance(self.legs, CalibratedLegModel):
-            self.legs.set_base_points(base_points, gravity)
-        else:
-            self.legs.set_base_points(base_points)
+        self.process.set_gravity(rotation.T @ self.geometry.gravity)
+        self.legs.set_chart(rotation)
 
     def _rotation(self) -> Array:
         """Rotation (3, 3) from platform axes to base axes."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics import leg_lengths
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
+from pkm_estimation.models.drives import measured_positions
 from pkm_estimation.sensors.imu import imu_truth
 
 Array = NDArray[np.float64]
@@ -22,7 +22,7 @@ class SensorData:
     Attributes
     ----------
     stamps : (N,) ns
-    leg_lengths : (N, L) m
+    leg_lengths : (N, L) m; of machines without struts: positions of the drives
     specific_force, angular_rate : (N, 3) m/s^2, rad/s, IMU axes
     """
 
@@ -42,7 +42,7 @@ def measure(
     machine = mechanism.machine
     imu = machine.imu
     force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    lengths = measured_positions(mechanism, motion.position, motion.rotation_base_platform)
     force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
     if seed is not None:
         random = np.random.default_rng(seed)

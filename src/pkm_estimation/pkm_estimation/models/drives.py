@@ -1,0 +1,86 @@
+"""Positions of the drives, and what legs and plane forbid, as a function of the state: for machines of any kind.
+
+A machine with fewer than six degrees of freedom is estimated in all six: its constraints are measurements of zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics import drive_positions, joint_positions, leg_lengths
+from pkm_description.kinematics.chain import chain_pose, tip_jacobian
+from pkm_description.kinematics.leg_inverse import leg_inverse
+from pkm_description.kinematics.leg_positions import nearest_positions
+from pkm_description.kinematics.rotation import matrix_from_quaternion
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
+
+Array = NDArray[np.float64]
+
+
+def measured_at_zero(mechanism: Mechanism) -> Array:
+    """What filters take as measured (L,) where the drives' joints are at zero: the legs' lengths, or else zero."""
+    return mechanism.lengths_at_zero if mechanism.has_closed_form else np.zeros(mechanism.actuated_count)
+
+
+def measured_positions(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+    """What filters take as measured (N, L) at poses (N, 3), (N, 3, 3): lengths of struts, positions of other drives."""
+    if mechanism.has_closed_form:
+        return leg_lengths(mechanism, position, rotation_base_platform)
+    return drive_positions(mechanism, position, rotation_base_platform)
+
+
+class DriveModel:
+    """Drive positions and constraint residuals for all points (columns) in one call.
+
+    The legs are closed onto each point by iterations that begin at the legs of the last first point, the filter's mean.
+
+    Parameters
+    ----------
+    mechanism : any machine with a platform
+    imu_position : (3,) m, platform axes; states describe this point
+
+    Attributes
+    ----------
+    constraint_count : K, rows behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
+        about x and y times the platform's radius [m]
+    """
+
+    def __init__(self, mechanism: Mechanism, imu_position: Array) -> None:
+        self.mechanism, self._imu_position = mechanism, imu_position
+        self.leg_count = mechanism.actuated_count
+        self.constraint_count = mechanism.constraint_count
+        self.outside_unit_sphere = 0
+        home = mechanism.machine.home
+        self._home_height, self._home_up = home.position[2], home.rotation_base_platform[2]
+        self._legs = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+        self._chart = np.eye(3)
+
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        self._chart = rotation
+
+    def observe(self, states: Array) -> Array:
+        """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
+        mechanism = self.mechanism
+        vector = states[ATTITUDE].T
+        rest = 1.0 - np.sum(vector * vector, axis=1, keepdims=True)
+        self.outside_unit_sphere += int(np.count_nonzero(rest < 0.0))
+        quaternion = np.concatenate([vector, np.sqrt(np.maximum(rest, 0.0))], axis=1)
+        rotation = self._chart @ matrix_from_quaternion(quaternion)
+        position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
+        levers = mechanism.platform_points @ np.swapaxes(rotation, 1, 2)
+        anchors = position[:, None] + levers
+        joints = nearest_positions(mechanism, anchors, self._legs)
+        self._legs = joints[0]
+        rows = [joints[..., mechanism.actuated_index]]
+        chain = chain_pose(mechanism, joints)
+        _, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))
+        if held.shape[-1]:
+            gap = np.swapaxes(held, -1, -2) @ (anchors - chain.tip)[..., None]
+            rows.append(gap.reshape(len(position), -1))
+        if mechanism.planar:
+            tilt = mechanism.platform_radius * (rotation[:, 2] - self._home_up)[:, :2]
+            rows.append(np.column_stack([position[:, 2] - self._home_height, tilt]))
+        return np.concatenate(rows, axis=1).T

@@ -1,0 +1,86 @@
+"""The estimator on machines that are no 6-UPS hexapods, by their files alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.kinematics import drive_positions, motion_from_drives
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_estimation.models.drives import DriveModel
+from pkm_estimation.pipeline import EstimatorPipeline
+from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.sensors import measure
+
+
+def drive_sines(mechanism: Mechanism, duration: float, rate: float) -> PlatformMotion:
+    """Drives on sines around home, faded in; as large as a tenth of the stroke."""
+    time = np.arange(0.0, duration, 1.0 / rate)
+    home = mechanism.machine.home
+    centre = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+    limits = [joint.limits for joint in mechanism.machine.actuated_joints]
+    size = np.array([min(0.02, 0.1 * (limit.upper - limit.lower)) for limit in limits])
+    frequency = 2 * np.pi * np.linspace(0.4, 0.7, mechanism.actuated_count)
+    # 1 - cos begins at rest, and the fade makes the acceleration begin at zero
+    fade = np.clip(time / 2.0, 0.0, 1.0)
+    s, ds, dds = (
+        fade**3 * (10 - 15 * fade + 6 * fade**2),
+        30 * fade**2 * (1 - fade) ** 2 / 2.0,
+        (60 * fade - 180 * fade**2 + 120 * fade**3) / 4.0,
+    )
+    s, ds, dds = s[:, None], ds[:, None], dds[:, None]
+    angle = time[:, None] * frequency
+    wave, rate_, bend = np.sin(angle), frequency * np.cos(angle), -(frequency**2) * np.sin(angle)
+    return motion_from_drives(
+        mechanism, time, centre + size * s * wave, size * (ds * wave + s * rate_),
+        size * (dds * wave + 2 * ds * rate_ + s * bend),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
+def test_machine_of_another_kind_is_estimated(name: str) -> None:
+    machine = load_machine(name)
+    mechanism = Mechanism(machine)
+    motion = drive_sines(mechanism, 12.0, 100.0)
+    data = measure(mechanism, motion, seed=1)
+    pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
+    names = [joint.name for joint in machine.actuated_joints]
+    outputs = []
+    for k, stamp in enumerate(data.stamps):
+        outputs += pipeline.add_imu(int(stamp), data.specific_force[k], data.angular_rate[k])
+        outputs += pipeline.add_joint_positions(int(stamp), names, data.leg_lengths[k])
+    assert len(outputs) == len(motion)
+    late = slice(600, None)
+    position = np.array([output.motion.position for output in outputs])[late]
+    error = np.linalg.norm(position - motion.position[late], axis=1)
+    noise = float(np.max(machine.leg_sensors.position_noise))
+    assert np.sqrt(np.mean(error**2)) < 3.0 * noise + 1e-6
+    velocity = np.array([o.motion.rotation_base_platform @ o.motion.velocity for o in outputs])[late]
+    assert np.sqrt(np.mean((velocity - motion.linear_velocity[late]) ** 2)) < 2e-3
+    nis = np.array([output.innovation.nis for output in outputs[600:]])
+    assert 0.8 * mechanism.actuated_count < nis.mean() < 1.2 * mechanism.actuated_count
+    assert pipeline.health.counters['started'] == 1
+
+
+@pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
+def test_measurement_is_the_machines_kinematics(name: str) -> None:
+    mechanism = Mechanism(load_machine(name))
+    motion = drive_sines(mechanism, 4.0, 5.0)
+    imu = mechanism.machine.imu.position
+    from pkm_description.kinematics.rotation import quaternion_from_matrix
+
+    states = np.zeros((15, len(motion)))
+    states[:3] = (motion.position + motion.rotation_base_platform @ imu).T
+    states[6:9] = quaternion_from_matrix(motion.rotation_base_platform)[:, :3].T
+    model = DriveModel(mechanism, imu)
+    values = model.observe(states)
+    drives = drive_positions(mechanism, motion.position, motion.rotation_base_platform)
+    np.testing.assert_allclose(values[: mechanism.actuated_count].T, drives, atol=1e-10)
+    np.testing.assert_allclose(values[mechanism.actuated_count :], 0.0, atol=1e-10)
+    assert len(values) == mechanism.actuated_count + mechanism.constraint_count
+
+
+def test_constants_that_the_model_lacks_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match='imu_delay.*valencia_3rps'):
+        EstimatorPipeline(load_machine('valencia_3rps'), EstimatorConfig(estimate=('imu_delay',)))
