@@ -52,6 +52,17 @@ def ring(points: Array, radius: float, color: str) -> list[Bar]:
     return [bar for bar in bars if np.linalg.norm(bar.end - bar.start) > 0.1 * radius]
 
 
+def rail(leg: Leg, radius: float) -> list[Bar]:
+    """Rail below a leg that starts with a slider, from limit to limit, in ``base_link``."""
+    joint = leg.joints[0]
+    ends = np.array([joint.limits.lower, joint.limits.upper])
+    if joint.kind != 'prismatic' or not np.isfinite(ends).all():
+        return []
+    axis = joint.rotation_parent_joint @ joint.axis
+    start, end = joint.translation + ends[:, None] * axis
+    return [Bar(start, end, 0.7 * radius, 'base')]
+
+
 def leg_bars(leg: Leg, radius: float) -> dict[str, Bar]:
     """Link name -> its bar: from its joint to the next one; links without length have none."""
     bars = {}
@@ -60,11 +71,16 @@ def leg_bars(leg: Leg, radius: float) -> dict[str, Bar]:
         if following is None:
             if joint.kind == 'prismatic':  # a rod reaches back into its cylinder
                 start = leg.tip - 0.85 * leg.length_at_zero * joint.axis
+            elif not leg.tip.any():  # the end of an open chain: to the centre of mass and as far again
+                end = 2.0 * joint.body.center_of_mass
         elif following.kind == 'prismatic':
             end = 0.85 * (following.translation + following.rotation_parent_joint @ leg.tip)
             thick, color = 2.0 * radius, 'cylinder'
         else:
             end = following.translation
+            if joint.kind == 'prismatic' and not end.any():  # a slider
+                start, end = -2.0 * radius * joint.axis, 2.0 * radius * joint.axis
+                thick, color = 2.0 * radius, 'cylinder'
         if np.linalg.norm(end - start) > 0.1 * radius:
             bars[joint.body.name] = Bar(start, end, thick, color)
     return bars

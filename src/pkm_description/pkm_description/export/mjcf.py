@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, ring
+from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
 from pkm_description.kinematics.rotation import quaternion_from_matrix
@@ -85,6 +85,7 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     radius = 0.01 * drawing_size(machine)
     _add_bars(base, ring(machine.base_points, 1.2 * radius, 'base'))
     for leg in machine.legs:
+        _add_bars(base, rail(leg, radius))
         _add_leg(base, leg, radius)
     if machine.has_platform:
         _add_platform(base, machine, radius)

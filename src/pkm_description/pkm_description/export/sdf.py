@@ -24,7 +24,7 @@ from xml.etree.ElementTree import Comment, Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.export.drawing import drawing_size, leg_bars, ring
+from pkm_description.export.drawing import drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import HomeConfiguration, home_configuration
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.sdf_parts import (
@@ -114,7 +114,8 @@ def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
     # base_link stands still, its inertia has no effect; but a link without one is not accepted
     base = add_link(model, 'base_link', None)
     add_inertial(base, RigidBody('base_link', 1.0, np.zeros(3), np.eye(3)))
-    add_visuals(base, ring(machine.base_points, 1.2 * radius, 'base'))
+    rails = [bar for leg in machine.legs for bar in rail(leg, radius)]
+    add_visuals(base, ring(machine.base_points, 1.2 * radius, 'base') + rails)
     add_joint(model, 'base_mount', 'fixed', 'world', 'base_link')
     for leg in machine.legs:
         _add_leg(model, leg, home, radius)
