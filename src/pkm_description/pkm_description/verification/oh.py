@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -170,12 +171,17 @@ def rank_checks(machine: Machine, model: OhModel, samples: int) -> Iterator[Chec
     if model.geometry.distance_b == 0.0:
         # a centre of mass in the base joint does not move, and its weight is carried by the base
         expected = {name: rank - 1 for name, rank in expected.items()}
-        note = ' (one less: centre of mass of body B in the base joint)'
+        note = ' (one less: body B is centred in the base joint)'
+        beside = dataclasses.replace(model.geometry, distance_b=0.2 * model.geometry.offset_e)
+        matrix = strut_force_regressor(beside, random_motion(model, samples, seed=13)).reshape(-1, 12)
+        yield equal('T7', 'rank of random states, centre of body B elsewhere on the strut', 8, column_rank(matrix))
     matrices = {name: strut_force_regressor(model.geometry, motion).reshape(-1, 12) for name, motion in motions.items()}
     for name, matrix in matrices.items():
         yield equal('T7', f'rank of the regressor, {name}{note}', expected[name], column_rank(matrix))
     everything = np.concatenate(list(matrices.values()))
     yield equal('T7', f'rank of all cases together{note}', expected['rotation'], column_rank(everything))
+    anywhere = strut_force_regressor(model.geometry, random_motion(model, samples, seed=13)).reshape(-1, 12)
+    yield equal('T7', f'rank of random states{note}', expected['rotation'], column_rank(anywhere))
     size = np.abs(everything).max(axis=0)
     zero = [name for name, largest in zip(PARAMETERS, size, strict=True) if largest < 1e-12 * size.max()]
     yield equal('T7', 'zero columns', (['m_b'] if note else []) + ['Iyyb', 'Iyye'], zero)
