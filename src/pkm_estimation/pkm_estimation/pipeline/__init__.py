@@ -3,7 +3,8 @@
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 from pkm_estimation.pipeline.estimator_pipeline import EstimatorPipeline
 from pkm_estimation.pipeline.output import EstimatorOutput
-from pkm_estimation.pipeline.platform_filter import PlatformFilter, PointMotion
+from pkm_estimation.pipeline.platform_filter import PlatformFilter
+from pkm_estimation.pipeline.point_motion import PointMotion
 
 __all__ = [
     'ConfigurationError',

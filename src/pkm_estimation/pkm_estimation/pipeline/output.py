@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.filters import Innovation
-from pkm_estimation.pipeline.platform_filter import PointMotion
+from pkm_estimation.pipeline.point_motion import PointMotion
 
 Array = NDArray[np.float64]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, skew
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from scipy.linalg import block_diag
@@ -31,39 +29,18 @@ from pkm_estimation.models import (
     InertialProcess,
     LegLengthModel,
 )
-from pkm_estimation.models.attitude_chart import move_chart, rotation_of, scalar_part
+from pkm_estimation.models.attitude_chart import move_chart, rotation_of
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.filter_start import start_deviation, start_spread
+from pkm_estimation.pipeline.point_motion import PointMotion, point_motion
 
 Array = NDArray[np.float64]
 
 #: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
 CHART_RADIUS = 0.1
-
-
-@dataclass(frozen=True)
-class PointMotion:
-    """Motion of a point of the platform.
-
-    Attributes
-    ----------
-    position : (3,) m, base axes
-    orientation : (4,) quaternion xyzw, platform axes in base axes
-    rotation_base_platform : (3, 3)
-    velocity, angular_velocity : (3,) m/s, rad/s, platform axes
-    pose_covariance : (6, 6) of position and rotation about base axes
-    twist_covariance : (6, 6) of velocity and angular velocity, platform axes
-    """
-
-    position: Array
-    orientation: Array
-    rotation_base_platform: Array
-    velocity: Array
-    angular_velocity: Array
-    pose_covariance: Array
-    twist_covariance: Array
 
 
 def _make_filter(size: int, config: EstimatorConfig) -> UnscentedKalmanFilter | ExtendedKalmanFilter:
@@ -118,7 +95,7 @@ class PlatformFilter:
         self.ukf = _make_filter(size, config)
         self._walk = self._walk_variances()
         self._longest_step = self._step_limits()
-        self._chart = np.eye(3)
+        self.chart = np.eye(3)
         self._moves = config.filter == 'manifold'
 
     @property
@@ -127,8 +104,8 @@ class PlatformFilter:
         if not self._moves:
             return self.ukf.state
         state = self.ukf.state.copy()
-        state[POSITION] = self._chart @ state[POSITION]
-        state[ATTITUDE] = quaternion_from_matrix(self._rotation())[:3]
+        state[POSITION] = self.chart @ state[POSITION]
+        state[ATTITUDE] = quaternion_from_matrix(self.rotation)[:3]
         return state
 
     @property
@@ -139,7 +116,7 @@ class PlatformFilter:
     @property
     def imu_point(self) -> Array:
         """Position (3,) m of the IMU's point in base axes."""
-        position: Array = self._chart @ self.ukf.state[POSITION]
+        position: Array = self.chart @ self.ukf.state[POSITION]
         return position
 
     @property
@@ -168,45 +145,14 @@ class PlatformFilter:
     def _start(
         self, position: Array, rotation: Array, position_deviation: float, attitude_deviation: float
     ) -> None:
-        config, layout, deviation = self.config, self.layout, np.zeros(self.layout.size)
-        deviation[POSITION] = position_deviation
-        deviation[ATTITUDE] = attitude_deviation
-        deviation[VELOCITY] = config.start_velocity_deviation
-        deviation[ACCELEROMETER_BIAS] = config.start_accelerometer_bias_deviation
-        deviation[GYROSCOPE_BIAS] = config.start_gyroscope_bias_deviation
-        extra = {
-            'leg_offsets': config.leg_offset_deviation,
-            'imu_delay': config.imu_delay_deviation,
-            'imu_rotation': config.imu_rotation_deviation,
-            'imu_position': config.imu_position_deviation,
-        }
-        for name, rows in layout.groups.items():
-            deviation[rows] = extra[name]
         self._set_chart(rotation if self._moves else np.eye(3))
-        state = np.zeros(layout.size)
-        state[POSITION] = self._chart.T @ position
-        state[ATTITUDE] = quaternion_from_matrix(self._chart.T @ rotation)[:3]
+        state = np.zeros(self.layout.size)
+        state[POSITION] = self.chart.T @ position
+        state[ATTITUDE] = quaternion_from_matrix(self.chart.T @ rotation)[:3]
+        deviation = start_deviation(self.config, self.layout, position_deviation, attitude_deviation)
+        spread = start_spread(self.layout, state, self.legs.observe) * deviation
         self.ukf.state = state
-        spread = self._start_spread(state) * deviation
         self.ukf.covariance = spread @ spread.T
-
-    def _start_spread(self, state: Array) -> Array:
-        """How the start errs (n, n) by the pose's own errors and by the constants that it was computed with.
-
-        The start pose is the platform's, but the state's position is the IMU's, whose place is not known exactly. And
-        legs with offsets gave another pose.
-        """
-        layout, spread = self.layout, np.eye(len(state))
-        if layout.imu_position is not None:
-            spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
-        if layout.leg_offsets is not None:
-            pose = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
-            step = 1e-6 * np.eye(len(state))[:, pose]
-            points = np.hstack([state[:, None] + step, state[:, None] - step])
-            lengths = self.legs.observe(points)
-            slope = (lengths[:, :6] - lengths[:, 6:]) / 2e-6
-            spread[np.ix_(pose, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
-        return spread
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
@@ -223,7 +169,7 @@ class PlatformFilter:
         if self._moves:
             _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
             if x * x + y * y + z * z > CHART_RADIUS**2:
-                chart = move_chart(self._chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
+                chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
                 self._set_chart(chart)
         if isinstance(self.legs, CalibratedLegModel):
             self.legs.imu = imu_end
@@ -292,13 +238,14 @@ class PlatformFilter:
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
-        self._chart = rotation
+        self.chart = rotation
         self.process.set_gravity(rotation.T @ self.geometry.gravity)
         self.legs.set_chart(rotation)
 
-    def _rotation(self) -> Array:
+    @property
+    def rotation(self) -> Array:
         """Rotation (3, 3) from platform axes to base axes."""
-        rotation: Array = self._chart @ rotation_of(self.ukf.state[ATTITUDE])
+        rotation: Array = self.chart @ rotation_of(self.ukf.state[ATTITUDE])
         return rotation
 
     def _walk_variances(self) -> Array | None:
@@ -318,48 +265,5 @@ class PlatformFilter:
         return limit
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
-        """Pose and twist of a point (3,) of the platform (default: origin) with the IMU sample (6,) of now (Eq. 29).
-
-        The angular rate is the sample less its bias, so the twist's covariance contains the sample's noise, too (taken
-        as independent of the state: the last prediction saw half of this sample, over one short interval).
-        """
-        layout, state, covariance = self.layout, self.ukf.state, self.ukf.covariance
-        place, mounting = self.geometry.imu_position, np.eye(3)
-        if layout.imu_position is not None:
-            place = place + state[layout.imu_position]
-        if layout.imu_rotation is not None:
-            mounting = rotation_exp(state[layout.imu_rotation])
-        arm = place if point is None else place - point  # from the point to the IMU
-        arm_matrix = skew(arm)
-        q = state[ATTITUDE]
-        e0 = scalar_part(q)
-        rotation = self._rotation()
-        base_arm = rotation @ arm
-        omega = mounting @ (imu[3:] - state[GYROSCOPE_BIAS])
-
-        jacobian = np.zeros((12, layout.size))  # position, rotation about base axes, velocity, angular velocity
-        # the inverse of Q(q), turned to base axes: rotation about base axes per change of q
-        rotation_by_q = 2.0 * self._chart @ (e0 * np.eye(3) + skew(q) + np.outer(q, q) / e0)
-        jacobian[0:3, POSITION], jacobian[6:9, VELOCITY] = self._chart, np.eye(3)
-        jacobian[0:3, ATTITUDE] = skew(base_arm) @ rotation_by_q
-        jacobian[3:6, ATTITUDE] = rotation_by_q
-        jacobian[6:9, GYROSCOPE_BIAS] = -arm_matrix @ mounting
-        jacobian[9:12, GYROSCOPE_BIAS] = -mounting
-        if layout.imu_position is not None:
-            jacobian[0:3, layout.imu_position] = -rotation
-            jacobian[6:9, layout.imu_position] = -skew(omega)
-        if layout.imu_rotation is not None:  # to first order in the correction of the mounting
-            jacobian[6:9, layout.imu_rotation] = -arm_matrix @ skew(omega)
-            jacobian[9:12, layout.imu_rotation] = -skew(omega)
-        total = jacobian @ covariance @ jacobian.T
-        rate_noise = np.concatenate([arm_matrix @ mounting, mounting])
-        total[6:, 6:] += rate_noise @ self.imu_covariance[3:, 3:] @ rate_noise.T
-        return PointMotion(
-            self.imu_point - base_arm,
-            quaternion_from_matrix(rotation),
-            rotation,
-            state[VELOCITY] + arm_matrix @ omega,  # V - omega x arm
-            omega,
-            total[:6, :6],
-            total[6:, 6:],
-        )
+        """Pose and twist of a point (3,) of the platform, see :func:`point_motion`."""
+        return point_motion(self, imu, point)
