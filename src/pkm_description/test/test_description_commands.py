@@ -36,6 +36,7 @@ def test_inspect_machine_prints_the_figures() -> None:
     assert 'degrees of freedom 6, 6 drives' in lines
     assert 'base parameters 23 of 40 (legs alike, as in this file)' in lines
     assert '88 of 190 (each leg its own)' in lines
+    assert '130 of 232 (each leg its own, with friction of all joints and rotors)' in lines
     assert 'x -1.054 to +1.340 m' in lines
     assert 'about y -26.56 to +25.92 deg' in lines
     assert 'leg lengths at home 2.705 m' in lines
@@ -57,6 +58,17 @@ def test_inspect_machine_describes_every_machine(name: str, capsys: pytest.Captu
     if machine.has_platform:
         assert 'condition at home' in printed
         assert 'at a time, from home' in printed
+
+
+def test_inspect_machine_lists_base_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect_machine.main(['valencia_3rps', '--base-parameters']) == 0
+    lines = {' '.join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert '15 base parameters (kg, kg m, kg m^2) of 30 parameters' in lines
+    # the platform and what the rods add to it: three of 2 kg
+    assert '16.248 platform_link.m + 3 leg_rod.m' in lines
+    assert 'leg_rod.Iyy - leg_cylinder.Izz' in lines
+    assert inspect_machine.main(['khalifa_3prr', '--base-parameters']) == 0
+    assert capsys.readouterr().out.startswith('13 base parameters')
 
 
 def test_inspection_of_machines_without_a_file() -> None:

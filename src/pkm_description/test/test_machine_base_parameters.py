@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot
 from other_machines import CLOSED, cart_with_pendulum, planar_prr, six_pus, three_rps
-from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
-from pkm_description.dynamics.body_forms import BodyForm
-from pkm_description.dynamics.machine_base_parameters import machine_base_parameters
+from pkm_description.dynamics import (
+    BodyForm,
+    friction_parameters,
+    friction_regressor,
+    inverse_dynamics,
+    machine_base_parameters,
+    machine_parameters,
+    rigid_body_parameters,
+    rigid_body_regressor,
+)
 from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_regressor
+from pkm_description.dynamics.rotors import rotor_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import leg_motion
+from pkm_description.machine import load_machine
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.random_states import random_joint_states, random_states
@@ -73,6 +82,47 @@ def test_forms_reach_the_machine() -> None:
     forms = {'leg_cylinder': strut, 'leg_rod': strut, 'leg_cross': BodyForm(present=False)}
     forms['platform_link'] = BodyForm(center='z', inertia='principal')
     assert len(machine_base_parameters(Mechanism(heimann_check_robot()), forms=forms)) == 9
+
+
+@pytest.mark.parametrize(
+    ('build', 'rank'),
+    # Mata specification 3.1: 25 + Coulomb, viscous and rotor of three drives, each seen by itself
+    [(three_rps, 34), (heimann_check_robot, 88 + 12 + 6)],
+)
+def test_friction_and_rotors_take_part(build: Callable[[], Machine], rank: int) -> None:
+    mechanism = Mechanism(build())
+    options = {'groups': {}, 'friction': 'actuated', 'rotors': True}
+    base = machine_base_parameters(mechanism, **options)
+    assert len(base) == rank
+    driven = mechanism.actuated_joint_names
+    assert {f'{name}.rotor_inertia' for name in driven} | {f'{name}.coulomb' for name in driven} <= set(base.names)
+    motion = random_states(mechanism, 10, seed=4)
+    joints = leg_motion(mechanism, motion)
+    columns = [
+        rigid_body_regressor(mechanism, motion, identical_legs=False),
+        friction_regressor(mechanism, joints),
+        rotor_regressor(mechanism, joints),
+    ]
+    values = base.values(machine_parameters(mechanism.machine, **options))
+    forces = base.columns(np.concatenate(columns, axis=-1)) @ values
+    passive = friction_regressor(mechanism, joints, 'all') @ friction_parameters(mechanism.machine, 'all')
+    passive -= friction_regressor(mechanism, joints) @ friction_parameters(mechanism.machine)
+    expected = inverse_dynamics(mechanism, motion)
+    np.testing.assert_allclose(forces + passive, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_palida_with_friction_in_all_joints() -> None:
+    """46 of Heimann & Abdellatif: ten inertial parameters and two of friction in each of 18 joints."""
+    strut = BodyForm(center='z', inertia='principal')
+    forms = {'leg_cross': BodyForm(center='origin', inertia='principal')}
+    forms |= dict.fromkeys(('leg_cylinder', 'leg_rod', 'platform_link'), strut)
+    mechanism = Mechanism(load_machine('palida'))
+    assert len(machine_base_parameters(mechanism, forms=forms, friction='all')) == 46
+
+
+def test_open_chains_have_rigid_bodies_only() -> None:
+    with pytest.raises(ValueError, match='is an open chain'):
+        machine_base_parameters(Mechanism(cart_with_pendulum()), friction='actuated')
 
 
 def test_open_chain_forces_of_base_parameters() -> None:

@@ -11,7 +11,7 @@ from pkm_description.dynamics.friction import (
 )
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import inverse_dynamics
-from pkm_description.dynamics.machine_base_parameters import machine_base_parameters
+from pkm_description.dynamics.machine_base_parameters import machine_base_parameters, machine_parameters
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.projection import inverse_length_jacobian
@@ -34,6 +34,7 @@ __all__ = [
     'inverse_length_jacobian',
     'kinetic_energy',
     'machine_base_parameters',
+    'machine_parameters',
     'mass_matrix',
     'potential_energy',
     'reduce_parameters',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from pkm_description.dynamics import (
     BaseParameters,
     gravity_forces,
     machine_base_parameters,
+    machine_parameters,
     rigid_body_parameters,
 )
 from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
@@ -58,6 +60,31 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     if machine.has_platform:
         lines += ['', *workspace_lines(mechanism)]
     return lines
+
+
+def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:
+    """Base parameters of the rigid bodies with their values, and what no force shows.
+
+    Bodies of different legs share their parameters where the file gives them the same.
+    """
+    mechanism = Mechanism(machine)
+    groups: dict[str, list[str]] | None = None
+    try:
+        full = machine_parameters(machine)
+    except ValueError:
+        groups, full = {}, machine_parameters(machine, {})
+    base = machine_base_parameters(mechanism, groups)
+    values = base.values(full)
+    lines = [f'{len(base)} base parameters (kg, kg m, kg m^2) of {len(full)} parameters']
+    lines += [f'{value:14.{digits}g}  {text}' for value, text in zip(values, base.texts(digits), strict=True)]
+    silent = [base.full_names[index] for index in base.absent]
+    lines += ['', f'{len(base.dependent)} changes that no force shows']
+    lines += [f'  {text}' for text in base.null_texts(digits)[len(silent) :]]
+    return [*lines, '', f'{len(silent)} parameters without any force', *_wrapped(silent)]
+
+
+def _wrapped(words: Sequence[str]) -> list[str]:
+    return textwrap.wrap(', '.join(words), 118, initial_indent='  ', subsequent_indent='  ')
 
 
 def _structure(mechanism: Mechanism) -> list[tuple[str, str]]:
@@ -115,9 +142,11 @@ def _base_parameters(mechanism: Mechanism) -> list[tuple[str, str]]:
         alike = 'legs alike, as in this file'
     except ValueError:
         alike = 'if legs were alike; in this file they are not'
+    friction = machine_base_parameters(mechanism, {}, friction='all', rotors=True)
     return [
         ('base parameters', _count(machine_base_parameters(mechanism), alike)),
         ('', _count(machine_base_parameters(mechanism, {}), 'each leg its own')),
+        ('', _count(friction, 'each leg its own, with friction of all joints and rotors')),
     ]
 
 

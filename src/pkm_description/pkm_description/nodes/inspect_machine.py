@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from pkm_description.errors import PkmError
-from pkm_description.inspection.describe import describe
+from pkm_description.inspection.describe import base_parameter_lines, describe
 from pkm_description.machine import load_machine, machine_file, machine_names
 from pkm_description.machine.load import machine_content
 
@@ -17,11 +17,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='inspect_machine', description=__doc__)
     parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
     parser.add_argument('--overlay', help='parameter overlay')
+    parser.add_argument('--base-parameters', action='store_true', help='list them, readable, with their values')
     options = parser.parse_args(arguments)
     try:
         machine = load_machine(options.machine, options.overlay)
         content, _ = machine_content(machine_file(options.machine), options.overlay)
-        print('\n'.join(describe(machine, content)))
+        lines = base_parameter_lines(machine) if options.base_parameters else describe(machine, content)
+        print('\n'.join(lines))
     except PkmError as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
