@@ -10,8 +10,9 @@ from pkm_description.motion.circle_and_rock import CircleAndRock
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
 from pkm_description.motion.platform_motion import PlatformMotion
+from pkm_description.motion.roll_pitch_sines import RollPitchSines
 
-PROFILE_NAMES = ('mp1', 'fourier', 'fourier_validation', 'hold')
+PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'hold')
 
 #: part of every limit that named profiles keep free
 MARGIN = 0.1
@@ -65,6 +66,24 @@ def mp1(
     return mp1_profile(machine, duration, fade_in, fade_out).evaluate(sample_times(duration, rate))
 
 
+def mp2_profile(
+    machine: Machine | Mechanism, duration: float = 90.0, seed: int = 0, fade_in: float = 5.0, fade_out: float = 5.0
+) -> RollPitchSines:
+    """Surrogate of motion profile 2 of Miletovic et al. (2017), for evaluation at any time.
+
+    The paper's recording is not public; see :class:`RollPitchSines`. Scaled like :func:`mp1_profile`.
+    """
+    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
+    times = np.arange(0.0, duration, 0.05)
+
+    def scaled(scale: float) -> RollPitchSines:
+        return RollPitchSines(
+            mechanism.machine.home, duration, seed, scale=scale, fade_in=fade_in, fade_out=fade_out
+        )
+
+    return scaled(largest_scale(mechanism, lambda scale: scaled(scale).evaluate(times), MARGIN))
+
+
 def fourier_profile(
     machine: Machine, duration: float, seed: int = 0, validation: bool = False
 ) -> FourierSeries:
@@ -98,9 +117,9 @@ def named_profile(
 
     Parameters
     ----------
-    name : ``'mp1'``, ``'fourier'``, ``'fourier_validation'`` or ``'hold'``
+    name : ``'mp1'``, ``'mp2'`` (surrogate), ``'fourier'``, ``'fourier_validation'`` or ``'hold'``
     duration, rate : s, Hz
-    seed : of the Fourier motions
+    seed : of the Fourier motions and of the MP2 surrogate
 
     Raises
     ------
@@ -110,6 +129,9 @@ def named_profile(
     if name == 'mp1':
         fade = min(10.0, duration / 4)
         return mp1(machine, duration, rate, fade, fade)
+    if name == 'mp2':
+        fade = min(5.0, duration / 4)
+        return mp2_profile(machine, duration, seed, fade, fade).evaluate(sample_times(duration, rate))
     if name in ('fourier', 'fourier_validation'):
         series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
         return series.evaluate(sample_times(duration, rate))

@@ -24,6 +24,7 @@ from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1_profile
 from pkm_description.motion.random_states import random_states
+from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from pkm_description.verification import miletovic_data as paper
 from pkm_description.verification.check import Check, at_most, equal, near, near_each, refused, relative_error
 from pkm_description.verification.miletovic_data import D
@@ -140,8 +141,8 @@ def path_checks(mechanism: Mechanism, duration: float) -> Iterator[Check]:
     profile = mp1_profile(mechanism, duration=30.0 + duration)
     motion = profile.evaluate(np.arange(10.0, 10.0 + duration, 0.01))
     time = np.arange(5.0, 5.0 + duration, 0.01)
-    position, angles = paper.mp2_surrogate(time)
-    surrogate = position @ D, D @ matrix_from_rpy(angles) @ D
+    sines = RollPitchSines(mechanism.machine.home, duration=15.0 + duration).evaluate(time)
+    surrogate = sines.position, sines.rotation_base_platform
     for name, pose in (('MP1', (motion.position, motion.rotation_base_platform)), ('MP2 surrogate', surrogate)):
         lengths = leg_lengths(mechanism, *pose)
         start = Pose(pose[0][0], pose[1][0])

@@ -1,4 +1,4 @@
-"""Printed and derived figures of Miletovic et al. (2017), in the paper's axes (z down), and its second motion."""
+"""Printed and derived figures of Miletovic et al. (2017), in the paper's axes (z down)."""
 
 from __future__ import annotations
 
@@ -72,26 +72,3 @@ MOTION_LIMITS = (
     ('pitch', -23.7, 24.3),
     ('yaw', -41.6, 41.6),
 )
-
-
-def mp2_surrogate(time: Array, seed: int = 0) -> tuple[Array, Array]:
-    """Positions (N, 3) m and roll, pitch, yaw (N, 3) rad like motion profile 2, z down.
-
-    The recording is not public: ten sines each in roll and pitch and a little heave have its amplitudes and band.
-    """
-    random = np.random.default_rng(seed)
-    base = 2.0 * np.pi / 81.92
-    amplitudes = np.radians([1.397, 0.977, 0.441, 0.237, 0.159, 0.099, 0.063, 0.046, 0.036, 0.033])
-    fade = np.clip(time / 5.0, 0.0, 1.0)
-    fade = fade * fade * (3.0 - 2.0 * fade)
-    angles = np.zeros((len(time), 3))
-    for axis, factor, harmonics in (
-        (0, 1.6, (6, 13, 27, 41, 53, 73, 103, 139, 194, 229)),
-        (1, 0.8, (5, 11, 23, 37, 51, 71, 101, 137, 171, 226)),
-    ):
-        phases = random.uniform(0.0, 2.0 * np.pi, 10)
-        waves = np.sin(base * np.outer(time, harmonics) + phases)
-        angles[:, axis] = factor * fade * (waves @ amplitudes)
-    position = np.zeros((len(time), 3))
-    position[:, 2] = -2.388772 + 0.015 * fade * np.sin(0.8 * time)
-    return position, angles
