@@ -88,9 +88,7 @@ def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(mechanism: Me
 
 def test_lengths_that_no_pose_has_are_reported(mechanism: Mechanism) -> None:
     home = mechanism.machine.home
-    lengths = np.repeat(
-        leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0
-    )
+    lengths = np.repeat(leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
     lengths[1, 4] *= 10.0
     lengths[2, 0] = np.nan
     result = forward_kinematics(mechanism, lengths)
@@ -120,6 +118,24 @@ def test_condition_at_home() -> None:
     result = forward_kinematics(mechanism, np.full((2, 6), 2.705))
     np.testing.assert_allclose(result.condition, 3.27, atol=0.005)
     np.testing.assert_allclose(result.position, np.stack([home.position] * 2), atol=1e-12)
+
+
+def test_condition_numbers_near_and_far_from_singular_poses() -> None:
+    """A quarter turn about z is singular on PaLiDA's layout: condition numbers over six decades."""
+    from pkm_description.machine import load_machine
+
+    palida = Mechanism(load_machine('palida'))
+    home = palida.machine.home
+    turn = np.pi / 2.0 - np.logspace(0.0, -6.0, 40)
+    rotation = rotation_exp(turn[:, None] * np.array([0.0, 0.0, 1.0])) @ home.rotation_base_platform
+    position = np.repeat(home.position[None], 40, axis=0)
+    lengths = leg_lengths(palida, position, rotation)
+    result = forward_kinematics(palida, lengths, Pose(position, rotation))
+    exact = np.linalg.cond(length_jacobian(palida, position, rotation))
+    assert exact.max() > 1e6
+    np.testing.assert_allclose(result.condition, exact, rtol=1e-6)
+    np.testing.assert_array_equal(result.singular, exact > 1e4)
+    np.testing.assert_array_equal(np.isnan(result.free_twist).all(axis=1), ~result.singular)
 
 
 def test_mp1_like_path_needs_few_iterations(mechanism: Mechanism) -> None:
