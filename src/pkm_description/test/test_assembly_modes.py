@@ -37,9 +37,7 @@ def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Mechanism, forty: As
     for position, rotation in zip(forty.position, forty.rotation_base_platform, strict=True):
         np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-12)
         assert np.linalg.det(rotation) > 0.0
-        for base, platform, length in zip(
-            dietmaier.base_points, dietmaier.platform_points, LENGTHS, strict=True
-        ):
+        for base, platform, length in zip(dietmaier.base_points, dietmaier.platform_points, LENGTHS, strict=True):
             assert np.linalg.norm(position + rotation @ platform - base) == pytest.approx(length, abs=1e-11)
     pose = forty.rotation_base_platform.reshape(40, 9)
     apart = np.abs(pose[:, None] - pose).max(axis=2) + np.eye(40)

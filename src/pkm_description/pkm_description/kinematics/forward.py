@@ -41,13 +41,13 @@ def forward_kinematics(
     (where they have one). Samples in doubt, because one of these fails, or the iteration has wandered, or (from home
     only) has not converged, are *followed* while the lengths go from those of the start to the given ones on a
     straight line. A sample reached in this way gets the pose found; of the others a pose stays good only if a
-    straight path of poses from home to it is regular. All else is marked, never mended.
+    straight path of poses from home to it is regular. All else is marked.
 
-    Guaranteed with ``verify_branch=True``: all samples are treated like that, so a pose marked as right can be
-    reached from home (or ``initial``) without a singular pose. Not guaranteed, because lengths do not say it: that no
-    second pose of the same lengths can be reached as well. Some machines have such poses far out, see
-    :func:`pkm_description.kinematics.assembly_modes`; the pose returned is then the one that the straight line of
-    lengths leads to.
+    With ``verify_branch=True`` all samples are treated like that, so a pose marked as right can be reached from home
+    (or ``initial``) without a singular pose, as far as steps of finite length tell. No setting can promise that a
+    second pose of the same lengths cannot be reached as well, because lengths do not say it: some machines have such
+    poses far out, see :func:`pkm_description.kinematics.assembly_modes`. The pose returned is then the one to which
+    the straight line of lengths leads, where it can be followed.
 
     Parameters
     ----------
