@@ -1,6 +1,18 @@
 """What ideal and real sensors measure along a motion."""
 
+from pkm_estimation.sensors.conditions import SensorConditions
+from pkm_estimation.sensors.euler_truth import EulerTruth, euler_truth
 from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.sensors.recording import SensorData, measure
+from pkm_estimation.sensors.simulated import SimulatedData, simulate_sensors
 
-__all__ = ['SensorData', 'imu_truth', 'measure']
+__all__ = [
+    'EulerTruth',
+    'SensorConditions',
+    'SensorData',
+    'SimulatedData',
+    'euler_truth',
+    'imu_truth',
+    'measure',
+    'simulate_sensors',
+]

@@ -1,0 +1,163 @@
+"""Simulated sensors: every condition by itself, and repeatable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1_profile, mp2_profile
+from pkm_estimation.filters import euler
+from pkm_estimation.models import InertialProcess
+from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
+
+SRS = load_machine('srs')
+MECHANISM = Mechanism(SRS)
+TIME = np.arange(0.0, 30.0, 0.01)
+EVALUATE = mp1_profile(SRS, 40.0).evaluate
+#: neither noise nor bias: what is left is the effect alone
+QUIET = SensorConditions(noise=False, bias=False)
+
+
+def sense(conditions, seed=1):
+    return simulate_sensors(MECHANISM, EVALUATE, TIME, conditions, seed)
+
+
+IDEAL = sense(QUIET)
+
+EVERYTHING = SensorConditions(
+    heavy_tails=True,
+    averaging=True,
+    imu_delay=(0.01, 0.02, 0.03, 0.02, 0.01, 0.05),
+    imu_delay_fluctuation=0.003,
+    imu_misalignment=(0.01, -0.02, 0.005),
+    gyroscope_drift=(1e-6, 0.0, -1e-6),
+    leg_offsets=3e-4,
+    burst_deviation=1e-4,
+    accelerometer_step=1e-3,
+    gyroscope_step=1e-4,
+    length_step=2e-6,
+    imu_loss=0.05,
+    leg_loss=0.02,
+    imu_gaps=((3.0, 3.2),),
+    leg_gaps=((5.0, 6.0),),
+)
+
+
+def test_same_seed_same_bits_and_another_seed_others():
+    first, again, other = sense(EVERYTHING), sense(EVERYTHING), sense(EVERYTHING, seed=2)
+    for name in first.__dataclass_fields__:
+        assert np.array_equal(getattr(first, name), getattr(again, name)), name
+        assert name == 'stamps' or not np.array_equal(getattr(first, name), getattr(other, name)), name
+
+
+def test_nothing_wrong_is_the_ideal_sensor():
+    exact = measure(MECHANISM, EVALUATE(TIME), seed=None)
+    data = sense(replace(QUIET, bias=True))
+    for name in ('stamps', 'leg_lengths', 'specific_force', 'angular_rate'):
+        assert np.array_equal(getattr(data, name), getattr(exact, name)), name
+    assert data.imu_received.all() and data.legs_received.all()
+
+
+def test_effects_do_not_disturb_each_others_noise():
+    plain, bursts = sense(SensorConditions()), sense(SensorConditions(burst_deviation=1e-4))
+    assert np.array_equal(plain.specific_force, bursts.specific_force)
+    quiet_time = TIME % 15.0 < 10.0
+    assert np.array_equal(plain.leg_lengths[quiet_time], bursts.leg_lengths[quiet_time])
+    extra = (bursts.leg_lengths - plain.leg_lengths)[~quiet_time]
+    assert extra.std() == pytest.approx(1e-4, rel=0.05)
+
+
+@pytest.mark.parametrize('heavy', [False, True])
+def test_noise_has_the_files_deviations(heavy):
+    data = sense(replace(QUIET, noise=True, heavy_tails=heavy))
+    limit = 0.15 if heavy else 0.06
+    for name, deviation in (
+        ('specific_force', SRS.imu.accelerometer_noise),
+        ('angular_rate', SRS.imu.gyroscope_noise),
+        ('leg_lengths', SRS.leg_sensors.position_noise),
+    ):
+        noise = getattr(data, name) - getattr(IDEAL, name)
+        assert noise.std(axis=0) == pytest.approx(deviation, rel=limit)
+        tails = np.mean(np.abs(noise) > 4.0 * deviation)
+        assert (tails > 1e-3) == heavy
+
+
+def test_delay_is_the_age_of_the_signal_axis_by_axis():
+    late = sense(replace(QUIET, imu_delay=(0.01, 0.03, 0.0, 0.05, 0.02, 0.01)))
+    for axis, samples in enumerate((1, 3, 0, 5, 2, 1)):
+        here, there = (np.hstack([d.specific_force, d.angular_rate])[:, axis] for d in (late, IDEAL))
+        assert here[samples:] == pytest.approx(there[: len(there) - samples], abs=1e-12)
+    assert np.array_equal(late.leg_lengths, IDEAL.leg_lengths)
+
+
+def test_fluctuating_delay_stays_around_its_mean_and_is_slow():
+    data = sense(replace(QUIET, imu_delay=0.03, imu_delay_fluctuation=0.005))
+    late = sense(replace(QUIET, imu_delay=0.03))
+    rate = np.gradient(late.angular_rate[:, 0], 0.01)
+    moving = np.abs(rate) > 0.2
+    delay = 0.03 - (data.angular_rate - late.angular_rate)[moving, 0] / rate[moving]
+    assert 0.02 < delay.min() < 0.03 < delay.max() < 0.045
+    assert delay.std() == pytest.approx(0.005, rel=0.5)
+
+
+def test_averaging_imu_gives_the_mean_of_its_interval():
+    """Its rates sum up to the angle; against the exact mean from a fine grid."""
+    data = sense(replace(QUIET, averaging=True))
+    fine = EVALUATE(np.arange(12.0, 13.0 + 1e-9, 1e-4))
+    force, rate = imu_truth(fine, SRS.gravity, SRS.imu.position, SRS.imu.rotation_platform_imu)
+    for ours, exact in ((data.specific_force, force), (data.angular_rate, rate)):
+        means = 0.5 * (exact[:-1] + exact[1:]).reshape(100, 100, 3).mean(axis=1)
+        assert ours[1201:1301] == pytest.approx(np.squeeze(means), abs=1e-6)
+
+
+def test_misalignment_turns_the_vectors():
+    turn = (0.02, -0.01, 0.03)
+    data = sense(replace(QUIET, imu_misalignment=turn))
+    assert data.specific_force == pytest.approx(IDEAL.specific_force @ rotation_exp(np.array(turn)), abs=1e-12)
+
+
+def test_offsets_steps_and_drift():
+    data = sense(
+        replace(QUIET, leg_offsets=(1e-4, 0, 0, 0, 0, -1e-4), length_step=2e-5, gyroscope_drift=(0.0, 1e-5, 0.0))
+    )
+    assert np.abs(data.leg_lengths / 2e-5 - np.rint(data.leg_lengths / 2e-5)).max() < 1e-6
+    offsets = (data.leg_lengths - IDEAL.leg_lengths).mean(axis=0)
+    assert offsets == pytest.approx([1e-4, 0, 0, 0, 0, -1e-4], abs=1e-6)
+    assert (data.angular_rate - IDEAL.angular_rate)[-1] == pytest.approx([0.0, 1e-5 * TIME[-1], 0.0], abs=1e-12)
+
+
+def test_losses_and_gaps():
+    data = sense(replace(QUIET, imu_loss=0.1, leg_gaps=((5.0, 6.0),)))
+    assert np.mean(~data.imu_received) == pytest.approx(0.1, abs=0.02)
+    assert np.array_equal(np.flatnonzero(~data.legs_received), np.flatnonzero((TIME >= 5.0) & (TIME < 6.0)))
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'name'),
+    [({'imu_delay': (0.1, 0.2)}, 'imu_delay'), ({'leg_loss': 1.5}, 'leg_loss'), ({'length_step': np.nan}, 'length')],
+)
+def test_impossible_conditions_are_refused(wrong, name):
+    with pytest.raises(ValueError, match=name):
+        SensorConditions(**wrong)
+
+
+@pytest.mark.parametrize('profile', [mp1_profile(SRS, 20.0), mp2_profile(SRS, 20.0)])
+def test_euler_truth_satisfies_the_filters_recursion(profile):
+    motion = profile.evaluate(np.arange(4.0, 8.0, 0.01))
+    truth = euler_truth(motion, SRS.gravity, SRS.imu.position)
+    states = np.zeros((15, len(truth.position)))
+    states[:9] = np.hstack([truth.position, truth.velocity, truth.attitude]).T
+    process = InertialProcess(SRS.gravity, euler)
+    inputs = np.hstack([truth.specific_force, truth.angular_rate])
+    for k in range(0, len(inputs) - 1, 40):
+        moved = process.propagate(states[:, k : k + 1].copy(), inputs[k], inputs[k], 0.01)
+        assert moved[:, 0] == pytest.approx(states[:, k + 1], abs=1e-13)
+    # and is close to the exact signals, half a step apart
+    exact = np.hstack(imu_truth(motion, SRS.gravity, SRS.imu.position, np.eye(3)))[: len(inputs)]
+    assert np.abs(inputs - exact).max() < 0.05
+
+
