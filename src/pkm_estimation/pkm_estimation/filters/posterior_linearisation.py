@@ -29,6 +29,7 @@ def iterated_update(
     noise_covariance: Array,
     longest_step: Array,
     used: Indices | None = None,
+    begin: Array | None = None,
 ) -> Innovation:
     """Correct ``ukf`` with a measurement (m,), linearised around the result.
 
@@ -36,6 +37,7 @@ def iterated_update(
     ----------
     ukf, observe, measurement, noise_covariance, used : as in :meth:`UnscentedKalmanFilter.update`
     longest_step : (n,) largest change of each state in one iteration
+    begin : (n,) where to linearise first; default: the prior mean
 
     Returns
     -------
@@ -50,6 +52,8 @@ def iterated_update(
     noise = noise_covariance[np.ix_(rows, rows)]
     prior, prior_covariance = ukf.state.copy(), ukf.covariance.copy()
     identity = np.eye(len(prior))
+    if begin is not None:
+        ukf.state[:] = begin
     for _ in range(MAX_ITERATIONS):
         slope, predicted, excess = _linearise(ukf, observe, rows)
         spread = slope @ prior_covariance @ slope.T + noise + excess

@@ -230,11 +230,9 @@ class EstimatorPipeline:
         try:
             if self.config.start == 'printed':
                 self.filter.start_as_printed()
-                innovation = self.filter.update(sample.lengths)
-                if not self._side.is_home_side(self.filter.imu_point):
-                    # the lengths fit the mirror image as well: begin again on the other side
-                    self.filter.start_as_printed(mirrored=True)
-                    innovation = self.filter.update(sample.lengths)
+                innovation = self.filter.first_update(sample.lengths, self._side.is_home_mode)
+                if innovation is None:
+                    raise KinematicsError('no pose on the home assembly mode explains them')
             else:
                 self.filter.start_at(self.baseline.pose(sample.lengths)[0])
         except (KinematicsError, CovarianceError) as error:

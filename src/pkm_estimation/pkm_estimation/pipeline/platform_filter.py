@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.kinematics.rotation import quaternion_from_matrix
@@ -34,7 +36,7 @@ from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
-from pkm_estimation.pipeline.filter_start import start_deviation, start_spread
+from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
 from pkm_estimation.pipeline.point_motion import PointMotion, point_motion
 
 Array = NDArray[np.float64]
@@ -131,14 +133,10 @@ class PlatformFilter:
         position = pose.position + rotation @ self.geometry.imu_position
         self._start(position, rotation, config.start_position_deviation, config.start_attitude_deviation)
 
-    def start_as_printed(self, mirrored: bool = False) -> None:
-        """Start from the paper's far-off state (Miletovic 3.7), or from its mirror image in the base plane."""
+    def start_as_printed(self) -> None:
+        """Start from the paper's far-off state (Miletovic 3.7)."""
         config = self.config
         position = np.array(config.printed_start_position)
-        if mirrored:
-            normal = -self.geometry.gravity / np.linalg.norm(self.geometry.gravity)
-            centre = self.geometry.base_points.mean(axis=0)
-            position = position - 2.0 * ((position - centre) @ normal) * normal
         deviations = config.printed_start_position_deviation, config.printed_start_attitude_deviation
         self._start(position, np.eye(3), *deviations)
 
@@ -153,6 +151,33 @@ class PlatformFilter:
         spread = start_spread(self.layout, state, self.legs.observe) * deviation
         self.ukf.state = state
         self.ukf.covariance = spread @ spread.T
+
+    def first_update(self, lengths: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
+        """Correct a broad prior, such as :meth:`start_as_printed`, with the first leg lengths (L,).
+
+        The manifold filter looks for the likeliest pose on the home assembly mode; all others update as always.
+
+        Parameters
+        ----------
+        is_home_mode : tells it of a pose of the IMU's point, (3,) m and (3, 3)
+
+        Returns
+        -------
+        The innovation, ``None`` if no pose on the home mode explains the lengths
+        """
+        ukf = self.ukf
+        if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
+            return self.update(lengths)
+
+        def update_from(begin: Array) -> Innovation:
+            noise = self._measurement_noise()
+            return iterated_update(ukf, self.legs.observe, lengths, noise, self._longest_step, begin=begin)
+
+        def here() -> bool:
+            return is_home_mode(self.imu_point, self.rotation)
+
+        axes = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+        return likeliest_update(ukf, update_from, here, axes)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
