@@ -20,7 +20,7 @@ setup(
     name=PACKAGE,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={'': ['py.typed', '*.j2', '*.css']},
+    package_data={'': ['py.typed', '*.j2', '*.css', '*.c.in']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),

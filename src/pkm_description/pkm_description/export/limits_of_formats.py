@@ -6,14 +6,14 @@ from pkm_description.machine.model import Machine
 
 
 def not_expressed(machine: Machine, format_name: str) -> list[str]:
-    """Properties of this machine that change its motion and are missing in ``'urdf'``, ``'mjcf'`` or ``'sdf'``.
+    """Properties of this machine that change its motion and are missing in a format of ``export_machine``.
 
     General limits of the formats (no loops in a URDF, for example) are in the README, not here.
     """
     joints = [joint for leg in machine.legs for joint in leg.joints]
     lost = []
     rotors = [joint for joint in joints if joint.rotor_inertia]
-    if rotors and format_name != 'mjcf':
+    if rotors and format_name not in ('mjcf', 'c'):
         lost.append(
             f'{format_name.upper()} cannot express rotor_inertia ({rotors[0].name}: {rotors[0].rotor_inertia:g}, '
             f'{len(rotors)} joints in all); its readers simulate lighter drives'

@@ -1,4 +1,4 @@
-"""Command: write a machine as URDF, MJCF (MuJoCo) or SDF (Gazebo)."""
+"""Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo) or its inverse dynamics as C code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
+from pkm_description.export.c_code import c_text
 from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.machine import load_machine, machine_names
 
-FORMATS = ['urdf', 'mjcf', 'sdf']
+FORMATS = ['urdf', 'mjcf', 'sdf', 'c']
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text = urdf_text(options.machine, options.overlay)
         elif options.format == 'mjcf':
             text = mjcf_text(machine)
+        elif options.format == 'c':
+            text = c_text(machine)
         else:
             text = sdf_text(machine, SdfOptions(options.loop, options.gazebo, options.drive, options.world))
         if options.output is None:
@@ -44,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='export_machine', description=__doc__)
     parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
-    parser.add_argument('place_format', nargs='?', choices=FORMATS, metavar='{urdf,mjcf,sdf}', help='what to write')
+    parser.add_argument('place_format', nargs='?', choices=FORMATS, metavar='{urdf,mjcf,sdf,c}', help='what to write')
     parser.add_argument('--format', choices=FORMATS, help='the same, as an option')
     parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
     parser.add_argument('--overlay', help='parameter overlay')

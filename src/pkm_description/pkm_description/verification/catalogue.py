@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pkm_description.machine import Machine
 from pkm_description.verification import (
+    c_export,
     dietmaier,
     engine_models,
     engines,
@@ -94,6 +95,7 @@ CATALOGUE: tuple[CheckGroup, ...] = (
     CheckGroup('Heimann and Abdellatif, kinematics', heimann_kinematics.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, limits', heimann_limits.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, dynamics', heimann_dynamics.checks, HANNOVER_HEXAPODS),
+    CheckGroup('Heimann and Abdellatif, C code', c_export.checks, HANNOVER_HEXAPODS),
     CheckGroup('Heimann and Abdellatif, parameters and friction', heimann_parameters.checks, named('palida')),
     CheckGroup('Oh 2003, friction', friction_checks.oh_checks, named('uf')),
     CheckGroup('Mata et al. 2008, friction', friction_checks.mata_checks, named('valencia_3rps')),
