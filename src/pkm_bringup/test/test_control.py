@@ -150,6 +150,18 @@ def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: Pl
     assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
 
 
+def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion) -> None:
+    """R4-05: whoever sent it; the reference before goes on."""
+    fastest = np.abs(leg_motion(MECHANISM, knots).velocities[..., 2]).max()
+    mechanism = Mechanism(_with_limits(velocity=0.99 * fastest))
+    servo, zero = LegServo(mechanism, 10**6), np.zeros(6)
+    before = servo.forces(5 * SECOND, zero, zero)
+    with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds .* m/s at t = '):
+        servo.add_reference(knots, SECOND, 0)
+    assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
+    LegServo(Mechanism(_with_limits(velocity=1.01 * fastest)), 10**6).add_reference(knots, SECOND, 0)
+
+
 def test_servo_saturates_and_says_so() -> None:
     servo = LegServo(MECHANISM, 10**6)
     forces = servo.forces(7 * 10**6, np.full(6, -1.0), np.zeros(6))

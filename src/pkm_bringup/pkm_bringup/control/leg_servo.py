@@ -9,7 +9,7 @@ from pkm_description.machine.model import Pose, ServoGains
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 
-from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
+from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, check_reference
 from pkm_bringup.control.reference_plan import ReferencePlan
 
 Array = NDArray[np.float64]
@@ -62,9 +62,11 @@ class LegServo:
         Raises
         ------
         ReferenceRefusedError
-            See :class:`LegReference` and :meth:`ReferencePlan.add`. What was followed so far goes on.
+            A limit is broken at a knot, see :func:`check_reference`, or see :class:`LegReference` and
+            :meth:`ReferencePlan.add`. What was followed so far goes on.
 
         """
+        check_reference(self._mechanism, motion)
         reference = LegReference(self._mechanism, motion, start_ns or now_ns, self._feedforward)
         self._plan.add(reference, now_ns)
         self._window = None

@@ -125,15 +125,27 @@ def force_limits(mechanism: Mechanism, forces: Array) -> LimitedQuantity:
     return _quantity('force', driven, ('N', 'N m'), forces, -strongest, strongest)
 
 
-def tilt_limits(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> LimitedQuantity:
-    """Tilts of the ball joints of all legs, see :func:`ball_joint_tilts`."""
+def has_cones(mechanism: Mechanism) -> bool:
+    """True if the ball joint of a leg has a limit."""
+    return bool(np.isfinite([leg.ball_cone for leg in mechanism.machine.legs]).any())
+
+
+def tilt_limits(mechanism: Mechanism, legs: ClosedLegs | None, rotation_base_platform: Array) -> LimitedQuantity:
+    """Tilts of the ball joints of all legs, see :func:`ball_joint_tilts`; zero where no leg has a cone.
+
+    Parameters
+    ----------
+    legs : closed onto N poses; not needed where no leg has a cone (see :func:`has_cones`)
+    rotation_base_platform : (N, 3, 3)
+    """
     cones = np.array([leg.ball_cone for leg in mechanism.machine.legs])
     names = tuple(leg.name for leg in mechanism.machine.legs)
     joints = tuple(f'{name} ball joint' for name in names)
-    if np.isfinite(cones).any():
+    tilts = np.zeros((len(rotation_base_platform), mechanism.leg_count))
+    if has_cones(mechanism):
+        if legs is None:
+            raise ValueError('this machine has ball joints with cones: give its closed legs')
         tilts = ball_joint_tilts(mechanism, legs, rotation_base_platform)
-    else:  # nothing to compare with
-        tilts = np.zeros((len(rotation_base_platform), mechanism.leg_count))
     return LimitedQuantity('tilt', names, joints, ('rad',) * len(names), tilts, np.zeros(len(names)), cones)
 
 

@@ -11,6 +11,7 @@ from pkm_description.kinematics.joint_limits import (
     LimitedQuantity,
     LimitViolation,
     force_limits,
+    has_cones,
     position_limits,
     speed_limits,
     tilt_limits,
@@ -61,7 +62,8 @@ def require_motion(mechanism: Mechanism, motion: PlatformMotion) -> None:
 def limited_quantities(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitedQuantity]:
     """Positions, tilts, speeds and drive forces of a motion with their limits."""
     joints = leg_motion(mechanism, motion)
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    pose = motion.position, motion.rotation_base_platform
+    legs = close_legs(mechanism, *pose, joints.positions) if has_cones(mechanism) else None
     return [
         position_limits(mechanism, joints.positions),
         tilt_limits(mechanism, legs, motion.rotation_base_platform),
