@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hand_built_machines import hexapod, polar, random_body
 from numpy.typing import NDArray
+from pkm_description.kinematics import joint_positions
 from pkm_description.machine.model import (
     NO_IMU,
     Freedom,
@@ -19,6 +20,7 @@ from pkm_description.machine.model import (
     Pose,
     RigidBody,
 )
+from pkm_description.mechanism import Mechanism
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
@@ -134,6 +136,22 @@ def cart_with_pendulum() -> Machine:
     ]
     chain = chain_leg('chain', specs, 0, np.zeros(3), np.zeros(3), 40)
     return machine_of([chain], Pose(np.zeros(3), np.eye(3)), 'none')
+
+
+def with_limits(machine: Machine, reach: float) -> Machine:
+    """Drives that move by ``reach`` [m] to both sides of home."""
+    home = machine.home
+    at_home = joint_positions(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
+    legs = []
+    for leg, positions in zip(machine.legs, at_home, strict=True):
+        joints = [
+            dataclasses.replace(joint, limits=JointLimits(value - reach, value + reach, effort=100.0))
+            if joint.actuated
+            else joint
+            for joint, value in zip(leg.joints, positions, strict=True)
+        ]
+        legs.append(dataclasses.replace(leg, joints=tuple(joints)))
+    return dataclasses.replace(machine, legs=tuple(legs))
 
 
 CLOSED: dict[str, Callable[[], Machine]] = {

@@ -79,7 +79,7 @@ class PlatformPoser(Node):
 
     def _refuse(self, reason: str) -> str:
         self._refused = f'pose refused, the last good one stays: {reason}'
-        self.get_logger().warning(self._refused, throttle_duration_sec=0.5)
+        self.get_logger().warning(self._refused)
         return self._refused
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
