@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pkm_description.dynamics import rigid_body_regressor
-from pkm_description.dynamics.energy_model import energy_regressor
+from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
+from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.cardan_angles import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.machine import Machine
 from pkm_description.machine.model import Joint
@@ -19,8 +20,11 @@ from pkm_description.verification import oh_lagrange
 from pkm_description.verification.check import Check, at_most, relative_error
 from pkm_description.verification.oh_kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
 from pkm_description.verification.oh_kane import energy_regressor as oh_energy_regressor
-from pkm_description.verification.oh_kinematics import OhMotion, apply, dot, strut_kinematics
-from pkm_description.verification.oh_parameters import oh_model, random_motion
+from pkm_description.verification.oh_kinematics import OhMotion, apply, dot, rotation_zxz, strut_kinematics
+from pkm_description.verification.oh_kinematics import angle_rate_matrix as oh_angle_rate_matrix
+from pkm_description.verification.oh_kinematics import angle_rate_matrix_rate as oh_angle_rate_matrix_rate
+from pkm_description.verification.oh_parameters import OhModel, oh_model, random_motion
+from pkm_description.verification.oh_trajectories import FREQUENCIES, sine
 
 #: columns in which it does not matter that real Hooke joints turn their struts about the long axis
 _WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
@@ -30,6 +34,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Compare lengths, their derivatives, angular velocities and force regressors."""
     model, mechanism = oh_model(machine), Mechanism(machine)
     motion = random_motion(model, 50 if quick else 500, seed=12)
+    yield from angle_checks(motion)
     struts = strut_kinematics(model.geometry, motion)
     platform = model.platform_motion(motion)
     legs = leg_motion(mechanism, platform)
@@ -57,9 +62,33 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     error = relative_error(back, lagrange)
     yield at_most('T3', 'suite: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
     yield from group_checks(machine, motion)
+    yield energy_model_check(model, mechanism)
     own = energy_regressor(mechanism, platform, identical_legs=True) @ model.matrix
     error = relative_error(own[:, _WITHOUT_SPIN], oh_energy_regressor(model.geometry, motion)[:, _WITHOUT_SPIN])
     yield at_most('T4', 'suite: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
+
+
+def angle_checks(motion: OhMotion) -> Iterator[Check]:
+    """Euler angles of the suite in the order z-x-z."""
+    rates = motion.angle_rates
+    for what, found, expected in (
+        ('rotation', matrix_from_angles(motion.angles, 'zxz'), rotation_zxz(motion.angles)),
+        ('U', angle_rate_matrix(motion.angles, 'zxz'), oh_angle_rate_matrix(motion.angles)),
+        ("U'", angle_rate_matrix_rate(motion.angles, rates, 'zxz'), oh_angle_rate_matrix_rate(motion.angles, rates)),
+    ):
+        yield at_most('T1', f'suite: {what} of z-x-z angles = Eqs. 2.9, 2.14, 2.38', 1e-14, found - expected)
+
+
+def energy_model_check(model: OhModel, mechanism: Mechanism) -> Check:
+    """Steps of the integral model along XY at the high level, 1 ms."""
+    motion = sine((0, 1), FREQUENCIES['high'], np.arange(0.0, 0.5, 1e-3), model.home)
+    platform = model.platform_motion(motion)
+    forces = inverse_dynamics(mechanism, platform, friction=False)
+    drives = leg_motion(mechanism, platform).positions[..., mechanism.actuated_index]
+    differences, work = energy_equations(mechanism, platform, drives, forces)
+    steps = differences @ rigid_body_parameters(mechanism.machine, identical_legs=True)
+    error = relative_error(steps, work)
+    return at_most('T4', 'suite: energy equations, XY, 4 pi rad/s, 1 ms: error / largest step', 1e-6, error)
 
 
 def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
