@@ -69,8 +69,8 @@ class RecordedPoses:
         if len(table) < LEAST_SAMPLES:
             raise PkmError(f'{path}: {len(table)} poses; a smooth motion needs at least {LEAST_SAMPLES}')
         if not (np.diff(table[:, 0]) > 0.0).all():
-            line = int(np.argmin(np.diff(table[:, 0]) > 0.0)) + 3
-            raise PkmError(f'{path}, line {line}: time does not rise')
+            place = int(np.argmin(np.diff(table[:, 0]) > 0.0)) + 3
+            raise PkmError(f'{path}, line {place}: time does not rise')
         return cls(table[:, 0], table[:, 1:4], matrix_from_rpy(table[:, 4:]))
 
     def evaluate(self, time: Array) -> PlatformMotion:
