@@ -106,3 +106,31 @@ def test_imu_truth_is_the_derivative_of_the_imu_points_motion():
     turn = Rotation.from_matrix(motion.rotation_base_platform @ mounting)
     increments = (turn[:-2].inv() * turn[2:]).as_rotvec() * rate / 2
     assert omega[1:-1] == pytest.approx(increments, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('interval', 'tau', 'damping'), [(0.001, 0.01, 2**0.5), (0.01, 0.01, 2**0.5), (0.01, 0.04, 2.0)]
+)
+def test_noise_gain_is_the_energy_of_the_impulse_response(interval, tau, damping):
+    differentiator = ButterworthDifferentiator(tau, damping)
+    impulse = np.zeros(4000)
+    impulse[0] = 1.0
+    response = lfilter(*differentiator.coefficients(1.0 / interval), impulse)
+    assert differentiator.noise_gain(interval) == pytest.approx(np.sum(response**2), rel=1e-9)
+
+
+def test_baseline_at_another_point_of_the_platform():
+    """Position and velocity of the point as the motion itself has them; covariance as propagated by differences."""
+    motion = mp1(SRS, duration=30.0)[slice(1200, 1400)]
+    data = measure(MECHANISM, motion, seed=None)
+    estimator, point = KinematicEstimator(MECHANISM, 1e-10 * np.eye(6)), np.array([0.4, -0.2, 1.1])
+    origin = [estimator.estimate(lengths, 0.01) for lengths in data.leg_lengths][-1]
+    moved = origin.at_point(point)
+    rotation = motion.rotation_base_platform[-1]
+    assert moved.position == pytest.approx(motion.position[-1] + rotation @ point, abs=1e-8)
+    # both velocities come from the origin's and the angular velocity; the rigid body says how
+    turning = rotation.T @ np.cross(rotation @ origin.angular_velocity, rotation @ point)
+    assert moved.velocity - origin.velocity == pytest.approx(turning, abs=1e-12)
+    draws = np.random.default_rng(0).multivariate_normal(np.zeros(6), origin.pose_covariance, size=20000)
+    turned = Rotation.from_rotvec(draws[:, 3:]).apply(rotation @ point) - rotation @ point
+    assert moved.pose_covariance[:3, :3] == pytest.approx(np.cov((draws[:, :3] + turned).T), rel=0.1, abs=1e-11)

@@ -30,6 +30,21 @@ class ButterworthDifferentiator:
         self._rate: Array | None = None
         self._value: Array | None = None
 
+    @property
+    def lag(self) -> float:
+        """Delay [s] of slow signals (group delay at frequency zero)."""
+        return self.damping * self.time_constant
+
+    def noise_gain(self, interval: float) -> float:
+        """Variance [1/s^2] of the output per variance of white noise in samples that are ``interval`` s apart.
+
+        Sum of the squared impulse response, in closed form for a second-order section (Jury 1964, Table III).
+        """
+        (b0, b1, b2), (_, a1, a2) = self.coefficients(1.0 / interval)
+        above = (b0 * b0 + b1 * b1 + b2 * b2) * (1.0 + a2) - 2.0 * b1 * (b0 + b2) * a1
+        above += 2.0 * b0 * b2 * (a1 * a1 - a2 * (1.0 + a2))
+        return float(above / ((1.0 - a2) * ((1.0 + a2) ** 2 - a1 * a1)))
+
     def reset(self) -> None:
         """Forget the past; the next sample is taken as at rest."""
         self._smoothed = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 
@@ -25,7 +25,7 @@ class BaselineEstimate:
 
     Attributes
     ----------
-    position : (3,) m, origin of ``platform_link`` in ``base_link``
+    position : (3,) m, origin of ``platform_link`` (or another point) in ``base_link``
     rotation_base_platform : (3, 3)
     orientation : (4,) quaternion xyzw
     velocity : (3,) m/s, platform axes, differentiated position (Eq. 28)
@@ -43,6 +43,20 @@ class BaselineEstimate:
     angular_velocity: Array
     pose_covariance: Array
     iterations: int
+
+    def at_point(self, point: Array) -> BaselineEstimate:
+        """The same for another point (3,) of the platform, in ``platform_link``, instead of its origin."""
+        arm = self.rotation_base_platform @ point
+        turning = np.cross(self.angular_velocity, point)
+        jacobian = np.eye(6)
+        jacobian[:3, 3:] = -skew(arm)
+        return replace(
+            self,
+            position=self.position + arm,
+            velocity=self.velocity + turning,
+            jacobian_velocity=self.jacobian_velocity + turning,
+            pose_covariance=jacobian @ self.pose_covariance @ jacobian.T,
+        )
 
 
 class KinematicEstimator:

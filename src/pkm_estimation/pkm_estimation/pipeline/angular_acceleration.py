@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_estimation.baseline import ButterworthDifferentiator
+from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.pipeline.samples import Segment
 from pkm_estimation.pipeline.stamps import Instant
 
@@ -56,12 +57,13 @@ class AngularAcceleration:
         if interval != self._noise[0]:  # the same for thousands of samples
             self._noise = interval, self._differentiate.noise_gain(interval)
 
-    def estimate(self, rate_covariance: Array) -> tuple[Array, Array] | None:
-        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds ago, axes of the samples, and its covariance (3, 3).
+    def estimate(self, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array] | None:
+        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds ago and its covariance (3, 3), IMU axes.
 
-        ``None`` until the differentiator has settled. The covariance is that of the samples' white noise of
-        ``rate_covariance`` (3, 3); what the lag makes of a changing acceleration is not in it.
+        ``None`` until the differentiator has settled. The covariance is that of the samples' white noise, of
+        ``imu_covariance`` (6, 6) in IMU axes; what the lag makes of a changing acceleration is not in it.
         """
         if self._age < _SETTLING_LAGS * self.lag:
             return None
-        return self._value, self._noise[1] * rate_covariance
+        value = frame.to_imu(np.concatenate([np.zeros(3), self._value]))[3:]
+        return value, self._noise[1] * imu_covariance[3:, 3:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from typing import Any
 
 from pkm_description.errors import PkmError
@@ -111,6 +112,12 @@ class EstimatorConfig:
     divergence_nis: float = _setting(1000.0, 'normalised innovation squared that counts as lost', 10.0, 1e12)
     divergence_samples: int = _setting(50, 'lost samples in a row after which the filter starts anew', 1, 1_000_000)
 
+    reference_point: tuple[float, ...] = _setting(
+        [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are given, platform_link [m]'
+    )
+    angular_acceleration_time_constant: float = _setting(
+        0.01, 'of the derivative of the angular rate, which lags by sqrt(2) times this [s]', 1e-4, 10.0
+    )
     differentiator_time_constant: float = _setting(0.04, 'baseline: time constant of B2 [s]', 1e-4, 10.0)
     differentiator_damping: float = _setting(2.0**0.5, 'baseline: damping of B2, sqrt(2) is Butterworth', 1e-2, 10.0)
     baseline: bool = _setting(True, 'run the conventional baseline beside the filter')
@@ -121,8 +128,10 @@ class EstimatorConfig:
         for name in self.estimate:
             if name not in EXTRA_STATES:
                 raise ConfigurationError(f'estimate = {self.estimate!r}: {name!r} is none of {", ".join(EXTRA_STATES)}')
-        if len(self.printed_start_position) != 3:
-            raise ConfigurationError(f'printed_start_position = {self.printed_start_position!r}: needs three numbers')
+        for name in ('printed_start_position', 'reference_point'):
+            value = getattr(self, name)
+            if len(value) != 3 or not all(isinstance(number, int | float) and isfinite(number) for number in value):
+                raise ConfigurationError(f'{name} = {value!r}: needs three numbers')
 
     def _check(self, name: str, value: Any, metadata: Mapping[str, Any]) -> None:
         if metadata['choices'] and value not in metadata['choices']:

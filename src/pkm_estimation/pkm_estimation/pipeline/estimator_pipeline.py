@@ -12,10 +12,11 @@ from pkm_description.errors import KinematicsError
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 
-from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES, EstimatorGeometry
+from pkm_estimation.pipeline.angular_acceleration import AngularAcceleration
 from pkm_estimation.pipeline.assembly_side import AssemblySide
+from pkm_estimation.pipeline.baseline_stream import BaselineStream
 from pkm_estimation.pipeline.config import EstimatorConfig
 from pkm_estimation.pipeline.health import HealthMonitor
 from pkm_estimation.pipeline.imu_frame import ImuFrame
@@ -23,7 +24,7 @@ from pkm_estimation.pipeline.leg_message import LegMessageReader, LegSample
 from pkm_estimation.pipeline.output import EstimatorOutput
 from pkm_estimation.pipeline.platform_filter import PlatformFilter
 from pkm_estimation.pipeline.samples import ImuSample, InputPath, LegMeasurement, Segment, seconds, take_input
-from pkm_estimation.pipeline.stamps import Instant, StampGate, StampVerdict
+from pkm_estimation.pipeline.stamps import Instant, StampGate, admit
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,7 @@ class EstimatorPipeline:
     Attributes
     ----------
     filter, baseline : the two estimators
+    angular_acceleration : derivative of the angular rate
     health : counters, events and statistics of everything that happens
     """
 
@@ -60,10 +62,11 @@ class EstimatorPipeline:
             config,
             self.mechanism,
         )
-        self.baseline = KinematicEstimator(
-            self.mechanism, length_covariance, config.differentiator_time_constant, config.differentiator_damping
-        )
-        self.health = HealthMonitor(self.mechanism.leg_count)
+        self.health = HealthMonitor(self.mechanism.leg_count, self.filter.layout.groups)
+        self._baseline = BaselineStream(self.mechanism, config, self.health)
+        self.baseline = self._baseline.estimator
+        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
+        self._reference_point = np.array(config.reference_point)
         self._reader = LegMessageReader(self.mechanism, config.minimum_legs)
         self._side = AssemblySide(self.mechanism)
         self._clear()
@@ -77,7 +80,8 @@ class EstimatorPipeline:
         self._imu_gate, self._leg_gate = StampGate(self.config.clock_jump), StampGate(self.config.clock_jump)
         self._imu: deque[ImuSample] = deque()
         self._legs: deque[LegMeasurement] = deque()
-        self._baseline_instant: Instant | None = None
+        self._baseline.reset()
+        self.angular_acceleration.reset()
         self._now: ImuSample | None = None
         self._lost_samples: int = 0
 
@@ -122,15 +126,7 @@ class EstimatorPipeline:
         return self._process_ready()
 
     def _admit(self, topic: str, gate: StampGate, stamp: int) -> Instant | None:
-        epoch, last = gate.epoch, gate.last
-        verdict = gate.judge(stamp)
-        if verdict is not StampVerdict.GOOD:
-            self.health.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
-            return None
-        if gate.epoch != epoch:
-            self.health.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
-        self.health.accepted(topic, stamp)
-        return Instant(gate.epoch, stamp)
+        return admit(topic, gate, stamp, self.health)
 
     def _overflow(self, topic: str, stamp: int) -> None:
         """One topic waits for the other in vain; clocks that were restarted in one topic only never meet again."""
@@ -201,6 +197,7 @@ class EstimatorPipeline:
 
     def _predict(self, segment: Segment) -> None:
         """Predict over a segment in steps that are not too long."""
+        self.angular_acceleration.advance(segment)
         first, change = segment.start.value, segment.end.value - segment.start.value
         duration = segment.duration
         steps = max(1, ceil(duration / self.config.maximum_step - 1e-9))
@@ -214,6 +211,7 @@ class EstimatorPipeline:
 
     def _stop(self) -> None:
         self._now = None
+        self.angular_acceleration.reset()
         self._lost_samples = 0
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
@@ -242,39 +240,26 @@ class EstimatorPipeline:
         self.health.event(stamp, 'started', f'filter started ({self.config.start})')
         return self._output(measurement, imu.value, innovation, started=True)
 
-    def _baseline_estimate(self, measurement: LegMeasurement) -> BaselineEstimate | None:
-        instant, last = measurement.instant, self._baseline_instant
-        if not self.config.baseline or len(measurement.sample.used) < self.mechanism.leg_count:
-            return None
-        interval = 0.0 if last is None else seconds(last, instant)
-        if last is None or last.epoch != instant.epoch or interval > self.config.maximum_leg_gap:
-            self.baseline.reset()
-        self._baseline_instant = instant
-        try:
-            return self.baseline.estimate(measurement.sample.lengths, interval)
-        except KinematicsError as error:
-            self.health.event(instant.stamp, 'baseline_without_pose', str(error))
-            self._baseline_instant = None
-            return None
-
     def _output(
         self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
     ) -> EstimatorOutput:
         frame, filter_ = self.imu_frame, self.filter
         state, covariance = filter_.state, filter_.covariance
         biases = state[BIASES]
-        motion = filter_.point_motion(imu)
+        motion = filter_.point_motion(imu, self._reference_point)
         corrected = frame.to_imu(imu - biases)
         gravity_felt = motion.rotation_base_platform.T @ self.machine.gravity
         biases_imu = frame.to_imu(biases)
         bias_covariance = frame.covariance_to_imu(covariance[BIASES, BIASES])
+        imu_covariance = frame.covariance_to_imu(filter_.imu_covariance)
         return EstimatorOutput(
             stamp=measurement.instant.stamp,
             started=started,
             motion=motion,
             specific_force=corrected[:3],
             angular_rate=corrected[3:],
-            imu_covariance=bias_covariance + frame.covariance_to_imu(filter_.imu_covariance),
+            imu_covariance=bias_covariance + imu_covariance,
+            angular_acceleration=self.angular_acceleration.estimate(frame, imu_covariance),
             linear_acceleration=frame.to_imu(np.concatenate([imu[:3] - biases[:3] + gravity_felt, np.zeros(3)]))[:3],
             accelerometer_bias=biases_imu[:3],
             gyroscope_bias=biases_imu[3:],
@@ -284,5 +269,5 @@ class EstimatorPipeline:
             state_deviation=np.sqrt(covariance.diagonal()),
             lengths=measurement.sample.lengths,
             efforts=measurement.sample.efforts,
-            baseline=self._baseline_estimate(measurement),
+            baseline=self._baseline.estimate(measurement.instant, measurement.sample) if self.config.baseline else None,
         )

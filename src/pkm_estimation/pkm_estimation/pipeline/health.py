@@ -52,6 +52,7 @@ class HealthReport:
     imu_rate, leg_rate : Hz by stamps, of accepted samples
     unconverged : state groups whose standard deviation is above :data:`CONVERGED_BELOW`
     convergence_time : s from the start to convergence, per converged state group (S3-36)
+    estimated : last value and standard deviation of biases (IMU axes) and extra states, by name
     counters : totals since the beginning, by reason
     events : since the last report
     """
@@ -64,6 +65,7 @@ class HealthReport:
     leg_rate: float
     unconverged: tuple[str, ...]
     convergence_time: dict[str, float]
+    estimated: dict[str, tuple[Array, Array]]
     counters: dict[str, int]
     events: tuple[Event, ...]
 
@@ -71,13 +73,14 @@ class HealthReport:
 class HealthMonitor:
     """Collects what :class:`HealthReport` says; everything by stamps."""
 
-    def __init__(self, leg_count: int) -> None:
+    def __init__(self, leg_count: int, extra_states: dict[str, slice] | None = None) -> None:
         self.leg_count = leg_count
+        self._extra_states = extra_states or {}
         self.counters: Counter[str] = Counter()
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
         self._start_stamp = 0
-        self._last_deviation: Array | None = None
+        self._last: EstimatorOutput | None = None
         self._clear_window()
 
     def _clear_window(self) -> None:
@@ -106,7 +109,7 @@ class HealthMonitor:
         self._samples += 1
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}
-        self._last_deviation = output.state_deviation
+        self._last = output
         for name, rows in STATE_GROUPS.items():
             if name not in self._convergence_time and output.state_deviation[rows].max() < CONVERGED_BELOW[name]:
                 self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
@@ -121,9 +124,22 @@ class HealthMonitor:
         self._in_band += seen & (np.abs(ratio) <= 2.0)
         self._squares += ratio * ratio
 
+    def baseline_output(self) -> None:
+        """Note an estimate of a baseline that runs alone."""
+        self._samples += 1
+
+    def _estimated(self) -> dict[str, tuple[Array, Array]]:
+        if self._last is None:
+            return {}
+        last = self._last
+        return {
+            'accelerometer_bias': (last.accelerometer_bias, last.bias_deviation[:3]),
+            'gyroscope_bias': (last.gyroscope_bias, last.bias_deviation[3:]),
+        } | {name: (last.state[rows], last.state_deviation[rows]) for name, rows in self._extra_states.items()}
+
     def report(self) -> HealthReport:
         """Sum up and begin a new window."""
-        deviation = self._last_deviation
+        deviation = None if self._last is None else self._last.state_deviation
         unconverged = tuple(
             name
             for name, rows in STATE_GROUPS.items()
@@ -139,6 +155,7 @@ class HealthMonitor:
             _rate(self._stamps.get('legs', [])),
             unconverged,
             dict(self._convergence_time),
+            self._estimated(),
             dict(self.counters),
             tuple(self._events),
         )

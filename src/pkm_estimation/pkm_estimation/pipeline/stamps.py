@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pkm_estimation.pipeline.health import HealthMonitor
 
 
 class StampVerdict(Enum):
@@ -57,3 +60,16 @@ class StampGate:
         self._suspect = None
         self.last = stamp
         return StampVerdict.GOOD
+
+
+def admit(topic: str, gate: StampGate, stamp: int, health: HealthMonitor) -> Instant | None:
+    """Instant of a good stamp [ns]; of another one ``None``, with an event that says why."""
+    epoch, last = gate.epoch, gate.last
+    verdict = gate.judge(stamp)
+    if verdict is not StampVerdict.GOOD:
+        health.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
+        return None
+    if gate.epoch != epoch:
+        health.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
+    health.accepted(topic, stamp)
+    return Instant(gate.epoch, stamp)

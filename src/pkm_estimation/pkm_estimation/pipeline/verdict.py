@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pkm_estimation.models.extra_states import EXTRA_STATES
 from pkm_estimation.pipeline.health import HealthReport
 
 #: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
+
+UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
 _NORMAL = ('imu_accepted', 'legs_accepted', 'started')
@@ -50,6 +53,9 @@ def values(report: HealthReport) -> dict[str, object]:
         else:
             state = f'converged {report.convergence_time.get(name, 0.0):.3g} s after the start'
         result[name.replace('_', ' ')] = state
+    for name, (numbers, deviations) in report.estimated.items():
+        pairs = zip(numbers, deviations, strict=True)
+        result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
     result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
     return result
 
