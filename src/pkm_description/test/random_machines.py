@@ -179,6 +179,13 @@ CLOSED_KINDS: dict[str, Callable[[float, int], Machine]] = {
     'planar 3-RPR': lambda r, seed: closed_machine(3, r, seed, planar_leg(('revolute', 'prismatic')), planar=True),
 }
 
+#: rigid-body base parameters of each kind, bodies of each leg their own: whatever the dimensions. 88 is Heimann and
+#: Abdellatif's figure for six U-P legs with rings, 25 that of Mata et al. for a 3-RPS
+BASE_PARAMETERS = {
+    '6-UPS': 88, '6-RRPS skew': 88, '6-PUS': 70, '3-RPS': 25, '3-PRS': 19,
+    'planar 3-PRR': 13, 'planar 3-RRR': 19, 'planar 3-RPR': 19,
+}  # fmt: skip
+
 
 @st.composite
 def closed_mechanisms(draw: st.DrawFn, kind: str) -> Mechanism:

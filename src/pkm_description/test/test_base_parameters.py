@@ -45,6 +45,15 @@ def test_tolerance_is_relative() -> None:
         assert len(reduce_parameters(matrix * [factor, 1.0, 1.0, 1.0, 1.0], names)) == 3
 
 
+def test_rounding_of_zero_is_no_parameter() -> None:
+    """Noise far below all columns would else be scaled up to a column of its own."""
+    matrix, names = example()
+    matrix[:, 4] = 1e-11 * np.random.default_rng(6).normal(size=len(matrix))  # the largest column has 1e4
+    assert list(reduce_parameters(matrix, names).absent) == [4]
+    assert len(reduce_parameters(matrix, names, absence=1e-17)) == 4
+    assert list(reduce_parameters(matrix * [1.0, 1.0, 1.0, 1.0, 1e3], names, absence=1e-11).absent) == [4]
+
+
 def test_bad_input_is_refused() -> None:
     """NaN and wrong shapes say what is wrong."""
     matrix, names = example()

@@ -33,7 +33,7 @@ from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.random_states import random_joint_states, random_states
-from random_machines import CLOSED_KINDS, closed_mechanisms, open_chains
+from random_machines import BASE_PARAMETERS, CLOSED_KINDS, closed_mechanisms, open_chains
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
@@ -138,7 +138,8 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
     tolerance = 1e-9 * largest(expected)
     assert largest(regressor @ parameters + rotors - expected) < tolerance
     base = machine_base_parameters(mechanism, {})
-    assert base.gap > 1e3
+    assert len(base) == BASE_PARAMETERS[kind]
+    assert base.gap > 1e6
     assert largest(base.columns(regressor) @ base.values(parameters) + rotors - expected) < 10 * tolerance
     # what no force shows may be anything
     changed = parameters + np.random.default_rng(seed).normal(size=len(base.null_directions)) @ base.null_directions

@@ -142,4 +142,4 @@ class ObservationModel:
         A property of the machine, not of a recording.
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
-        return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance)
+        return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance, absence=1e-12)

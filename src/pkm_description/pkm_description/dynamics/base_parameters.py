@@ -98,6 +98,7 @@ def reduce_parameters(
     preference: float = 0.05,
     preferred: Sequence[str] = (),
     eliminated: Sequence[str] = (),
+    absence: float = 1e-14,
 ) -> BaseParameters:
     """Find the base parameters of an observation matrix by SVD and QR with column pivoting (Gautier 1991).
 
@@ -114,6 +115,8 @@ def reduce_parameters(
     preference : see above; 1 is the classical largest pivot
     preferred : names or patterns (``leg?_rod.m``) of parameters that head combinations if they can
     eliminated : names or patterns of parameters that are regrouped into others if they can be
+    absence : norm of a column, relative to the largest, up to which it is rounding of zero; may be larger where all
+        parameters are of the same order of magnitude in their units
 
     Returns
     -------
@@ -131,7 +134,7 @@ def reduce_parameters(
         raise ValueError('observation matrix holds NaN or infinite entries')
     tier = _tiers(names, preferred, eliminated)
     norms = np.linalg.norm(observation, axis=0)
-    absent = norms <= tolerance * norms.max(initial=0.0) * 1e-6
+    absent = norms <= absence * norms.max(initial=0.0)
     scaled = observation / np.where(absent, 1.0, norms)
     scaled[:, absent] = 0.0
     # R of a QR holds the same inner products as the matrix, in at most P rows

@@ -33,6 +33,9 @@ Array = NDArray[np.float64]
 Groups = Mapping[str, Sequence[str]]
 Forms = Mapping[str, BodyForm]
 
+#: relative norm of columns that are rounding of zero: legs closed by iterations leave more than others
+_ABSENCE = 1e-11
+
 #: equations per parameter that the random states give at least
 _OVERSAMPLING = 3
 
@@ -128,4 +131,4 @@ def _reduced(
     regressor: Array, names: Sequence[str], tolerance: float, preferred: Sequence[str], eliminated: Sequence[str]
 ) -> BaseParameters:
     matrix = regressor.reshape(-1, len(names))
-    return reduce_parameters(matrix, names, tolerance, preferred=preferred, eliminated=eliminated)
+    return reduce_parameters(matrix, names, tolerance, preferred=preferred, eliminated=eliminated, absence=_ABSENCE)
