@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import leg_lengths, length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.kinematics.workspace import position_violations, require_positions, single_axis_limits
+from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.machine import Machine, load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
@@ -97,11 +96,3 @@ def test_passive_joints_have_limits_too() -> None:
     flat = PlatformMotion.at_rest(np.array([0.0, 0.95, 0.2]), np.eye(3))
     names = {one.joint.split('_', 1)[1] for one in position_violations(Mechanism(machine), flat)}
     assert 'universal_1' in names or 'universal_2' in names
-
-
-def test_require_positions_names_time_and_joint() -> None:
-    machine = load_machine('srs')
-    mechanism = Mechanism(machine)
-    require_positions(mechanism, _lifted(machine, 0.0, 0.6))
-    with pytest.raises(KinematicsError, match=r't = 2\.000 s: leg1_prismatic: position 1\.3521 m exceeds'):
-        require_positions(mechanism, _lifted(machine, 0.0, 0.6, 0.8))

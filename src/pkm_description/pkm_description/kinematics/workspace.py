@@ -39,14 +39,6 @@ def position_violations(mechanism: Mechanism, motion: PlatformMotion) -> list[Li
     return sorted(found, key=lambda one: one.sample)
 
 
-def require_positions(mechanism: Mechanism, motion: PlatformMotion) -> None:
-    """Raise KinematicsError that names the first joint outside of its limits, with its time."""
-    violations = position_violations(mechanism, motion)
-    if violations:
-        first = violations[0]
-        raise KinematicsError(f't = {first.time:.3f} s: {first}')
-
-
 def free_axes(mechanism: Mechanism) -> tuple[int, ...]:
     """Axes along and about which the platform moves by itself: of x, y, z, about x, about y, about z (0 .. 5).
 
