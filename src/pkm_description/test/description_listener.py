@@ -12,10 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from pkm_description.kinematics.rotation import matrix_from_quaternion
+from pkm_description.ros.conversions import array3, array4
 from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.testing import ros_environment, wait_for
 from rcl_interfaces.srv import SetParameters
@@ -70,6 +73,40 @@ class Listener(Node):
         future = client.call_async(request)
         rclpy.spin_until_future_complete(self, future, timeout_sec=30.0)
         return future.result().results
+
+
+class Sliders:
+    """Publishes slider values until the joints are where they shall be."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
+
+    def send(self, **values: float) -> None:
+        self._publisher.publish(JointState(name=list(values), position=list(values.values())))
+
+    def drag(self, wanted: np.ndarray, **values: float) -> None:
+        def there() -> bool:
+            self.send(**values)
+            heard = self._listener.heard['joint_states']
+            return bool(heard) and np.allclose(heard[-1].position, wanted.ravel(), rtol=0.0, atol=1e-9)
+
+        self._listener.wait(there, f'all joints for {values}')
+
+
+def wait_for_pose(listener: Listener, position: np.ndarray, rotation: np.ndarray) -> None:
+    """Wait for the odometry of a pose; messages of different topics do not come in the order of their sending."""
+
+    def there() -> bool:
+        if not listener.heard['platform/odometry']:
+            return False
+        pose = listener.heard['platform/odometry'][-1].pose.pose
+        turned = matrix_from_quaternion(array4(pose.orientation))
+        return np.allclose(array3(pose.position), position, rtol=0.0, atol=1e-9) and np.allclose(
+            turned, rotation, rtol=0.0, atol=1e-9
+        )
+
+    listener.wait(there, f'odometry at {position}')
 
 
 def has_real_launch() -> bool:

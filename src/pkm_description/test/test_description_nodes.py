@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -30,14 +29,6 @@ from sensor_msgs.msg import JointState
 
 MACHINE = load_machine('palida')
 MECHANISM = Mechanism(MACHINE)
-
-
-@pytest.fixture
-def listener() -> Iterator[Listener]:
-    with ros_domain():
-        node = Listener()
-        yield node
-        node.destroy_node()
 
 
 def _start(executable: str, **parameters: object) -> NodeProcess:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,17 +14,16 @@ import yaml
 pytest.importorskip('rclpy')
 
 from ament_index_python.packages import get_package_share_directory
-from description_listener import Listener, has_real_launch, view_command, viewing
+from description_listener import Listener, Sliders, has_real_launch, view_command, viewing, wait_for_pose
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.urdf import urdf_text
-from pkm_description.kinematics import drive_positions, leg_motion, solve_closure
-from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.machine import load_machine, machine_file, write_overlay
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from pkm_description.ros.conversions import array3, array4
-from pkm_description.ros.stamps import nanoseconds, stamp
-from pkm_description.ros.testing import NodeProcess, ros_domain, ros_environment
+from pkm_description.ros.conversions import array3
+from pkm_description.ros.testing import ros_environment
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
@@ -40,33 +37,6 @@ DISPLAYED = {
 
 #: a program that uses topics and parameters as joint_state_publisher_gui does
 WINDOW = Path(__file__).with_name('slider_window.py')
-
-
-@pytest.fixture
-def listener() -> Iterator[Listener]:
-    with ros_domain():
-        node = Listener()
-        yield node
-        node.destroy_node()
-
-
-class Sliders:
-    """Publishes slider values until the joints are where they shall be."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
-
-    def send(self, **values: float) -> None:
-        self._publisher.publish(JointState(name=list(values), position=list(values.values())))
-
-    def drag(self, wanted: np.ndarray, **values: float) -> None:
-        def there() -> bool:
-            self.send(**values)
-            heard = self._listener.heard['joint_states']
-            return bool(heard) and np.allclose(heard[-1].position, wanted.ravel(), rtol=0.0, atol=1e-9)
-
-        self._listener.wait(there, f'all joints for {values}')
 
 
 def joints_at(mechanism: Mechanism, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
@@ -101,7 +71,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
         wanted = joints_at(mechanism, position, rotation)
         sliders.drag(wanted, platform_x=0.03, platform_yaw=0.2, platform_roll=0.1)
         assert listener.heard['joint_states'][-1].name == list(machine.joint_names)
-        _wait_for_pose(listener, position, rotation)
+        wait_for_pose(listener, position, rotation)
 
         def framed() -> bool:
             translation = listener.frames('/tf')['platform_link'].transform.translation
@@ -143,21 +113,6 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
         )  # fmt: skip
         _check_rviz_topics(listener)
         assert process.poll() is None
-
-
-def _wait_for_pose(listener: Listener, position: np.ndarray, rotation: np.ndarray) -> None:
-    """Wait for the odometry of a pose; messages of different topics do not come in the order of their sending."""
-
-    def there() -> bool:
-        if not listener.heard['platform/odometry']:
-            return False
-        pose = listener.heard['platform/odometry'][-1].pose.pose
-        turned = matrix_from_quaternion(array4(pose.orientation))
-        return np.allclose(array3(pose.position), position, rtol=0.0, atol=1e-9) and np.allclose(
-            turned, rotation, rtol=0.0, atol=1e-9
-        )
-
-    listener.wait(there, f'odometry at {position}')
 
 
 def _check_rviz_topics(listener: Listener) -> None:
@@ -214,99 +169,6 @@ def test_the_window_with_sliders_is_connected(listener: Listener, tmp_path: Path
 
         listener.wait(has_turned, 'the platform turned by the slider')
         assert not listener.diagnosed('refused')
-
-
-def _drives_and_rest(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
-    mechanism = Mechanism(load_machine(name))
-    home = mechanism.machine.home
-    return mechanism, home.position, home.rotation_base_platform
-
-
-@pytest.mark.parametrize(
-    ('name', 'sliders'),
-    [
-        ('valencia_3rps', {'platform_z': 0.02, 'platform_roll': 0.05, 'platform_pitch': -0.04}),
-        ('khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}),
-        ('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}),
-    ],
-)
-def test_poser_of_other_machines(listener: Listener, name: str, sliders: dict[str, float]) -> None:
-    """The joints that it publishes close all loops: the general solver, given its drives alone, finds the same."""
-    mechanism, home_position, home_rotation = _drives_and_rest(name)
-    publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
-    with NodeProcess('pkm_description', 'platform_poser', ['--ros-args', '-p', f'machine:={name}']) as node:
-        at_home = drive_positions(mechanism, home_position[None], home_rotation[None])[0]
-
-        def moved() -> bool:
-            publisher.publish(JointState(name=list(sliders), position=list(sliders.values())))
-            heard = listener.heard['joint_states']
-            return bool(heard) and np.abs(_drives(mechanism, heard[-1]) - at_home).max() > 1e-3
-
-        listener.wait(moved, 'a moved platform')
-        joints = np.array(listener.heard['joint_states'][-1].position)
-        closed = solve_closure(mechanism, _drives(mechanism, listener.heard['joint_states'][-1])[None]).require()
-        np.testing.assert_allclose(joints, closed.joint_positions.ravel(), atol=1e-9)
-        _wait_for_pose(listener, closed.position[0], closed.rotation_base_platform[0])
-        assert node.stop() == 0
-
-
-def _drives(mechanism: Mechanism, message: Any) -> np.ndarray:
-    given = dict(zip(message.name, message.position, strict=True))
-    return np.array([given[name] for name in mechanism.actuated_joint_names])
-
-
-def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
-    machine = load_machine('double_pendulum')
-    names = list(machine.joint_names)
-    with NodeProcess('pkm_description', 'platform_poser', ['--ros-args', '-p', 'machine:=double_pendulum']) as node:
-        sliders = Sliders(listener)
-        wanted = np.array([joint.home for leg in machine.legs for joint in leg.joints])
-        wanted[1] += 0.3
-        sliders.drag(wanted, **{names[1]: wanted[1]})
-        assert not listener.heard['platform/odometry'] and not listener.heard['/tf']
-        # by parameter, too; a pose is refused, as there is no platform
-        assert listener.set_parameters('platform_poser', **{names[2]: 0.1})[0].successful
-        refused = listener.set_parameters('platform_poser', yaw=0.1)[0]
-        assert not refused.successful and "cannot be moved by 'yaw' but by" in refused.reason
-        assert node.stop() == 0
-
-
-def test_measured_efforts_are_shown_as_they_are(listener: Listener) -> None:
-    """A joint state as a simulator or driver gives it, at 100 Hz of its own time, and broken ones between."""
-    mechanism, position, rotation = _drives_and_rest('palida')
-    drives = drive_positions(mechanism, position[None], rotation[None])[0]
-    names = list(mechanism.actuated_joint_names)
-    efforts = [120.0, -80.0, 60.5, float('nan'), 1e-3, 100.0]
-    held = gravity_forces(mechanism, position[None], rotation[None])[0]
-    publisher = listener.create_publisher(JointState, 'joint_states', 100)
-    with NodeProcess('pkm_description', 'force_markers', ['--ros-args', '-p', 'machine:=palida']) as node:
-        missing = JointState(name=[*names[:2], *names[3:]], position=[*drives[:2], *drives[3:]])
-        missing.header.stamp = stamp(10**9)
-        words = 'no leg forces shown', 'the position of leg3_prismatic is missing'
-
-        def told() -> bool:
-            publisher.publish(missing)
-            return listener.diagnosed(*words)
-
-        listener.wait(told, f'diagnostics with {words}')
-        message = JointState(name=names, position=drives.tolist(), effort=efforts)
-        for step in range(21):
-            message.header.stamp = stamp(2 * 10**9 + step * 10**7)
-            publisher.publish(message)
-        listener.wait(lambda: len(listener.heard['leg_forces']) >= 3, 'three arrays of markers')
-        listener.wait(lambda: listener.diagnosed('measured and static forces'), 'diagnostics of the source')
-        assert node.stop() == 0
-    arrays = listener.heard['leg_forces']
-    # ten a second at most, by the stamps
-    assert [nanoseconds(one.markers[0].header.stamp) for one in arrays] == [2 * 10**9, 21 * 10**8, 22 * 10**8]
-    arrows, labels = arrays[0].markers[::2], arrays[0].markers[1::2]
-    shown = [120.0, -80.0, 60.5, held[3], 1e-3, 100.0]
-    assert [one.text for one in labels] == [f'{force:.4g} N' for force in shown]
-    assert [one.type for one in arrows] == [Marker.ARROW] * 6
-    assert [one.color.r > one.color.b for one in arrows] == [force > 0.0 for force in shown]
-    # longer for more force, along the legs
-    lengths = [np.linalg.norm(array3(one.points[1]) - array3(one.points[0])) for one in arrows]
-    assert np.array(lengths) / np.abs(shown) == pytest.approx(lengths[0] / 120.0)
 
 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot print what it would start')

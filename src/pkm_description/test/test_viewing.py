@@ -138,6 +138,13 @@ def test_what_a_machine_cannot_do_is_named(make: Callable[[], Machine], values: 
         Poser(Mechanism(make())).from_coordinates(values)
 
 
+def test_poses_that_the_legs_do_not_admit_are_refused_with_advice() -> None:
+    machine = three_rps()
+    shifted = machine.home.position + np.array([0.05, 0.0, 0.0])
+    with pytest.raises(KinematicsError, match=r'leg. misses its platform joint .* only z, roll, pitch are free'):
+        Poser(Mechanism(machine)).from_pose(shifted, machine.home.rotation_base_platform)
+
+
 def test_poses_beyond_a_singular_one_are_refused() -> None:
     """A hexapod turned by more than a quarter about z has passed its singular pose, although every leg reaches."""
     machine = load_machine('palida')

@@ -133,8 +133,14 @@ class Poser:
                 f'{mechanism.machine.name} is an open chain, it has no platform: give joint positions'
             )
         pose = PlatformMotion.at_rest(position, rotation_base_platform)
-        _refuse(position_violations(mechanism, pose))
-        legs = close_legs(mechanism, pose.position, pose.rotation_base_platform)
+        try:
+            _refuse(position_violations(mechanism, pose))
+            legs = close_legs(mechanism, pose.position, pose.rotation_base_platform)
+        except KinematicsError as error:
+            if not self._is_coupled:
+                raise
+            chosen = ', '.join(self.coordinates)
+            raise type(error)(f'{error} (of a pose only {chosen} are free, the legs determine the rest)') from None
         condition = float(scaled_condition(mechanism, legs)[0])
         if not condition <= _MAX_CONDITION:
             raise SingularPoseError(f'singular pose, condition number {condition:.3g}: the drives cannot hold it')
