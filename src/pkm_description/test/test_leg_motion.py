@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_frames
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics import joint_positions, leg_motion, length_jacobian
+from pkm_description.kinematics import joint_positions, joint_rates, leg_motion, length_jacobian
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
@@ -52,6 +52,16 @@ def path(motion: PlatformMotion, time: float) -> PlatformMotion:
         position=motion.position + motion.linear_velocity * time + motion.linear_acceleration * time**2 / 2,
         rotation_base_platform=rotation_exp(spin) @ motion.rotation_base_platform,
     )
+
+
+def test_closed_form_rates_are_those_of_the_recursion(mechanism: Mechanism) -> None:
+    motion = random_states(mechanism.machine, 200, seed=8)
+    legs = leg_motion(mechanism, motion)
+    positions, velocities = joint_rates(
+        mechanism, motion.position, motion.rotation_base_platform, motion.linear_velocity, motion.angular_velocity
+    )
+    np.testing.assert_array_equal(positions, legs.positions)
+    np.testing.assert_allclose(velocities, legs.velocities, rtol=1e-9, atol=1e-11)
 
 
 def test_rates_and_accelerations_are_derivatives(mechanism: Mechanism) -> None:

@@ -28,6 +28,17 @@ def test_exp_log_against_scipy_from_tiny_to_nearly_pi() -> None:
     np.testing.assert_allclose(rotation_log(rotation), vectors, rtol=1e-9, atol=1e-15)
 
 
+def test_single_rotations_as_in_a_batch() -> None:
+    vectors = np.concatenate([RANDOM.normal(size=(200, 3)) * 1.5, np.pi * np.eye(3), 1e-9 * np.eye(3)])
+    rotations = rotation_exp(vectors)
+    quaternions = quaternion_from_matrix(rotations)
+    np.testing.assert_allclose([rotation_exp(vector) for vector in vectors], rotations, atol=1e-15)
+    singly = np.array([quaternion_from_matrix(rotation) for rotation in rotations])
+    np.testing.assert_allclose(singly, quaternions, atol=1e-15)
+    np.testing.assert_allclose(Rotation.from_quat(singly).as_matrix(), rotations, atol=1e-14)
+    assert np.isnan(quaternion_from_matrix(np.full((3, 3), np.nan))).all()
+
+
 def test_zero_rotation() -> None:
     np.testing.assert_array_equal(rotation_exp(np.zeros(3)), np.eye(3))
     np.testing.assert_array_equal(rotation_log(np.eye(3)), np.zeros(3))

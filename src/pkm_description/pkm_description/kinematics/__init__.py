@@ -10,6 +10,7 @@ from pkm_description.kinematics.forward import (
 )
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.forward_sequence import forward_kinematics_sequence
+from pkm_description.kinematics.joint_rates import joint_rates
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
 
@@ -23,6 +24,7 @@ __all__ = [
     'forward_kinematics',
     'forward_kinematics_sequence',
     'joint_positions',
+    'joint_rates',
     'leg_lengths',
     'leg_motion',
     'length_jacobian',

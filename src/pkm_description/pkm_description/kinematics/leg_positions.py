@@ -38,6 +38,24 @@ def closed_form_positions(mechanism: Mechanism, vectors: Array, lengths: Array) 
     return np.stack([first, second, lengths - mechanism.lengths_at_zero], axis=-1)
 
 
+def closed_form_velocities(mechanism: Mechanism, vectors: Array, lengths: Array, tip_velocities: Array) -> Array:
+    """Joint velocities (N, L, 3) of U-P legs: time derivative of :func:`closed_form_positions`.
+
+    Parameters
+    ----------
+    tip_velocities : (N, L, 3) m/s, of the platform joints, base axes
+    """
+    legs = mechanism.universal_prismatic
+    x, y, z = np.moveaxis((vectors[..., None, :] @ legs.basis)[..., 0, :], -1, 0)
+    dx, dy, dz = np.moveaxis((tip_velocities[..., None, :] @ legs.basis)[..., 0, :], -1, 0)
+    across_squared = y * y + z * z
+    across = np.sqrt(across_squared)
+    outwards = (y * dy + z * dz) / across
+    first = (y * dz - z * dy) / across_squared
+    second = legs.side * (dx * across - x * outwards) / (lengths * lengths)
+    return np.stack([first, second, (x * dx + across * outwards) / lengths], axis=-1)
+
+
 def _check_regular(mechanism: Mechanism, sine: Array) -> None:
     """Refuse struts on their first universal axis; ``sine`` (N, L) of the angle between both."""
     if sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:

@@ -6,6 +6,8 @@ Euler angles are roll, pitch, yaw in the z-y-x convention, ``R = Rz(yaw) @ Ry(pi
 
 from __future__ import annotations
 
+from math import cos, sin, sqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,12 +38,28 @@ def skew(vector: Array) -> Array:
 def rotation_exp(vector: Array) -> Array:
     """Rotation matrix (..., 3, 3) of rotation vectors (..., 3) rad (Rodrigues), exact down to zero angle."""
     vector = np.asarray(vector, dtype=float)
+    if vector.ndim == 1:
+        return _exp_of_one(vector)
     half_angle = 0.5 * np.sqrt(np.sum(vector * vector, axis=-1))[..., None, None]
     # numpy.sinc(x) = sin(pi x) / (pi x) has no 0/0, so no branch for small angles is needed
     half_sinc = np.sinc(half_angle / np.pi)
     generator = skew(vector)
     return (
         np.eye(3) + half_sinc * np.cos(half_angle) * generator + 0.5 * half_sinc**2 * (generator @ generator)
+    )
+
+
+def _exp_of_one(vector: Array) -> Array:
+    """The same of a single vector (3,), in plain numbers: several times faster."""
+    x, y, z = vector.tolist()
+    angle = sqrt(x * x + y * y + z * z)
+    half_sinc = sin(0.5 * angle) / (0.5 * angle) if angle > 0.0 else 1.0
+    s, v = half_sinc * cos(0.5 * angle), 0.5 * half_sinc * half_sinc
+    xx, yy, zz = v * x * x, v * y * y, v * z * z
+    xy, xz, yz = v * x * y, v * x * z, v * y * z
+    x, y, z = s * x, s * y, s * z
+    return np.array(
+        [[1.0 - yy - zz, xy - z, xz + y], [xy + z, 1.0 - xx - zz, yz - x], [xz - y, yz + x, 1.0 - xx - yy]]
     )
 
 
@@ -60,6 +78,8 @@ def quaternion_from_matrix(rotation: Array) -> Array:
     quaternion without cancellation for every angle (Shepperd 1978).
     """
     r = np.asarray(rotation, dtype=float)
+    if r.ndim == 2:
+        return _quaternion_of_one(r)
     outer = np.empty((*r.shape[:-2], 4, 4))
     d0, d1, d2 = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
     outer[..., 0, 0], outer[..., 1, 1] = 1.0 + d0 - d1 - d2, 1.0 - d0 + d1 - d2
@@ -74,6 +94,25 @@ def quaternion_from_matrix(rotation: Array) -> Array:
     quaternion = np.take_along_axis(outer, row[..., None, None], axis=-2)[..., 0, :]
     quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+
+
+def _quaternion_of_one(rotation: Array) -> Array:
+    """The same of a single matrix (3, 3): in plain numbers a tenth of the time, which real-time users feel."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rotation.tolist()
+    diagonal = 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz
+    row = diagonal.index(max(diagonal))
+    if row == 3:
+        x, y, z, w = zy - yz, xz - zx, yx - xy, diagonal[3]
+    elif row == 0:
+        x, y, z, w = diagonal[0], yx + xy, zx + xz, zy - yz
+    elif row == 1:
+        x, y, z, w = yx + xy, diagonal[1], zy + yz, xz - zx
+    else:
+        x, y, z, w = zx + xz, zy + yz, diagonal[2], yx - xy
+    scale = sqrt(x * x + y * y + z * z + w * w)
+    if w < 0.0:
+        scale = -scale
+    return np.array([x, y, z, w]) / scale
 
 
 def matrix_from_quaternion(quaternion: Array) -> Array:

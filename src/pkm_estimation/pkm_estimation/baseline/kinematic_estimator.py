@@ -15,6 +15,7 @@ from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
+from pkm_estimation.baseline.warm_start import WarmPose, WarmStart
 
 Array = NDArray[np.float64]
 
@@ -85,6 +86,7 @@ class KinematicEstimator:
         self._position_rate = ButterworthDifferentiator(time_constant, damping)
         self._length_rate = ButterworthDifferentiator(time_constant, damping)
         self._last: Pose | None = None
+        self._warm = WarmStart(mechanism, tolerance) if mechanism.has_closed_form else None
 
     def reset(self) -> None:
         """Start anew from home with the next sample, at rest."""
@@ -109,11 +111,9 @@ class KinematicEstimator:
 
     def estimate(self, lengths: Array, interval: float) -> BaselineEstimate:
         """Estimate from lengths (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
-        pose, iterations = self.pose(lengths)
+        pose, inverse, iterations = self._solve_with_jacobian(lengths)
         self._last = pose
         rotation = pose.rotation_base_platform
-        legs = close_legs(self.mechanism, pose.position[None], rotation[None])
-        inverse = twist_from_leg_rates(self.mechanism, legs)[0]
         twist = inverse @ self._length_rate(lengths, interval)
         return BaselineEstimate(
             pose.position,
@@ -125,6 +125,16 @@ class KinematicEstimator:
             inverse @ self.length_covariance @ inverse.T,
             iterations,
         )
+
+    def _solve_with_jacobian(self, lengths: Array) -> WarmPose:
+        """Pose, twist per rate of the drives, and iterations."""
+        if self._warm is not None and self._last is not None:
+            near = self._warm.solve(lengths, self._last)
+            if near is not None:
+                return near
+        pose, iterations = self.pose(lengths)
+        legs = close_legs(self.mechanism, pose.position[None], pose.rotation_base_platform[None])
+        return WarmPose(pose, twist_from_leg_rates(self.mechanism, legs)[0], iterations)
 
     def _solve(self, lengths: Array, start: Pose) -> tuple[Pose, int]:
         if not self.mechanism.has_closed_form:

@@ -1,0 +1,50 @@
+"""Positions and velocities of all leg joints at a state of the platform: what joint states need, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.kinematics.leg_lengths import leg_vectors
+from pkm_description.kinematics.leg_motion import leg_motion
+from pkm_description.kinematics.leg_positions import closed_form_positions, closed_form_velocities
+from pkm_description.kinematics.rotation import cross
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.platform_motion import PlatformMotion
+
+Array = NDArray[np.float64]
+
+
+def joint_rates(
+    mechanism: Mechanism,
+    position: Array,
+    rotation_base_platform: Array,
+    linear_velocity: Array,
+    angular_velocity: Array,
+) -> tuple[Array, Array]:
+    """Positions and velocities (N, L, J) of all leg joints; for U-P legs a fraction of the time of ``leg_motion``.
+
+    Parameters
+    ----------
+    position : (N, 3) m
+    rotation_base_platform : (N, 3, 3)
+    linear_velocity : (N, 3) m/s, of the platform origin, base axes
+    angular_velocity : (N, 3) rad/s, base axes
+
+    Raises
+    ------
+    KinematicsError
+        As :func:`pkm_description.kinematics.leg_motion`.
+    """
+    if not mechanism.has_closed_form:
+        still = np.zeros_like(position)
+        motion = PlatformMotion(
+            np.zeros(len(position)), position, rotation_base_platform, linear_velocity, angular_velocity, still, still
+        )
+        legs = leg_motion(mechanism, motion)
+        return legs.positions, legs.velocities
+    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+    lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
+    positions = closed_form_positions(mechanism, vectors, lengths)
+    tips = linear_velocity[:, None] + cross(angular_velocity[:, None], levers)
+    return positions, closed_form_velocities(mechanism, vectors, lengths, tips)
