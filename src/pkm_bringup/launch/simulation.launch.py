@@ -17,7 +17,7 @@ from pkm_description.launching import (
     whole_number,
 )
 
-PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'hold']
+PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold']
 
 
 def generate_launch_description() -> LaunchDescription:

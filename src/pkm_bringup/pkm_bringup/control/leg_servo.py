@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import solve_closure
 from pkm_description.machine.model import Pose, ServoGains
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
@@ -81,9 +81,7 @@ class LegServo:
             The positions belong to no pose of the platform.
 
         """
-        lengths = positions + self._mechanism.lengths_at_zero
-        result = forward_kinematics(self._mechanism, lengths[None])
-        result.require()
+        result = solve_closure(self._mechanism, positions[None]).require()
         pose = Pose(result.position[0], result.rotation_base_platform[0])
         self._plan.hold(self._rest(pose))
         self._window = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.dynamics import mass_matrix
-from pkm_description.kinematics import length_jacobian
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine.model import ServoGains
 from pkm_description.mechanism import Mechanism
 
@@ -15,9 +16,9 @@ _DELAY_PHASE = 0.5
 def gains_for_delay(mechanism: Mechanism, gains: ServoGains, delay: float) -> ServoGains:
     """Lower the gains until a loop with this delay has a sound phase margin in every direction.
 
-    The rate loop's crossover is damping / (smallest mass that six drives feel at home, an eigenvalue of the leg-space
-    mass matrix). Where delay * crossover exceeds 0.5 rad, damping is lowered by a factor and stiffness by its square,
-    which keeps the damping ratio.
+    The rate loop's crossover is damping / (smallest mass that the drives feel at home, an eigenvalue of the mass matrix
+    in the drives' coordinates). Where delay * crossover exceeds 0.5 rad, damping is lowered by a factor and stiffness
+    by its square, which keeps the damping ratio.
 
     Parameters
     ----------
@@ -29,8 +30,8 @@ def gains_for_delay(mechanism: Mechanism, gains: ServoGains, delay: float) -> Se
         raise ValueError(f'delay = {delay} s, expected zero or more')
     home = mechanism.machine.home
     position, rotation = home.position[None], home.rotation_base_platform[None]
-    jacobian = length_jacobian(mechanism, position, rotation)[0]
-    mobility = jacobian @ np.linalg.solve(mass_matrix(mechanism, position, rotation)[0], jacobian.T)
-    crossover = gains.damping * float(np.linalg.eigvalsh(mobility).max())
+    twist_per_rate = twist_from_leg_rates(mechanism, close_legs(mechanism, position, rotation))[0]
+    felt = twist_per_rate.T @ mass_matrix(mechanism, position, rotation)[0] @ twist_per_rate
+    crossover = gains.damping / float(np.linalg.eigvalsh(felt).min())
     factor = min(1.0, _DELAY_PHASE / max(crossover * delay, 1e-12))
     return ServoGains(gains.stiffness * factor**2, gains.damping * factor)

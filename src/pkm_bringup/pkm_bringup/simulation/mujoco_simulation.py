@@ -46,6 +46,8 @@ class MujocoSimulation:
     """
 
     def __init__(self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP) -> None:
+        if not machine.has_platform:
+            raise SimulationError(f'{machine.name} is an open chain: there is no platform to simulate sensors of')
         self.machine = machine
         self.time_step = time_step
         self.step_ns = round(time_step * 1e9)
@@ -59,10 +61,13 @@ class MujocoSimulation:
         joints = [self.model.joint(joint.name) for joint in machine.actuated_joints]
         self._position_index = np.array([joint.qposadr[0] for joint in joints])
         self._velocity_index = np.array([joint.dofadr[0] for joint in joints])
-        # three slides and a ball joint in a row: position and quaternion wxyz; velocities in the same order
-        place = self.model.joint('platform_x')
-        self._pose_slice = slice(place.qposadr[0], place.qposadr[0] + 7)
-        self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + 6)
+        # three slides and a ball joint in a row: position and quaternion wxyz; velocities in the same order. On planar
+        # machines two slides and a hinge
+        place, count = self.model.joint('platform_x'), 3 if machine.freedom == 'planar' else 6
+        first = place.qposadr[0]
+        self._pose_slice = slice(first, first + (3 if machine.freedom == 'planar' else 7))
+        self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + count)
+        self._platform = self.model.body('platform_link').id
         self._tips = np.array([self.model.site(f'{leg.name}_tip').id for leg in machine.legs])
         self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
@@ -156,6 +161,17 @@ class MujocoSimulation:
     def _truth(self) -> TruthSample:
         pose, twist = self.data.qpos[self._pose_slice], self.data.qvel[self._twist_slice]
         acceleration = self.data.qacc[self._twist_slice]
+        if self.machine.freedom == 'planar':
+            place = np.array([0, 1, 5])
+            whole = np.zeros((2, 6))
+            whole[0, place], whole[1, place] = twist, acceleration
+            return TruthSample(
+                position=np.array([*pose[:2], self.machine.home.position[2]]),
+                rotation_base_platform=self.data.xmat[self._platform].reshape(3, 3).copy(),
+                linear_velocity=whole[0, :3], angular_velocity=whole[0, 3:],
+                linear_acceleration=whole[1, :3], angular_acceleration=whole[1, 3:],
+                closure_error=self.closure_error,
+            )  # fmt: skip
         matrix = np.empty(9)
         mujoco.mju_quat2Mat(matrix, pose[3:])
         rotation = matrix.reshape(3, 3)

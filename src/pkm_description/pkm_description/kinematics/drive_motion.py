@@ -22,6 +22,7 @@ def motion_from_drives(
     velocities: Array,
     accelerations: Array,
     initial: ClosureResult | None = None,
+    max_condition: float = 1e4,
 ) -> PlatformMotion:
     """Platform motion of given drive motions, exact on the constraints of legs and plane.
 
@@ -31,14 +32,14 @@ def motion_from_drives(
     ----------
     time : (N,) s
     positions, velocities, accelerations : (N, A) of the driven joints, m or rad and time derivatives
-    initial : where the closure solver starts, see :func:`pkm_description.kinematics.solve_closure`
+    initial, max_condition : see :func:`pkm_description.kinematics.solve_closure`
 
     Raises
     ------
     SingularPoseError, ConvergenceError, AssemblyModeError
         Where the drives do not give a configuration on the home branch; names the sample.
     """
-    closed = solve_closure(mechanism, positions, initial).require()
+    closed = solve_closure(mechanism, positions, initial, max_condition=max_condition).require()
     pose = closed.position, closed.rotation_base_platform
     legs = close_legs(mechanism, *pose, closed.joint_positions)
     inverse = inverse_overall_jacobian(mechanism, legs)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.circle_and_rock import CircleAndRock
+from pkm_description.motion.drive_sines import DriveSines
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
 from pkm_description.motion.platform_motion import PlatformMotion
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
 
-PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'hold')
+PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold')
 
 #: part of every limit that named profiles keep free
 MARGIN = 0.1
@@ -84,6 +87,23 @@ def mp2_profile(
     return scaled(largest_scale(mechanism, lambda scale: scaled(scale).evaluate(times), MARGIN))
 
 
+def drives_profile(
+    machine: Machine | Mechanism, duration: float = 60.0, seed: int = 0, fade_in: float = 3.0, fade_out: float = 3.0
+) -> DriveSines:
+    """Sines of the drives, for machines of any freedom; scaled like :func:`mp1_profile`."""
+    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
+    times = np.arange(0.0, duration, 0.05)
+
+    def scaled(scale: float) -> DriveSines:
+        return DriveSines(mechanism, duration, scale, seed, fade_in, fade_out)
+
+    def with_room(scale: float) -> PlatformMotion:
+        # between these times the condition number may rise a little
+        return replace(scaled(scale), condition_ratio=0.8 * scaled(scale).condition_ratio).evaluate(times)
+
+    return scaled(largest_scale(mechanism, with_room, MARGIN))
+
+
 def fourier_profile(
     machine: Machine, duration: float, seed: int = 0, validation: bool = False
 ) -> FourierSeries:
@@ -117,7 +137,8 @@ def named_profile(
 
     Parameters
     ----------
-    name : ``'mp1'``, ``'mp2'`` (surrogate), ``'fourier'``, ``'fourier_validation'`` or ``'hold'``
+    name : ``'mp1'``, ``'mp2'`` (surrogate), ``'fourier'``, ``'fourier_validation'``, ``'drives'`` (the one for machines
+        with fewer than six freedoms) or ``'hold'``
     duration, rate : s, Hz
     seed : of the Fourier motions and of the MP2 surrogate
 
@@ -132,6 +153,9 @@ def named_profile(
     if name == 'mp2':
         fade = min(5.0, duration / 4)
         return mp2_profile(machine, duration, seed, fade, fade).evaluate(sample_times(duration, rate))
+    if name == 'drives':
+        fade = min(3.0, duration / 4)
+        return drives_profile(machine, duration, seed, fade, fade).evaluate(sample_times(duration, rate))
     if name in ('fourier', 'fourier_validation'):
         series = fourier_profile(machine, duration, seed, validation=name == 'fourier_validation')
         return series.evaluate(sample_times(duration, rate))
