@@ -39,6 +39,7 @@ setup(
     entry_points={
         'console_scripts': [
             'estimator = pkm_estimation.nodes.estimator:main',
+            'baseline = pkm_estimation.nodes.baseline:main',
             'estimate = pkm_estimation.nodes.estimate:main',
             'reproduce_miletovic = pkm_estimation.nodes.reproduce_miletovic:main',
         ],

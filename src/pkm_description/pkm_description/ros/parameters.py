@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from pkm_description.errors import PkmError
 
@@ -29,7 +31,7 @@ def declare(
 
     Parameters
     ----------
-    default : also fixes the type
+    default : also fixes the type; an empty list is one of strings
     description : one line, with the unit
     range : smallest and largest value (int or float parameters)
     read_only : the value is fixed at start
@@ -52,10 +54,24 @@ def declare(
                 FloatingPointRange(from_value=float(lower), to_value=float(upper), step=0.0)
             ]
     try:
-        value = node.declare_parameter(name, default, descriptor).value
+        value = _declare(node, name, default, descriptor)
     except (InvalidParameterTypeException, InvalidParameterValueException) as error:
         allowed = f'{type(default).__name__} in {list(range)}' if range else type(default).__name__
         raise ParameterError(f'parameter {name} ({description}) must be {allowed}: {error}') from None
     if choices is not None and value not in choices:
         raise ParameterError(f'parameter {name} = {value!r}: choose one of {", ".join(choices)}')
     return value
+
+
+def _declare(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
+    if default != []:
+        return node.declare_parameter(name, default, descriptor).value
+    # an empty list has no type of its own for the parameter server: declared by type, then filled, then closed
+    read_only, descriptor.read_only = descriptor.read_only, False
+    value: Any = node.declare_parameter(name, Parameter.Type.STRING_ARRAY, descriptor).value
+    if value is None:
+        node.set_parameters([Parameter(name, Parameter.Type.STRING_ARRAY, [])])
+    closed = deepcopy(node.describe_parameter(name))
+    closed.read_only = read_only
+    node.set_descriptor(name, closed)
+    return value or []

@@ -112,7 +112,10 @@ def load_config(path: Path) -> EstimatorConfig:
         content = next(iter(content.values()))
     if not isinstance(content, dict):
         raise ConfigurationError(f'{path}: needs names and values of settings, holds {content!r:.60}')
-    of_the_node = ('machine', 'machine_file', 'overlay', 'publish_tf', 'reliability', 'autostart', 'use_sim_time')
+    of_the_node = (
+        'machine', 'machine_file', 'overlay', 'publish_tf', 'view_rate', 'child_frame', 'reliability', 'autostart',
+        'use_sim_time',
+    )  # fmt: skip
     return EstimatorConfig.from_mapping({name: value for name, value in content.items() if name not in of_the_node})
 
 

@@ -8,12 +8,12 @@ from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_rates
 from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
 from pkm_description.ros.conversions import point, quaternion, vector3
 from sensor_msgs.msg import Imu, JointState
 
+from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.pipeline import EstimatorOutput
 
 Array = NDArray[np.float64]
@@ -21,8 +21,25 @@ Array = NDArray[np.float64]
 BASE_FRAME, PLATFORM_FRAME = 'base_link', 'platform_link'
 
 
+class RateLimit:
+    """Lets stamps pass at no more than a rate [Hz]; 0 means all of them."""
+
+    def __init__(self, rate: float) -> None:
+        # half a percent early: stamps of a stream at just that rate jitter
+        self._interval = round(0.995e9 / rate) if rate > 0.0 else 0
+        self._last: int | None = None
+
+    def is_due(self, stamp: int) -> bool:
+        """Whether something is to be published at ``stamp`` [ns]; a clock that went back starts anew."""
+        if self._last is not None and 0 <= stamp - self._last < self._interval:
+            return False
+        self._last = stamp
+        return True
+
+
 def odometry(
     time: Time,
+    child_frame: str,
     position: Array,
     orientation: Array,
     velocity: Array,
@@ -30,10 +47,10 @@ def odometry(
     pose_covariance: Array,
     twist_covariance: Array | None,
 ) -> Odometry:
-    """``nav_msgs/Odometry``: pose in ``base_link``, twist in ``platform_link``; covariance 0 means unknown."""
+    """``nav_msgs/Odometry``: pose in ``base_link``, twist in the platform's axes; covariance 0 means unknown."""
     message = Odometry()
     message.header.stamp = time
-    message.header.frame_id, message.child_frame_id = BASE_FRAME, PLATFORM_FRAME
+    message.header.frame_id, message.child_frame_id = BASE_FRAME, child_frame
     message.pose.pose.position = point(position)
     message.pose.pose.orientation = quaternion(orientation)
     message.pose.covariance = pose_covariance.ravel()
@@ -42,6 +59,14 @@ def odometry(
     if twist_covariance is not None:
         message.twist.covariance = twist_covariance.ravel()
     return message
+
+
+def baseline_odometry(time: Time, child_frame: str, estimate: BaselineEstimate) -> Odometry:
+    """The conventional estimate; its twist covariance is not known."""
+    return odometry(
+        time, child_frame, estimate.position, estimate.orientation, estimate.velocity, estimate.angular_velocity,
+        estimate.pose_covariance, None,
+    )  # fmt: skip
 
 
 def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:
@@ -58,44 +83,47 @@ def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:
 
 
 def acceleration(time: Time, frame: str, output: EstimatorOutput) -> AccelWithCovarianceStamped:
-    """Acceleration of the IMU's point in IMU axes, gravity removed; angular acceleration is not known (variance -1)."""
+    """Acceleration of the IMU's point, gravity removed, and angular acceleration, both in IMU axes.
+
+    The angular one is late by its differentiator's lag; while that settles it is not known: zero with variance -1.
+    """
     message = AccelWithCovarianceStamped()
     message.header.stamp = time
     message.header.frame_id = frame
     message.accel.accel.linear = vector3(output.linear_acceleration)
     covariance = np.zeros((6, 6))
     covariance[:3, :3] = output.imu_covariance[:3, :3]
-    covariance[3, 3] = covariance[4, 4] = covariance[5, 5] = -1.0
+    if output.angular_acceleration is None:
+        covariance[3, 3] = covariance[4, 4] = covariance[5, 5] = -1.0
+    else:
+        value, covariance[3:, 3:] = output.angular_acceleration
+        message.accel.accel.angular = vector3(value)
     message.accel.covariance = covariance.ravel()
     return message
 
 
-def joint_states(time: Time, mechanism: Mechanism, output: EstimatorOutput) -> JointState | None:
+def joint_states(time: Time, mechanism: Mechanism, output: EstimatorOutput, point: Array) -> JointState | None:
     """All joints of the legs, passive ones too; ``None`` at a pose where their angles are not defined.
 
+    The estimate is that of the reference point (3,) of the platform.
     Efforts of the actuated joints are those of the measurement, the others NaN (not measured).
     """
     motion, rotation = output.motion, output.motion.rotation_base_platform
-    zero = np.zeros((1, 3))
-    sample = PlatformMotion(
-        np.zeros(1),
-        motion.position[None],
-        rotation[None],
-        (rotation @ motion.velocity)[None],
-        (rotation @ motion.angular_velocity)[None],
-        zero,  # accelerations are not needed for positions and velocities
-        zero,
-    )
+    position = motion.position - rotation @ point
+    velocity = rotation @ (motion.velocity - np.cross(motion.angular_velocity, point))
+    turning = rotation @ motion.angular_velocity
     try:
-        legs = leg_motion(mechanism, sample)
+        positions, velocities = joint_rates(
+            mechanism, position[None], rotation[None], velocity[None], turning[None]
+        )
     except KinematicsError:
         return None
     message = JointState()
     message.header.stamp = time
     message.name = list(mechanism.joint_names)
-    message.position = legs.positions[0].ravel().tolist()
-    message.velocity = legs.velocities[0].ravel().tolist()
-    efforts = np.full(legs.positions[0].shape, np.nan)
+    message.position = positions.ravel().tolist()
+    message.velocity = velocities.ravel().tolist()
+    efforts = np.full(positions.shape[1:], np.nan)
     efforts[:, mechanism.actuated_index] = output.efforts
     message.effort = efforts.ravel().tolist()
     return message

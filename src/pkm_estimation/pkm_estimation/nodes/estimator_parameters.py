@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
@@ -11,8 +12,11 @@ from rclpy.node import Node
 from pkm_estimation.pipeline import EstimatorConfig
 
 
-def declare_config(node: Node) -> EstimatorConfig:
-    """Declare every setting of :class:`EstimatorConfig` with description, range and choices; return their values."""
+def declare_config(node: Node, names: Container[str] | None = None) -> EstimatorConfig:
+    """Declare the settings of :class:`EstimatorConfig` with description, range and choices; return their values.
+
+    ``names`` are those that the node needs (default: all); the others keep their defaults.
+    """
     values = {
         entry.name: declare(
             node,
@@ -24,6 +28,7 @@ def declare_config(node: Node) -> EstimatorConfig:
             choices=entry.metadata['choices'] or None,
         )
         for entry in fields(EstimatorConfig)
+        if names is None or entry.name in names
     }
     return EstimatorConfig.from_mapping(values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_estimation.models.extra_states import EXTRA_STATES
-from pkm_estimation.pipeline.health import HealthReport
+from pkm_estimation.pipeline.health import Event, HealthReport
 
 #: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
@@ -18,10 +18,12 @@ _NORMAL = ('imu_accepted', 'legs_accepted', 'started')
 
 def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
     """Level (``ok``, ``warn``, ``error``) and sentence for one report window."""
-    trouble = [event for event in report.events if event.name not in _NORMAL]
+    trouble = _trouble(report)
     last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
     if report.samples == 0:
         return 'error', f'no estimate: {_missing(report)}{last}'
+    if report.left_out:
+        return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
         names = ', '.join(sorted({event.name for event in trouble}))
         return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
@@ -56,8 +58,33 @@ def values(report: HealthReport) -> dict[str, object]:
     for name, (numbers, deviations) in report.estimated.items():
         pairs = zip(numbers, deviations, strict=True)
         result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+    result |= {f'{leg} left out': why for leg, why in report.left_out.items()}
     result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
     return result
+
+
+def summarise_baseline(report: HealthReport) -> tuple[str, str]:
+    """Level and sentence of a baseline that runs alone."""
+    trouble = _trouble(report)
+    last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
+    if report.samples == 0:
+        return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
+    if report.left_out:
+        return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
+    if trouble:
+        names = ', '.join(sorted({event.name for event in trouble}))
+        return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
+    return 'ok', 'estimating'
+
+
+def baseline_values(report: HealthReport) -> dict[str, object]:
+    """Key-value pairs of a baseline that runs alone."""
+    result: dict[str, object] = {'estimates': report.samples, 'leg rate [Hz]': report.leg_rate}
+    return result | {f'count {name}': count for name, count in sorted(report.counters.items())}
+
+
+def _trouble(report: HealthReport) -> list[Event]:
+    return [event for event in report.events if event.name not in _NORMAL]
 
 
 def _missing(report: HealthReport) -> str:

@@ -1,0 +1,57 @@
+"""Node ``baseline``: pose and velocity from leg lengths alone, the conventional way, without an IMU."""
+
+from __future__ import annotations
+
+from nav_msgs.msg import Odometry
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.stamps import nanoseconds, stamp
+from sensor_msgs.msg import JointState
+
+from pkm_estimation.nodes import estimator_messages as messages
+from pkm_estimation.nodes.stream_node import StreamNode
+from pkm_estimation.pipeline import BaselinePipeline
+from pkm_estimation.pipeline.health import HealthReport
+from pkm_estimation.pipeline.verdict import baseline_values, summarise_baseline
+
+#: the settings that count without a filter
+SETTINGS = (
+    'differentiator_time_constant', 'differentiator_damping', 'reference_point', 'maximum_leg_gap', 'clock_jump',
+)  # fmt: skip
+
+
+class BaselineNode(StreamNode):
+    """Lifecycle node around one :class:`BaselinePipeline`."""
+
+    def __init__(self) -> None:
+        super().__init__('baseline', SETTINGS)
+        self.start()
+
+    def make(self) -> BaselinePipeline:
+        """Make the pipeline and its topics."""
+        self.pipeline = BaselinePipeline(self.machine, self.config)
+        self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
+        self.subscribe(JointState, 'joint_states', self._take_joint_state)
+        return self.pipeline
+
+    def _take_joint_state(self, message: JointState) -> None:
+        if not self.is_active:
+            return
+        time = nanoseconds(message.header.stamp)
+        output = self.pipeline.add_joint_positions(time, message.name, message.position)
+        if output is not None:
+            self._odometry.publish(messages.baseline_odometry(stamp(time), self.child_frame, output.estimate))
+        self.note(time)
+
+    def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
+        """Rates and counters."""
+        lag = self.config.differentiator_damping * self.config.differentiator_time_constant
+        return 'baseline', *summarise_baseline(report), baseline_values(report) | {'velocity lag [s]': lag}
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT."""
+    return run_node(BaselineNode, args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

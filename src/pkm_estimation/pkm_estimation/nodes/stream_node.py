@@ -1,0 +1,183 @@
+"""What the nodes of this package share: life cycle, inputs, reset, and diagnostics by stamps."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import PkmError
+from pkm_description.ros.conversions import transform_stamped
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.parameters import declare
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
+from pkm_description.ros.transforms import StaticTransformBroadcaster
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from std_srvs.srv import Trigger
+
+from pkm_estimation.nodes.estimator_messages import PLATFORM_FRAME
+from pkm_estimation.nodes.estimator_parameters import declare_config
+from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline
+from pkm_estimation.pipeline.health import HealthReport
+
+_DIAGNOSTIC_PERIOD = 1_000_000_000
+_LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
+
+Pipeline = EstimatorPipeline | BaselinePipeline
+
+
+class StreamNode(LifecycleNode):
+    """Lifecycle node around one pipeline that stamped samples drive; with ``autostart`` it activates itself.
+
+    Parameters
+    ----------
+    name : of the node
+    settings : names of the settings that it takes as parameters; default all
+    """
+
+    def __init__(self, name: str, settings: tuple[str, ...] | None = None) -> None:
+        super().__init__(name)
+        self.machine = declare_machine(self)
+        self.config = declare_config(self, settings)
+        self.child_frame = self._declare_child_frame()
+        self.autostart = declare(self, 'autostart', True, 'configure and activate at start', read_only=True)
+        self._input_qos = declare_stream_qos(self)
+        self.is_active = False
+        self._pipeline: Pipeline | None = None
+        self._owned: list[tuple[Callable[[Any], object], Any]] = []
+        self._last_stamp = 0
+        self._diagnosed_at = 0
+        self._diagnosed_since_tick = False
+
+    def start(self) -> None:
+        """Configure and activate, if ``autostart`` says so: the last line of a constructor."""
+        if self.autostart:
+            self.trigger_configure()
+            self.trigger_activate()
+
+    def _declare_child_frame(self) -> str:
+        point: NDArray[np.float64] = np.array(self.config.reference_point)
+        frame: str = declare(
+            self, 'child_frame', '', 'frame at the reference point; empty: platform_link at the platform origin, '
+            'reference_point elsewhere', read_only=True,
+        )  # fmt: skip
+        if point.any() and frame == PLATFORM_FRAME:
+            raise PkmError(
+                f'child_frame = {frame!r} is the frame of the platform origin, but reference_point = {point.tolist()}: '
+                'give the point a frame of its own'
+            )
+        return frame or ('reference_point' if point.any() else PLATFORM_FRAME)
+
+    # -- for the nodes -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def make(self) -> Pipeline:
+        """Make pipeline, publishers and subscriptions (``own_publisher``, ``subscribe``)."""
+
+    @abstractmethod
+    def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
+        """Name of the part, level, sentence and values for diagnostics."""
+
+    def own_publisher(self, kind: type, topic: str) -> Any:
+        """Publisher that lives until the node is cleaned up."""
+        publisher: Any = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
+        self._owned.append((self.destroy_publisher, publisher))
+        return publisher
+
+    def subscribe(self, kind: type, topic: str, callback: Callable[[Any], None]) -> None:
+        """Subscription to a sensor stream that lives until the node is cleaned up."""
+        self._owned.append(
+            (self.destroy_subscription, self.create_subscription(kind, topic, callback, self._input_qos))
+        )
+
+    def broadcast_reference_point(self) -> None:
+        """Say on ``/tf_static`` where the reference point lies, if it has a frame of its own."""
+        if self.child_frame != PLATFORM_FRAME:
+            self._static = StaticTransformBroadcaster(self)
+            point = np.array(self.config.reference_point)
+            self._static.sendTransform(transform_stamped(0, PLATFORM_FRAME, self.child_frame, point, np.eye(3)))
+
+    def note(self, time: int) -> None:
+        """Note a sample's stamp [ns]; report once a second of stamps, and when a stamp jumps backwards."""
+        if time <= 0:
+            return  # no time; rejected and counted by the pipeline
+        self._last_stamp = time
+        if not 0 <= time - self._diagnosed_at < _DIAGNOSTIC_PERIOD:
+            self._diagnosed_at = time
+            self._diagnose()
+
+    # -- life cycle ----------------------------------------------------------------------------------------------------
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the pipeline, publishers, subscriptions and services."""
+        self._pipeline = self.make()
+        self._diagnostics = DiagnosticsPublisher(self)
+        self._owned.append((self.destroy_service, self.create_service(Trigger, '~/reset', self._reset)))
+        # for silence only: while samples come, their stamps decide when to report
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._owned.append((self.destroy_timer, self.create_timer(1.0, self._report_silence, clock=steady)))
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start with the next samples."""
+        self.is_active = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ignore samples; activated again, the pipeline starts anew."""
+        self.is_active = False
+        if self._pipeline is not None:
+            self._pipeline.reset(self._last_stamp)
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release what on_configure made."""
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Release what on_configure made."""
+        self._release()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _release(self) -> None:
+        self.is_active = False
+        self._pipeline = None
+        for destroy, entity in self._owned:
+            destroy(entity)
+        self._owned.clear()
+
+    def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        assert self._pipeline is not None
+        self._pipeline.reset(self._last_stamp)
+        response.success = True
+        response.message = f'{self.get_name()} starts anew with the next leg measurement'
+        return response
+
+    # -- diagnostics ---------------------------------------------------------------------------------------------------
+
+    def _report_silence(self) -> None:
+        if not self._diagnosed_since_tick:
+            self._diagnose()
+        self._diagnosed_since_tick = False
+
+    def _diagnose(self) -> None:
+        self._diagnosed_since_tick = True
+        if self._pipeline is None or not self.is_active:
+            self._diagnostics.publish({self.get_name(): (Level.STALE, 'not active', {})}, self._last_stamp)
+            return
+        report = self._pipeline.health.report()
+        part, level, sentence, values = self.statuses(report)
+        self._diagnostics.publish({part: (_LEVELS[level], sentence, values)}, self._last_stamp)
+        for name, count in Counter(event.name for event in report.events).items():
+            detail = next(event.detail for event in reversed(report.events) if event.name == name)
+            text = f'{name}: {detail}' if count == 1 else f'{name} ({count} times): {detail}'
+            if name in ('started', 'reset'):
+                self.get_logger().info(text)
+            else:  # a call of its own: rclpy ties the severity to the line of the call
+                self.get_logger().warning(text)
