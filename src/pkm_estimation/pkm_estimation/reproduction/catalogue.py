@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pkm_description.verification.check import Check
 
-from pkm_estimation.reproduction import geometry
+from pkm_estimation.reproduction import accuracy, consistency, geometry, model
 from pkm_estimation.reproduction.laboratory import Laboratory
 from pkm_estimation.reproduction.requirements import REQUIREMENTS
 
@@ -36,6 +36,20 @@ CATALOGUE: tuple[RowGroup, ...] = (
     RowGroup(_rows(10, 10), geometry.differentiator),
     RowGroup(_rows(11, 11), geometry.jacobian_velocity),
     RowGroup(_rows(12, 12), geometry.error_tables),
+    RowGroup(('S3-13', 'S3-37'), model.vectors),
+    RowGroup(_rows(14, 14), model.inputs),
+    RowGroup(_rows(15, 15), model.transform),
+    RowGroup(_rows(16, 17), model.noise),
+    RowGroup(_rows(18, 18), model.integrators),
+    RowGroup(_rows(19, 23), accuracy.errors),
+    RowGroup(_rows(24, 24), accuracy.corrected_signals),
+    RowGroup(_rows(25, 25), consistency.covariance),
+    RowGroup(_rows(26, 26), consistency.unit_sphere),
+    RowGroup(_rows(27, 27), consistency.augmented_form),
+    RowGroup(_rows(28, 28), accuracy.periodic_errors),
+    RowGroup(_rows(29, 29), accuracy.innovations),
+    RowGroup(_rows(30, 30), consistency.chi_square),
+    RowGroup(_rows(31, 31), consistency.standstill),
 )
 
 

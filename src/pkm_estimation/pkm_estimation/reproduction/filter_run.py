@@ -197,8 +197,7 @@ def run_filter(scenario: Scenario) -> FilterRun:
             deviation[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
             if k % NEES_EVERY == NEES_EVERY - 1:
                 nees.append((k * INTERVAL, nees_of(filter_, signals.states[k])))
-                scaled = filter_.ukf.covariance / np.outer(*[np.sqrt(filter_.ukf.covariance.diagonal())] * 2)
-                least = min(least, float(np.linalg.eigvalsh(scaled)[0]))
+                least = min(least, least_eigenvalue(filter_))
     except CovarianceError as trouble:
         lost = str(trouble)
     judged = np.array(nees).reshape(-1, 2)
@@ -207,6 +206,12 @@ def run_filter(scenario: Scenario) -> FilterRun:
         error, deviation, residual, residual_deviation, nis, judged[:, 0], judged[:, 1],
         filter_.outside_unit_sphere, lost, least,
     )  # fmt: skip
+
+
+def least_eigenvalue(filter_: PlatformFilter) -> float:
+    """Smallest eigenvalue of the correlation matrix: how far the covariance is from losing a rank."""
+    deviation = np.sqrt(filter_.ukf.covariance.diagonal())
+    return float(np.linalg.eigvalsh(filter_.ukf.covariance / np.outer(deviation, deviation))[0])
 
 
 def nees_of(filter_: PlatformFilter, truth: Array) -> float:

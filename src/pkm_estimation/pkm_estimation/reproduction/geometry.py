@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.verification import miletovic
 from pkm_description.verification.check import Check, at_most, equal, holds, near, near_each
+from pkm_description.verification.miletovic import checks as miletovic
 
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
 from pkm_estimation.reproduction.error_text import error_text
