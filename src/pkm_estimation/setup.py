@@ -40,6 +40,7 @@ setup(
         'console_scripts': [
             'estimator = pkm_estimation.nodes.estimator:main',
             'baseline = pkm_estimation.nodes.baseline:main',
+            'check_consistency = pkm_estimation.nodes.check_consistency:main',
             'estimate = pkm_estimation.nodes.estimate:main',
             'reproduce_miletovic = pkm_estimation.nodes.reproduce_miletovic:main',
         ],
