@@ -1,0 +1,135 @@
+"""Command ``tune BAG``: what a recording says about the sensors, and which settings the estimator should have."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import yaml
+from pkm_description.errors import PkmError
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.bags import read_bag
+from pkm_estimation.tuning.allan import allan_coefficients, overlapping_allan_deviation
+from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
+from pkm_estimation.tuning.static_calibration import (
+    IMU_CHANNELS,
+    IMU_UNITS,
+    LEG_OFFSET_DEVIATION,
+    calibrate_static,
+    require_standstill,
+    static_report,
+    write_sensor_overlay,
+)
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
+
+
+@dataclass
+class _Findings:
+    """What was found so far: lines of the report, and settings for the estimator."""
+
+    lines: list[str] = field(default_factory=list)
+    settings: dict[str, float] = field(default_factory=dict)
+
+    def tell(self, lines: Sequence[str]) -> None:
+        self.lines += [*lines, '']
+        print(*lines, '', sep='\n', flush=True)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0, or 1 after an error."""
+    options = _parser().parse_args(args)
+    try:
+        _run(options)
+    except (PkmError, OSError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='tune', description=__doc__)
+    parser.add_argument('bag', help='folder or file of a recording with joint_states and imu/data_raw')
+    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
+    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
+    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    parser.add_argument(
+        '-o', '--output', type=Path, metavar='OUT',
+        help='folder for what is found: sensors.yaml (overlay), allan.png, allan.csv, estimator.yaml, report.txt',
+    )  # fmt: skip
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
+    kind.add_argument('--motion', action='store_true', help='the platform moves')
+    parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
+    parser.add_argument('--end', type=float, default=float('inf'), help='leave out what is after [s]')
+    parser.add_argument(
+        '--leg-offset-deviation', type=float, default=LEG_OFFSET_DEVIATION, metavar='M',
+        help='standard deviation of the leg lengths\' constant errors [m] (default: %(default)g)',
+    )  # fmt: skip
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    mechanism = Mechanism(load_machine(options.machine, options.overlay))
+    data = read_bag(options.bag, namespace=options.namespace)
+    for warning in data.warnings:
+        print(f'warning: {warning}', file=sys.stderr)
+    streams = SensorStreams.from_recording(mechanism, data).between(options.begin, options.end)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+    found = _Findings()
+    if options.static or not (options.motion or _moves(mechanism, streams)):
+        _static(options, mechanism, streams, found)
+    if options.output is not None:
+        _write_settings(options.output, found)
+
+
+def _moves(mechanism: Mechanism, streams: SensorStreams) -> bool:
+    try:
+        require_standstill(mechanism, streams)
+    except TuningError:
+        return True
+    return False
+
+
+def _static(
+    options: argparse.Namespace, mechanism: Mechanism, streams: SensorStreams, found: _Findings
+) -> None:
+    calibration = calibrate_static(mechanism, streams, options.leg_offset_deviation)
+    found.tell(static_report(mechanism, calibration, options.leg_offset_deviation))
+    stretch = longest_stretch(streams.imu_time)
+    allan = overlapping_allan_deviation(streams.imu[stretch], usual_interval(streams.imu_time))
+    coefficients = allan_coefficients(allan)
+    lines = allan_report(allan, coefficients, IMU_CHANNELS, IMU_UNITS)
+    if stretch.stop - stretch.start < len(streams.imu_time):
+        times = streams.imu_time[[stretch.start, stretch.stop - 1]]
+        lines.append(f'of the IMU\'s longest stretch without gaps, {times[0]:.2f} to {times[1]:.2f} s')
+    found.tell(lines)
+    found.settings |= walk_settings(coefficients)
+    if options.output is None:
+        return
+    path = write_sensor_overlay(
+        options.output / 'sensors.yaml', mechanism, calibration, date.today().isoformat(), str(options.bag)
+    )
+    print(f'wrote {path}')
+    print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
+    print(f'wrote {write_allan_table(options.output / "allan.csv", allan, IMU_CHANNELS)}')
+
+
+def _write_settings(folder: Path, found: _Findings) -> None:
+    path = folder / 'report.txt'
+    path.write_text('\n'.join(found.lines), encoding='utf-8')
+    print(f'wrote {path}')
+    if found.settings:
+        path = folder / 'estimator.yaml'
+        path.write_text(yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
+        print(f'wrote {path}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Help with tuning: what recordings tell about the sensors, without ROS."""

@@ -1,0 +1,131 @@
+"""Overlapping Allan deviation and the noise coefficients that it shows (IEEE Std 952-1997, Annex C)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.stats import chi2
+
+Array = NDArray[np.float64]
+
+#: Allan deviation of flicker noise over its bias instability
+FLICKER = sqrt(2.0 * log(2.0) / pi)
+#: coefficients below so many of their standard deviations count as not seen
+_SEEN = 3.0
+#: fewest degrees of freedom of a point that is used: fewer say nothing
+_LEAST_FREEDOMS = 3.0
+
+
+@dataclass(frozen=True)
+class AllanDeviation:
+    """Allan deviations of C channels at T averaging times.
+
+    Attributes
+    ----------
+    tau : (T,) s, octaves of the sampling interval
+    deviation : (T, C)
+    freedoms : (T,) equivalent degrees of freedom (for white noise)
+    """
+
+    tau: Array
+    deviation: Array
+    freedoms: Array
+
+    def interval(self, part: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper bound (T, C) each, of the true deviation with this confidence."""
+        tail = 0.5 * (1.0 - part)
+        factors = [np.sqrt(self.freedoms / chi2.ppf(side, self.freedoms)) for side in (1.0 - tail, tail)]
+        return self.deviation * factors[0][:, None], self.deviation * factors[1][:, None]
+
+
+@dataclass(frozen=True)
+class AllanCoefficients:
+    """Noise coefficients of C channels in the unit u of the channel.
+
+    Attributes
+    ----------
+    white : (C,) u/sqrt(Hz), velocity or angle random walk
+    bias_instability : (C,) u, lowest point of the curve over 0.664
+    instability_time : (C,) s, where that point lies
+    at_the_end : (C,) True where it is the last point: the curve still falls, the bias instability is at most this
+    random_walk : (C,) u/sqrt(s), of the bias
+    random_walk_bound : (C,) upper bound (95 %)
+    random_walk_seen : (C,) False where the random walk is not significant
+    """
+
+    white: Array
+    bias_instability: Array
+    instability_time: Array
+    at_the_end: NDArray[np.bool_]
+    random_walk: Array
+    random_walk_bound: Array
+    random_walk_seen: NDArray[np.bool_]
+
+    def variance(self, tau: Array, channel: int) -> Array:
+        """White noise and random walk (T,) of a channel at averaging times (T,) s."""
+        variance: Array = self.white[channel] ** 2 / tau + self.random_walk[channel] ** 2 * tau / 3.0
+        return variance
+
+
+def overlapping_allan_deviation(values: Array, interval: float) -> AllanDeviation:
+    """Allan deviation of equidistant samples (N, C), ``interval`` s apart.
+
+    Averages over m samples start at every sample: with x the running sum,
+    ``sum (x[k+2m] - 2 x[k+m] + x[k])^2 / (2 m^2 (N - 2m + 1))``. The degrees of freedom are those of white noise
+    (Howe, Allan and Barnes 1981).
+    """
+    if len(values) < 16:
+        raise ValueError(f'{len(values)} samples are too few for an Allan deviation')
+    # less the mean: the running sum keeps its digits, and differences do not see it
+    total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values - values.mean(axis=0), axis=0)])
+    points = len(total)
+    sizes, deviations, freedoms = [], [], []
+    m = 1
+    while 2 * m < points:
+        freedom = (1.5 * (points - 1) / m - 2.0 * (points - 2) / points) * 4.0 * m**2 / (4.0 * m**2 + 5.0)
+        if freedom < _LEAST_FREEDOMS:
+            break
+        second = total[2 * m :] - 2.0 * total[m:-m] + total[: -2 * m]
+        deviations.append(np.sqrt(np.mean(second**2, axis=0) / 2.0) / m)
+        sizes.append(m)
+        freedoms.append(freedom)
+        m *= 2
+    return AllanDeviation(interval * np.array(sizes, dtype=float), np.array(deviations), np.array(freedoms))
+
+
+def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
+    """Read white noise, bias instability and random walk off the curves.
+
+    White noise N and random walk K are least squares with non-negative terms: ``N^2/tau + B^2 0.664^2 + K^2 tau/3``,
+    every octave weighted by its relative uncertainty. The bias instability is read in the usual way, from the
+    lowest point.
+    """
+    tau, freedoms = allan.tau, allan.freedoms
+    terms = np.stack([1.0 / tau, np.full_like(tau, FLICKER**2), tau / 3.0], axis=1)
+    channels = allan.deviation.shape[1]
+    squares, walk_deviation = np.zeros((channels, 3)), np.zeros(channels)
+    for channel in range(channels):  # non-negative least squares takes one channel at a time
+        variance = allan.deviation[:, channel] ** 2
+        if not (variance > 0.0).all():
+            continue
+        weighted = terms / variance[:, None] * np.sqrt(freedoms / 2.0)[:, None]
+        scale = np.sqrt(np.sum(weighted**2, axis=0))
+        solution, _ = nnls(weighted / scale, np.sqrt(freedoms / 2.0))
+        squares[channel] = solution / scale
+        # without the non-negativity: what the last octaves cannot tell apart makes the deviation large
+        walk_deviation[channel] = sqrt(np.linalg.inv((weighted / scale).T @ (weighted / scale))[2, 2]) / scale[2]
+    lowest = np.argmin(allan.deviation, axis=0)
+    walk = squares[:, 2]
+    return AllanCoefficients(
+        white=np.sqrt(squares[:, 0]),
+        bias_instability=allan.deviation.min(axis=0) / FLICKER,
+        instability_time=tau[lowest],
+        at_the_end=lowest == len(tau) - 1,
+        random_walk=np.sqrt(walk),
+        random_walk_bound=np.sqrt(walk + 1.645 * walk_deviation),
+        random_walk_seen=walk > _SEEN * walk_deviation,
+    )

@@ -1,0 +1,85 @@
+"""Mean and white noise of channels that measure something constant, each with an honest uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, t
+
+Array = NDArray[np.float64]
+
+#: s, slower changes are not noise but drift
+BLOCK = 1.0
+#: lags whose autocorrelations are looked at
+_LAGS = 20
+
+
+@dataclass(frozen=True)
+class ChannelNoise:
+    """C channels.
+
+    Attributes
+    ----------
+    mean : (C,)
+    mean_deviation : (C,) standard deviation of the mean; slow drift makes it larger than white noise alone would
+    mean_interval : (C, 2) 95 % confidence interval of the mean
+    noise : (C,) standard deviation of one sample around its block of a second
+    noise_deviation : (C,) standard deviation of that
+    noise_interval : (C, 2) its 95 % confidence interval
+    autocorrelation : (C,) of neighbouring samples; white noise has zero
+    excess_kurtosis : (C,) zero for Gaussian noise, more for bursts and heavy tails
+    """
+
+    mean: Array
+    mean_deviation: Array
+    mean_interval: Array
+    noise: Array
+    noise_deviation: Array
+    noise_interval: Array
+    autocorrelation: Array
+    excess_kurtosis: Array
+
+
+def channel_noise(values: Array, interval: float) -> ChannelNoise:
+    """Estimate mean and noise of (N, C) samples, ``interval`` s apart.
+
+    The noise is pooled from deviations within blocks of a second, so that drift does not count. Its uncertainty is that
+    of a variance with ``N - blocks`` degrees of freedom, fewer for heavy tails and coloured noise. The mean's
+    uncertainty is the larger one of white noise and the scatter of the blocks' means.
+    """
+    length = max(2, round(BLOCK / interval))
+    count = len(values) // length
+    if count < 5:
+        raise ValueError(f'{len(values)} samples are fewer than five blocks of {length}')
+    blocks = values[: count * length].reshape(count, length, -1)
+    means = blocks.mean(axis=1)
+    residual = (blocks - means[:, None]).reshape(count * length, -1)
+    # each block has lost one degree of freedom to its mean
+    freedoms = np.full(values.shape[1], float(count * (length - 1)))
+    squares = np.sum(residual**2, axis=0)
+    variance = squares / freedoms
+    safe = np.where(variance > 0.0, variance, 1.0)
+    kurtosis = np.mean(residual**4, axis=0) / safe**2 - 3.0
+    correlations = np.stack(
+        [np.sum(residual[lag:] * residual[:-lag], axis=0) / (safe * len(residual)) for lag in range(1, _LAGS + 1)]
+    )
+    # residuals of a block sum to zero, which is a correlation of -1 / length of white noise, too
+    correlations = correlations + 1.0 / length
+    freedoms = freedoms / ((1.0 + 0.5 * np.maximum(kurtosis, 0.0)) * (1.0 + 2.0 * np.sum(correlations**2, axis=0)))
+    noise = np.sqrt(variance)
+    white, scatter = noise / np.sqrt(len(values)), means.std(axis=0, ddof=1) / np.sqrt(count)
+    mean, mean_deviation = values.mean(axis=0), np.maximum(white, scatter)
+    reach = t.ppf(0.975, count - 1) * mean_deviation
+    return ChannelNoise(
+        mean=mean,
+        mean_deviation=mean_deviation,
+        mean_interval=np.stack([mean - reach, mean + reach], axis=1),
+        noise=noise,
+        noise_deviation=noise / np.sqrt(2.0 * freedoms),
+        noise_interval=noise[:, None]
+        * np.sqrt(freedoms[:, None] / np.stack([chi2.ppf(0.975, freedoms), chi2.ppf(0.025, freedoms)], axis=1)),
+        autocorrelation=correlations[0],
+        excess_kurtosis=kurtosis,
+    )

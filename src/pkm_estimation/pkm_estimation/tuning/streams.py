@@ -1,0 +1,110 @@
+"""The two sensors' streams of a recording as arrays: cleaned, in the machine's leg order, on one time axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import PkmError
+from pkm_description.mechanism import Mechanism
+
+from pkm_estimation.bags import RecordedData
+from pkm_estimation.models.drives import measured_at_zero
+
+Array = NDArray[np.float64]
+
+#: a step of the stamps by more than so many usual ones is a gap
+GAP = 1.5
+
+
+class TuningError(PkmError):
+    """A recording does not hold what is asked of it."""
+
+
+@dataclass(frozen=True)
+class SensorStreams:
+    """Samples of legs and IMU, each at its own times.
+
+    Attributes
+    ----------
+    leg_time : (N,) s, increasing; zero is the first sample of either sensor
+    lengths : (N, L) m; of machines without struts: positions of the drives
+    imu_time : (M,) s, by the IMU's stamps
+    imu : (M, 6) specific force m/s^2 and angular rate rad/s, IMU axes
+    dropped : samples that could not be used: not finite, or not newer than the one before
+    """
+
+    leg_time: Array
+    lengths: Array
+    imu_time: Array
+    imu: Array
+    dropped: int = 0
+
+    @classmethod
+    def from_recording(cls, mechanism: Mechanism, data: RecordedData) -> SensorStreams:
+        """Sort a recording's joints into the machine's leg order.
+
+        Raises
+        ------
+        MissingTopicError, TuningError
+            A topic or a leg is missing; fewer than two usable samples.
+        """
+        legs = data.require(data.joint_states, 'joint_states')
+        imu = data.require(data.imu_data_raw, 'imu/data_raw')
+        missing = [name for name in mechanism.actuated_joint_names if name not in legs.names]
+        if missing:
+            present = ', '.join(legs.names)
+            raise TuningError(f'{data.path}: joint_states has no {", ".join(missing)}; it holds {present}')
+        columns = [legs.names.index(name) for name in mechanism.actuated_joint_names]
+        lengths = legs.positions[:, columns] + measured_at_zero(mechanism)
+        samples = np.hstack([imu.specific_force, imu.angular_rate])
+        leg_rows, imu_rows = _usable(legs.stamps, lengths), _usable(imu.stamps, samples)
+        for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):
+            if np.count_nonzero(rows) < 2:
+                raise TuningError(f'{data.path}: {topic} has fewer than two usable samples of {len(rows)}')
+        leg_stamps, imu_stamps = legs.stamps[leg_rows], imu.stamps[imu_rows]
+        begin = min(int(leg_stamps[0]), int(imu_stamps[0]))
+        dropped = int(np.count_nonzero(~leg_rows) + np.count_nonzero(~imu_rows))
+        leg_time, imu_time = _seconds(leg_stamps, begin), _seconds(imu_stamps, begin)
+        return cls(leg_time, lengths[leg_rows], imu_time, samples[imu_rows], dropped)
+
+    def between(self, begin: float, end: float) -> SensorStreams:
+        """Samples from ``begin`` to ``end`` [s]; their times stay as they are."""
+        leg_rows = (self.leg_time >= begin) & (self.leg_time <= end)
+        imu_rows = (self.imu_time >= begin) & (self.imu_time <= end)
+        if np.count_nonzero(leg_rows) < 2 or np.count_nonzero(imu_rows) < 2:
+            last = max(self.leg_time[-1], self.imu_time[-1])
+            raise TuningError(f'nothing is left between {begin:g} and {end:g} s; the recording has {last:.2f} s')
+        return replace(
+            self,
+            leg_time=self.leg_time[leg_rows],
+            lengths=self.lengths[leg_rows],
+            imu_time=self.imu_time[imu_rows],
+            imu=self.imu[imu_rows],
+        )
+
+
+def usual_interval(time: Array) -> float:
+    """Usual time between two samples of (N,) s."""
+    return float(np.median(np.diff(time)))
+
+
+def longest_stretch(time: Array, gap: float = GAP) -> slice:
+    """Longest part of (N,) s without a step of more than ``gap`` usual ones."""
+    breaks = np.flatnonzero(np.diff(time) > gap * usual_interval(time)) + 1
+    edges = np.concatenate([[0], breaks, [len(time)]])
+    longest = int(np.argmax(np.diff(edges)))
+    return slice(int(edges[longest]), int(edges[longest + 1]))
+
+
+def _seconds(stamps: NDArray[np.int64], begin: int) -> Array:
+    time: Array = 1e-9 * (stamps - begin).astype(float)
+    return time
+
+
+def _usable(stamps: NDArray[np.int64], values: Array) -> NDArray[np.bool_]:
+    usable: NDArray[np.bool_] = np.all(np.isfinite(values), axis=1)
+    newest = np.maximum.accumulate(np.where(usable, stamps, np.iinfo(np.int64).min))
+    usable[1:] &= stamps[1:] > newest[:-1]
+    return usable

@@ -1,0 +1,153 @@
+"""Noise, biases and Allan deviation from standstill: numbers that were put in come out again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import mp1
+from pkm_estimation.bags import BagWriter
+from pkm_estimation.nodes.tune import main
+from pkm_estimation.sensors import measure
+from pkm_estimation.tuning.allan import FLICKER, allan_coefficients, overlapping_allan_deviation
+from pkm_estimation.tuning.channel_noise import channel_noise
+from pkm_estimation.tuning.static_calibration import calibrate_static
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
+
+SRS = load_machine('srs')
+MECHANISM = Mechanism(SRS)
+BIAS = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])
+NOISE = np.concatenate([SRS.imu.accelerometer_noise, SRS.imu.gyroscope_noise])
+
+
+def at_rest(seconds, rotation=None):
+    """A platform that stands still, tilted and turned."""
+    count = round(100 * seconds)
+    still = np.zeros((count, 3))
+    turn = rotation_exp(np.array([0.08, -0.05, 0.1])) if rotation is None else rotation
+    position = SRS.home.position + np.array([0.05, -0.1, 0.02])
+    return PlatformMotion(
+        np.arange(count) / 100, np.tile(position, (count, 1)), np.tile(turn, (count, 1, 1)), still, still, still, still
+    )
+
+
+def streams_of(data, lengths=None):
+    time = (data.stamps - data.stamps[0]) * 1e-9
+    lengths = data.leg_lengths if lengths is None else lengths
+    return SensorStreams(time, lengths, time, np.hstack([data.specific_force, data.angular_rate]))
+
+
+def write_bag(path, data, lengths=None):
+    with BagWriter(path, 'mcap', '') as writer:
+        lengths = data.leg_lengths if lengths is None else lengths
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, lengths - SRS.lengths_at_zero)
+        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    return path
+
+
+def test_tables_4_and_5_are_recovered():
+    """S3-54: noise within 5 %, biases within two of their standard deviations, on a platform that is not level."""
+    found = calibrate_static(MECHANISM, streams_of(measure(MECHANISM, at_rest(60.0), seed=1)))
+    np.testing.assert_allclose(found.imu.noise, NOISE, rtol=0.05)
+    np.testing.assert_allclose(found.legs.noise, SRS.leg_sensors.position_noise, rtol=0.05)
+    assert (np.abs(found.bias - BIAS) < 2.0 * found.bias_deviation).all()
+    assert (found.bias_deviation < NOISE / np.sqrt(6000) * 2.0).all()
+    for noise, truth in ((found.imu, NOISE), (found.legs, SRS.leg_sensors.position_noise)):
+        assert ((noise.noise_interval[:, 0] < truth) & (truth < noise.noise_interval[:, 1])).all()
+
+
+def test_attitude_error_of_leg_offsets_is_in_the_systematic_deviation():
+    """Offsets drawn with the deviation that was declared: their effect on the bias agrees with what was foretold."""
+    random, deviation, ratios = np.random.default_rng(0), 3e-4, []
+    data = measure(MECHANISM, at_rest(12.0), seed=2)
+    for _ in range(12):
+        shifted = streams_of(data, data.leg_lengths + deviation * random.normal(size=6))
+        found = calibrate_static(MECHANISM, shifted, deviation)
+        ratios.append((found.bias - BIAS)[:2] / found.bias_systematic[:2])
+    assert 0.6 < np.sqrt(np.mean(np.square(ratios))) < 1.4  # chi-square with 24 degrees of freedom
+
+
+def test_heavy_tails_and_drift_widen_the_intervals():
+    random = np.random.default_rng(3)
+    white, heavy = random.normal(size=(6000, 1)), random.standard_t(4.5, size=(6000, 1))
+    drifting = white + np.linspace(0.0, 3.0, 6000)[:, None]
+    plain, tailed, drift = (channel_noise(values, 0.01) for values in (white, heavy, drifting))
+    assert tailed.noise_deviation / tailed.noise > 1.3 * plain.noise_deviation / plain.noise
+    assert drift.mean_deviation > 5.0 * plain.mean_deviation
+    assert drift.noise == pytest.approx(plain.noise, rel=1e-3)
+
+
+def test_recording_that_moves_is_refused_with_time_and_distance():
+    motion = mp1(SRS, duration=30.0)
+    with pytest.raises(TuningError, match=r'leg\d_prismatic is 0\.3\d* m .*first exceeded at 1\.\d+ s'):
+        calibrate_static(MECHANISM, streams_of(measure(MECHANISM, motion, seed=0)))
+    # a platform at rest with one leg that creeps by a tenth of a millimetre, unnoticed by the eye
+    data = measure(MECHANISM, at_rest(20.0), seed=0)
+    creeping = data.leg_lengths.copy()
+    creeping[1500:, 2] += 1e-4
+    with pytest.raises(TuningError, match=r'leg3_prismatic is 0\.0001\d* m .*first exceeded at 15\.00 s'):
+        calibrate_static(MECHANISM, streams_of(data, creeping))
+    # legs that stand still on a base that rocks
+    rocking = streams_of(data)
+    rocking.imu[:, 4] += 0.01 * np.sin(rocking.imu_time)
+    with pytest.raises(TuningError, match='gyroscope y'):
+        calibrate_static(MECHANISM, rocking)
+
+
+def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
+    bag = write_bag(tmp_path / 'bag', measure(MECHANISM, at_rest(30.0), seed=4))
+    assert main([str(bag), '--machine', 'srs', '-o', str(tmp_path / 'out')]) == 0
+    assert 'gyroscope x' in capsys.readouterr().out
+    tuned = load_machine('srs', tmp_path / 'out' / 'sensors.yaml')
+    np.testing.assert_allclose(tuned.imu.gyroscope_noise, SRS.imu.gyroscope_noise, rtol=0.06)
+    np.testing.assert_allclose(tuned.imu.gyroscope_bias, SRS.imu.gyroscope_bias, atol=2e-5)
+    assert not np.array_equal(tuned.leg_sensors.position_noise, SRS.leg_sensors.position_noise)
+    overlay = yaml.safe_load((tmp_path / 'out' / 'sensors.yaml').read_text())
+    assert set(overlay['overlay']) == {'machine', 'date', 'data', 'method'}
+    assert overlay['standard_deviations']['sensors.imu.accelerometer.bias.x'] > 1e-4  # leg offsets
+    assert (tmp_path / 'out' / 'allan.png').read_bytes().startswith(b'\x89PNG')
+    assert main([str(bag), '-o', str(tmp_path / 'out')]) == 1  # nothing is overwritten
+    moving = write_bag(tmp_path / 'moving', measure(MECHANISM, mp1(SRS, duration=25.0), seed=0))
+    capsys.readouterr()
+    assert main([str(moving), '--static']) == 1
+    assert 'does not stand still' in capsys.readouterr().err
+
+
+def test_allan_deviation_of_a_ramp_and_of_a_sine_is_exact():
+    """Closed forms without chance: slope * tau / sqrt(2), and A sin^2(pi f tau) / (pi f tau)."""
+    time = 0.01 * np.arange(20000)
+    frequency = 0.5
+    sampled = np.stack([3.0 * time, np.sin(2.0 * np.pi * frequency * time)], axis=1)
+    allan = overlapping_allan_deviation(sampled, 0.01)
+    np.testing.assert_allclose(allan.deviation[:, 0], 3.0 * allan.tau / np.sqrt(2.0), rtol=1e-9)
+    phase = np.pi * frequency * allan.tau
+    seen = allan.tau < 20.0
+    expected = np.sin(phase) ** 2 / phase
+    np.testing.assert_allclose(allan.deviation[seen, 1], expected[seen], atol=5e-3)
+
+
+def test_white_noise_and_random_walk_are_read_off():
+    """Densities that were put in: deviation * sqrt(interval), and step / sqrt(interval)."""
+    random = np.random.default_rng(5)
+    count, interval = 200_000, 0.01
+    white, walk = 2e-3, 1e-4
+    values = white * random.normal(size=(count, 2))
+    values[:, 1] += np.cumsum(walk * np.sqrt(interval) * random.normal(size=count))
+    allan = overlapping_allan_deviation(values, interval)
+    lower, upper = allan.interval(0.999)
+    expected = np.sqrt(white**2 * interval / allan.tau)
+    assert ((lower[:, 0] < expected) & (expected < upper[:, 0])).all()
+    found = allan_coefficients(allan)
+    np.testing.assert_allclose(found.white, white * np.sqrt(interval), rtol=0.03)
+    assert not found.random_walk_seen[0]
+    assert found.random_walk_seen[1]
+    assert found.random_walk[1] == pytest.approx(walk, rel=0.2)
+    # where white noise and random walk are equal, at tau = sqrt(3) N / K, lies the lowest point
+    crossing = np.sqrt(3.0) * white * np.sqrt(interval) / walk
+    assert 0.4 * crossing < found.instability_time[1] < 2.5 * crossing
+    lowest = np.sqrt(2.0 * white * np.sqrt(interval) * walk / np.sqrt(3.0))
+    assert found.bias_instability[1] * FLICKER == pytest.approx(lowest, rel=0.2)
