@@ -73,7 +73,7 @@ def test_input_matrix_is_the_derivative_of_the_rate(process):
     assert factor @ factor.T == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize(('name', 'order'), [('euler', 1), ('heun', 2), ('rk4', 4)])
+@pytest.mark.parametrize(('name', 'order'), [('euler', 1), ('heun', 2), ('rk3', 3), ('rk4', 4)])
 def test_integrators_have_their_order(name, order):
     process = InertialProcess(paper.GRAVITY, INTEGRATORS[name])
     start = paper.IMU + np.array([0, 0, 0, 1.0, 2.0, 0])

@@ -59,7 +59,9 @@ def test_machine_of_another_kind_is_estimated(name: str) -> None:
     velocity = np.array([o.motion.rotation_base_platform @ o.motion.velocity for o in outputs])[late]
     assert np.sqrt(np.mean((velocity - motion.linear_velocity[late]) ** 2)) < 2e-3
     nis = np.array([output.innovation.nis for output in outputs[600:]])
-    assert 0.8 * mechanism.actuated_count < nis.mean() < 1.2 * mechanism.actuated_count
+    # not overconfident. An IMU sample acts in two neighbouring steps, half in each: where its noise is greater than the
+    # drives', as on khalifa_3prr, innovations are smaller than those of independent steps, which the filter assumes
+    assert 0.65 * mechanism.actuated_count < nis.mean() < 1.2 * mechanism.actuated_count
     assert pipeline.health.counters['started'] == 1
 
 

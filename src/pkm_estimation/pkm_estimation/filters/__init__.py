@@ -1,7 +1,7 @@
 """Filters and integrators; they know nothing about machines."""
 
 from pkm_estimation.filters.extended import ExtendedKalmanFilter
-from pkm_estimation.filters.integrators import INTEGRATORS, euler, heun, runge_kutta_4
+from pkm_estimation.filters.integrators import INTEGRATORS, Integrator
 from pkm_estimation.filters.unscented import CovarianceError, Innovation, UnscentedKalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
@@ -10,9 +10,7 @@ __all__ = [
     'CovarianceError',
     'ExtendedKalmanFilter',
     'Innovation',
+    'Integrator',
     'ScaledUnscentedTransform',
     'UnscentedKalmanFilter',
-    'euler',
-    'heun',
-    'runge_kutta_4',
 ]

@@ -43,15 +43,16 @@ STATE_GROUPS = {
     'gyroscope_bias': GYROSCOPE_BIAS,
 }
 
-# rows of a stage: c, V, (q, e0), f, omega (both bias-corrected), 1
+# rows of a stage: c, V, (q, e0), f, omega (both bias-corrected), 1; of its slopes: those of c, V, (q, e0)
 _V, _P, _F, _OMEGA, _ONE = 3, 6, 10, 13, 16
-_STAGE_SIZE = 17
+_STAGE_SIZE, _SLOPE_SIZE = 17, 10
 _OTHERS = [(j, k) for j in range(3) for k in range(3) if j != k]
 _PRODUCTS = (
     [(_P + a, _P + b) for a, b in QUATERNION_PAIRS]
     + [(_OMEGA + j, _V + k) for j, k in _OTHERS]
     + [(_OMEGA + j, _P + k) for j, k in _OTHERS]
     + [(_OMEGA + j, _P + SCALAR) for j in range(3)]
+    + [(_OMEGA + j, _P + j) for j in range(3)]
     + [(_F + j, _ONE) for j in range(3)]
 )
 # left factors, right factors, and V once for each column of the rotation matrix
@@ -61,34 +62,41 @@ _FACTORS = np.array(
 
 
 class _Stage:
-    """One evaluation of the rates: arrays and views of them, so that a step allocates next to nothing."""
+    """One evaluation of the rates: views of a step's arrays, so that a step allocates next to nothing.
 
-    def __init__(self, count: int) -> None:
-        self.rows = np.ones((_STAGE_SIZE, count))
-        self.states = self.rows[0:9]
-        self.input = self.rows[_F : _F + INPUT_SIZE]
-        self.scalar_part = ScalarPart(self.rows[6:9], self.rows[9:10])
+    Parameters
+    ----------
+    rows : (17, N) what the rates depend on
+    slopes : (19, N) the rates of c, V, (q, e0), then the rotation matrix T_ba, column by column
+    """
+
+    def __init__(self, rows: Array, slopes: Array) -> None:
+        count = rows.shape[1]
+        self.rows = rows
+        self.states, self.input = rows[:_SLOPE_SIZE], rows[_F : _F + INPUT_SIZE]
         self.factors = np.empty((len(_FACTORS), count))
         self.left, self.right = self.factors[: len(_PRODUCTS)], self.factors[len(_PRODUCTS) : 2 * len(_PRODUCTS)]
         self.velocity = self.factors[2 * len(_PRODUCTS) :]
-        # rows 0-8: the rates; 9-17: rotation matrix T_ba, column by column
-        table = np.empty((18, count))
-        self.rates, self.position_rate, self.linear = table[0:9], table[0:3], table[3:18]
-        self.columns = table[9:18]
+        self.slope, self.position_rate, self.linear = slopes[:_SLOPE_SIZE], slopes[0:3], slopes[3:]
+        self.columns = slopes[_SLOPE_SIZE:]
         self.first_column, self.second_column, self.third_column = self.columns.reshape(3, 3, count)
 
 
 class _Workspace:
-    """Stages for one number of points."""
+    """Stages of one step for one number of points; the scalar part e0 is integrated along within a step."""
 
-    def __init__(self, count: int) -> None:
-        self.start, self.middle, self.end = _Stage(count), _Stage(count), _Stage(count)
-        self.total = np.empty((9, count))
-
-    def correct(self, stage: _Stage, imu: Array, biases: Array) -> None:
-        """Write an IMU sample (6,) less biases (6, N) into a stage; two steps are faster than one that broadcasts."""
-        stage.input[:] = imu[:, None]
-        subtract(stage.input, biases, stage.input)
+    def __init__(self, count: int, integrator: Integrator) -> None:
+        size = len(integrator.nodes)
+        rows, slopes = np.ones((size, _STAGE_SIZE, count)), np.empty((size, _SLOPE_SIZE + 9, count))
+        self.stages = [_Stage(*arrays) for arrays in zip(rows, slopes, strict=True)]
+        self.start, self.later = self.stages[0], list(zip(self.stages, self.stages[1:], strict=False))
+        self.begin = self.start.states[0:9]
+        self.scalar_part = ScalarPart(self.start.states[6:9], self.start.states[9:10])
+        self.inputs = rows[:, _F : _F + INPUT_SIZE]
+        self.samples = np.empty((size, INPUT_SIZE))
+        self.sample_columns = self.samples[:, :, None]
+        self.slopes, total = slopes.reshape(size, -1), np.empty((_SLOPE_SIZE + 9, count))
+        self.total, self.change = total.reshape(-1), total[0:9]
 
 
 class InertialProcess:
@@ -104,8 +112,8 @@ class InertialProcess:
 
     Notes
     -----
-    Every term of the rates is linear in 28 products of two of the quantities V, q, e0, f, omega, 1 (only ``T_ba V``
-    needs a second product). So one elementwise product and one constant 15 x 28 matrix give all of them.
+    Every term of the rates is linear in 31 products of two of the quantities V, q, e0, f, omega, 1 (only ``T_ba V``
+    needs a second product). So one elementwise product and one constant 16 x 31 matrix give all of them.
     """
 
     def __init__(
@@ -115,6 +123,8 @@ class InertialProcess:
         self.set_gravity(gravity)
         self._input_matrix_table = _input_matrix_table()
         self._workspaces: dict[int, _Workspace] = {}
+        self._nodes = np.array(integrator.nodes)[:, None]
+        self._duration = np.nan
         self._noise_factor = np.zeros((state_size, INPUT_SIZE))
         self._noise_rows = self._noise_factor[3:9].reshape(36)
         self._noise_factor_of: Array | None = None
@@ -127,32 +137,50 @@ class InertialProcess:
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        stages = [stage for w in self._workspaces.values() for stage in (w.start, w.middle, w.end)]
-        return sum(stage.scalar_part.outside_unit_sphere for stage in stages)
+        return sum(work.scalar_part.outside_unit_sphere for work in self._workspaces.values())
 
     def rate(self, states: Array, imu: Array) -> Array:
         """Return ``f(x, u)`` (n, N) of ``states`` (n, N) for one IMU sample (6,) (Eq. 16)."""
         work = self._workspace(states.shape[1])
         stage = work.start
-        stage.states[:] = states[0:9]
-        work.correct(stage, imu, states[BIASES])
+        work.begin[:] = states[0:9]
+        work.scalar_part.update()
+        subtract(imu[:, None], states[BIASES], stage.input)
         self._turn(stage, states)
+        self._evaluate(stage)
         rates = np.zeros(states.shape)
-        rates[0:9] = self._kinematic_rate(stage)
+        rates[0:9] = stage.slope[0:9]
         return rates
 
     def propagate(self, states: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
         """Advance ``states`` (n, N) in place by ``duration`` seconds, input linear between two samples (6,)."""
         work = self._workspace(states.shape[1])
-        kinematic, biases = states[0:9], states[BIASES]
-        work.start.states[:] = kinematic
-        work.correct(work.start, imu_start, biases)
-        work.correct(work.end, imu_end, biases)
+        if duration != self._duration:
+            self._set_duration(duration)
+        kinematic = states[0:9]
+        work.begin[:] = kinematic
+        work.scalar_part.update()
+        multiply(self._nodes, imu_end - imu_start, work.samples)
+        add(work.samples, imu_start, work.samples)
+        subtract(work.sample_columns, states[BIASES], work.inputs)
         if self.mounting is not None:
-            self._turn(work.start, states)
-            self._turn(work.end, states)
-        self.integrator(self._kinematic_rate, kinematic, work, np.array(duration))
+            for stage in work.stages:
+                self._turn(stage, states)
+        start = work.start
+        self._evaluate(start)
+        for reach, (before, stage) in zip(self._reaches, work.later, strict=True):
+            multiply(before.slope, reach, stage.states)
+            add(stage.states, start.states, stage.states)
+            self._evaluate(stage)
+        self._weights.dot(work.slopes, work.total)
+        add(kinematic, work.change, kinematic)
         return states
+
+    def _set_duration(self, duration: float) -> None:
+        """Prepare steps of this length; arrays of zero dimensions, which ufuncs take faster than floats."""
+        self._duration = duration
+        self._reaches = [np.array(duration * node) for node in self.integrator.nodes[1:]]
+        self._weights = duration * np.array(self.integrator.weights)
 
     def _turn(self, stage: _Stage, states: Array) -> None:
         """Turn corrected inputs to true platform axes, each point by its own mounting."""
@@ -181,12 +209,11 @@ class InertialProcess:
     def _workspace(self, count: int) -> _Workspace:
         work = self._workspaces.get(count)
         if work is None:
-            work = self._workspaces[count] = _Workspace(count)
+            work = self._workspaces[count] = _Workspace(count, self.integrator)
         return work
 
-    def _kinematic_rate(self, stage: _Stage) -> Array:
-        """Rates of position, velocity and attitude (9, N); valid until the next call with this stage."""
-        stage.scalar_part.update()
+    def _evaluate(self, stage: _Stage) -> None:
+        """Rates of position, velocity and quaternion (10, N) into the stage's slope."""
         # mode='clip' only because 'raise' makes take() buffer its output
         stage.rows.take(_FACTORS, 0, stage.factors, 'clip')
         multiply(stage.left, stage.right, stage.left)
@@ -194,7 +221,6 @@ class InertialProcess:
         multiply(stage.columns, stage.velocity, stage.columns)
         add(stage.first_column, stage.second_column, stage.position_rate)
         add(stage.position_rate, stage.third_column, stage.position_rate)
-        return stage.rates
 
 
 def _input_matrix_factors(state: Array, scale: float = 1.0) -> Array:
@@ -204,16 +230,17 @@ def _input_matrix_factors(state: Array, scale: float = 1.0) -> Array:
 
 
 def _rate_table(gravity: Array) -> Array:
-    """Constant matrix (15, 28): f + T_ab g - omega x V (3), Q(q) omega (3), columns of T_ba (9)."""
-    table = np.zeros((15, len(_PRODUCTS)))
+    """Constant matrix (16, 31): f + T_ab g - omega x V (3), quaternion times omega / 2 (4), columns of T_ba (9)."""
+    table = np.zeros((_SLOPE_SIZE - 3 + 9, len(_PRODUCTS)))
     rotation, count = rotation_table(), len(QUATERNION_PAIRS)
     table[0:3, :count] = np.tensordot(gravity, rotation, axes=(0, 0))
-    table[6:15, :count] = rotation.transpose(1, 0, 2).reshape(9, count)
+    table[7:16, :count] = rotation.transpose(1, 0, 2).reshape(9, count)
     for n, (j, k) in enumerate(_OTHERS):
         table[0:3, count + n] = -LEVI_CIVITA[:, j, k]  # -omega x V
         table[3:6, count + 6 + n] = -0.5 * LEVI_CIVITA[:, j, k]  # q x omega / 2 = -omega x q / 2
     table[3:6, count + 12 : count + 15] = 0.5 * np.eye(3)  # e0 omega / 2
-    table[0:3, count + 15 :] = np.eye(3)
+    table[6, count + 15 : count + 18] = -0.5  # -omega . q / 2
+    table[0:3, count + 18 :] = np.eye(3)
     return table
 
 

@@ -47,7 +47,10 @@ class EstimatorConfig:
         choices=FILTERS,
     )
     integrator: str = _setting(
-        'heun', "integration of the process model; 'euler' replicates the paper", choices=tuple(INTEGRATORS)
+        'rk3',
+        "integration of the process model: 'euler' replicates the paper; 'heun' errs by a standard deviation of the "
+        'velocity on fast motions',
+        choices=tuple(INTEGRATORS),
     )
     alpha: float = _setting(0.1, 'spread of the sigma points', 0.002, 1.0)
     beta: float = _setting(2.0, 'sigma point weight for the distribution, 2 for Gaussian', 0.0, 10.0)
@@ -109,6 +112,15 @@ class EstimatorConfig:
     queue_length: int = _setting(4000, 'samples per topic that wait for the other topic', 10, 1_000_000)
     minimum_legs: int = _setting(3, 'legs that a measurement must have to be used', 1, 100)
 
+    leg_gate: float = _setting(
+        6.0,
+        "deviation from its prediction at which a leg is left out [standard deviations]; 0: never, as for 'paper'",
+        0.0,
+        1e3,
+    )
+    maximum_condition: float = _setting(
+        1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
+    )
     divergence_nis: float = _setting(1000.0, 'normalised innovation squared that counts as lost', 10.0, 1e12)
     divergence_samples: int = _setting(50, 'lost samples in a row after which the filter starts anew', 1, 1_000_000)
 
