@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from pkm_description.verification.check import Check
 
-from pkm_estimation.reproduction import accuracy, consistency, geometry, model
+from pkm_estimation.reproduction import (
+    accuracy,
+    consistency,
+    discretisation,
+    geometry,
+    initialisation,
+    lever_arm,
+    model,
+    robustness,
+    simulator,
+)
 from pkm_estimation.reproduction.laboratory import Laboratory
 from pkm_estimation.reproduction.requirements import REQUIREMENTS
 
@@ -50,6 +60,25 @@ CATALOGUE: tuple[RowGroup, ...] = (
     RowGroup(_rows(29, 29), accuracy.innovations),
     RowGroup(_rows(30, 30), consistency.chi_square),
     RowGroup(_rows(31, 31), consistency.standstill),
+    RowGroup(_rows(32, 32), initialisation.printed_start),
+    RowGroup(_rows(33, 33), initialisation.forward_kinematics_start),
+    RowGroup(_rows(34, 34), initialisation.mirrored_start),
+    RowGroup(_rows(35, 35), initialisation.restart),
+    RowGroup(_rows(36, 36), initialisation.convergence_times),
+    RowGroup(_rows(38, 38), lever_arm.other_points),
+    RowGroup(_rows(39, 39), lever_arm.wrong_arm),
+    RowGroup(_rows(40, 40), lever_arm.mounting),
+    RowGroup(_rows(41, 41), simulator.first_profile),
+    RowGroup(_rows(42, 42), simulator.second_profile),
+    RowGroup(_rows(43, 43), simulator.imu_at_any_point),
+    RowGroup(_rows(44, 44), simulator.sensor_effects),
+    RowGroup(_rows(45, 45), discretisation.truths),
+    RowGroup(_rows(46, 46), discretisation.monte_carlo),
+    RowGroup(_rows(47, 47), robustness.experiment_tuning),
+    RowGroup(_rows(50, 50), robustness.offsets),
+    RowGroup(_rows(52, 52), robustness.dropouts),
+    RowGroup(_rows(53, 53), robustness.drift),
+    RowGroup(_rows(56, 57), robustness.against_baseline),
 )
 
 

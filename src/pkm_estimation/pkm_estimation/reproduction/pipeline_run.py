@@ -145,3 +145,8 @@ def run_pipeline(scenario: Scenario, data: SimulatedData | None = None) -> Pipel
         np.array([output.state for output in outputs]),
         np.array([output.state_deviation for output in outputs]),
     )
+
+
+def part(data: SimulatedData, rows: slice) -> SimulatedData:
+    """Some of the samples."""
+    return SimulatedData(**{name: getattr(data, name)[rows] for name in data.__dataclass_fields__})
