@@ -85,6 +85,13 @@ class ExtendedKalmanFilter:
         assert first is not None
         return first
 
+    def predicted_innovation(
+        self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array
+    ) -> tuple[Array, Array]:
+        """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
+        predicted, slope = self._linearise(observe, self.state)
+        return measurement - predicted, slope @ self.covariance @ slope.T + noise_covariance
+
     def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
         """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""
         size = len(state)

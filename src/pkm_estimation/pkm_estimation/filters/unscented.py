@@ -160,6 +160,18 @@ class UnscentedKalmanFilter:
             residual, variance = _spread(residual, used, full_size), _spread(variance, used, full_size)
         return Innovation(residual, variance, float(nis))
 
+    def predicted_innovation(
+        self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array
+    ) -> tuple[Array, Array]:
+        """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
+        predicted = observe(self.draw_points())
+        root, transposed, shift = self._root(predicted)
+        covariance: Array = root.dot(transposed) + noise_covariance
+        if self._shift_weight < 0.0:
+            covariance += self._shift_weight * np.outer(shift, shift)
+        residual: Array = measurement - predicted[:, 0] - shift
+        return residual, covariance
+
     def draw_points(self) -> Array:
         """Sigma points (n, 2n+1) of the present state; the array is reused by the next call."""
         self._mean[:] = self.state

@@ -1,13 +1,21 @@
-"""Which side of the base plane the platform is on: the sign of the mirror assembly of a hexapod."""
+"""Which side of the base plane the platform is on, and whether a pose is singular."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.kinematics import length_jacobian
 from pkm_description.mechanism import Mechanism
 
+if TYPE_CHECKING:
+    from pkm_estimation.pipeline.platform_filter import PlatformFilter
+
 Array = NDArray[np.float64]
+
+#: every so many measurements the pose is looked at: a platform takes longer to pass a singular pose
+_WATCH_INTERVAL = 10
 
 
 class AssemblySide:
@@ -38,3 +46,47 @@ class AssemblySide:
 
     def _determinant_sign(self, position: Array, rotation_base_platform: Array) -> float:
         return float(np.sign(np.linalg.det(length_jacobian(self._mechanism, position, rotation_base_platform))))
+
+
+class PoseWatch:
+    """Looks at the length Jacobian of a hexapod's estimate from time to time.
+
+    Parameters
+    ----------
+    mechanism, side : the machine and its home assembly mode
+    maximum_condition : of the length Jacobian in m and rad
+    """
+
+    def __init__(self, mechanism: Mechanism, side: AssemblySide, maximum_condition: float) -> None:
+        self._mechanism, self._side, self._maximum = mechanism, side, maximum_condition
+        self._imu_position = mechanism.machine.imu.position
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self.count, self._was_singular = 0, False
+
+    def snapshot(self) -> tuple[int, bool]:
+        """What :meth:`restore` needs."""
+        return self.count, self._was_singular
+
+    def restore(self, snapshot: tuple[int, bool]) -> None:
+        """Go back to a snapshot."""
+        self.count, self._was_singular = snapshot
+
+    def look(self, filter_: PlatformFilter) -> str:
+        """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing."""
+        self.count += 1
+        if self.count % _WATCH_INTERVAL or not self._mechanism.has_closed_form:
+            return ''
+        rotation = filter_.rotation
+        position = filter_.imu_point - rotation @ self._imu_position
+        jacobian = length_jacobian(self._mechanism, position, rotation)
+        if not np.isfinite(jacobian).all():
+            return ''
+        condition = float(np.linalg.cond(jacobian))
+        singular = condition > self._maximum
+        begins, self._was_singular = singular and not self._was_singular, singular
+        if singular:
+            return f'condition number {condition:.3g} of the length Jacobian: poorly determined' if begins else ''
+        return '' if self._side.is_home_mode(position, rotation) else 'wrong_assembly_mode'

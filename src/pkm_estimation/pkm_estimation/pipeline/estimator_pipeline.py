@@ -14,12 +14,14 @@ from pkm_description.mechanism import Mechanism
 
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES, EstimatorGeometry
+from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.pipeline.angular_acceleration import AngularAcceleration
-from pkm_estimation.pipeline.assembly_side import AssemblySide
+from pkm_estimation.pipeline.assembly_side import AssemblySide, PoseWatch
 from pkm_estimation.pipeline.baseline_stream import BaselineStream
 from pkm_estimation.pipeline.config import EstimatorConfig
 from pkm_estimation.pipeline.health import HealthMonitor
 from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.pipeline.leg_gate import LegGate
 from pkm_estimation.pipeline.leg_message import LegMessageReader, LegSample
 from pkm_estimation.pipeline.output import EstimatorOutput
 from pkm_estimation.pipeline.platform_filter import PlatformFilter
@@ -46,6 +48,7 @@ class EstimatorPipeline:
     ----------
     filter, baseline : the two estimators
     angular_acceleration : derivative of the angular rate
+    leg_gate : which legs are believed
     health : counters, events and statistics of everything that happens
     """
 
@@ -69,6 +72,10 @@ class EstimatorPipeline:
         self._reference_point = np.array(config.reference_point)
         self._reader = LegMessageReader(self.mechanism, config.minimum_legs)
         self._side = AssemblySide(self.mechanism)
+        self._pose_watch = PoseWatch(self.mechanism, self._side, config.maximum_condition)
+        self.leg_gate = LegGate(
+            machine, measured_at_zero(self.mechanism), 0.0 if config.filter == 'paper' else config.leg_gate
+        )
         self._clear()
 
     def reset(self, stamp: int = 0) -> None:
@@ -82,6 +89,7 @@ class EstimatorPipeline:
         self._legs: deque[LegMeasurement] = deque()
         self._baseline.reset()
         self.angular_acceleration.reset()
+        self.leg_gate.reset()
         self._now: ImuSample | None = None
         self._lost_samples: int = 0
 
@@ -180,19 +188,55 @@ class EstimatorPipeline:
         try:
             for segment in path.segments:
                 self._predict(segment)
-            used = None if len(sample.used) == self.mechanism.leg_count else sample.used
-            innovation = self.filter.update(sample.lengths, used)
+            innovation = self._correct(stamp, sample)
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
+            return None
+        if innovation is None:
             return None
         self._now = path.end
         if not self._side.is_home_side(self.filter.imu_point):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return None
+        trouble = self._pose_watch.look(self.filter)
+        if trouble == 'wrong_assembly_mode':
+            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
+            return None
+        if trouble:
+            self.health.event(stamp, 'near_singular_pose', trouble)
         self._lost_samples = 0 if innovation.nis <= self.config.divergence_nis else self._lost_samples + 1
         if self._lost_samples >= self.config.divergence_samples:
             self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
             return None
+        return innovation
+
+    def _correct(self, stamp: int, sample: LegSample) -> Innovation | None:
+        """Correct the filter with the legs that can be believed; ``None`` if the filter had to be stopped."""
+        gate, filter_ = self.leg_gate, self.filter
+        if not gate.faults:
+            self.health.left_out = {}
+            count = len(sample.used)
+            used = None if count == self.mechanism.leg_count else sample.used
+            limit = gate.limit(count)
+            innovation = filter_.update(sample.lengths, used, limit, gate.noise_scale)
+            if innovation.nis <= limit:
+                gate.accept(sample.lengths, innovation)
+                return innovation
+            if gate.on_probation and self.config.start == 'forward_kinematics':
+                gate.give_up_start()
+                self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
+                return None
+
+        def complain(reason: str, detail: str) -> None:
+            self.health.event(stamp, reason, detail)
+
+        predicted = filter_.predicted_innovation(sample.lengths, gate.noise_scale)
+        judgement = gate.judge(sample.lengths, sample.used, *predicted, complain)
+        innovation = filter_.update(sample.lengths, judgement.used, noise_scale=judgement.noise_scale)
+        gate.accept(sample.lengths, innovation)
+        self.health.left_out = gate.descriptions()
+        for leg in gate.faults:
+            self.health.count(f'{self.machine.legs[leg].name}_left_out')
         return innovation
 
     def _predict(self, segment: Segment) -> None:
@@ -237,6 +281,7 @@ class EstimatorPipeline:
             self.health.event(stamp, 'start_failed', f'no start from these leg lengths: {error}')
             return None
         self._now = imu
+        self.leg_gate.started()
         self.health.event(stamp, 'started', f'filter started ({self.config.start})')
         return self._output(measurement, imu.value, innovation, started=True)
 

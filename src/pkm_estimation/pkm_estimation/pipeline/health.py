@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +55,7 @@ class HealthReport:
     estimated : last value and standard deviation of biases (IMU axes) and extra states, by name
     counters : totals since the beginning, by reason
     events : since the last report
+    left_out : legs that are left out now, by name, and why
     """
 
     samples: int
@@ -68,6 +69,7 @@ class HealthReport:
     estimated: dict[str, tuple[Array, Array]]
     counters: dict[str, int]
     events: tuple[Event, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 class HealthMonitor:
@@ -77,6 +79,7 @@ class HealthMonitor:
         self.leg_count = leg_count
         self._extra_states = extra_states or {}
         self.counters: Counter[str] = Counter()
+        self.left_out: dict[str, str] = {}
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
         self._start_stamp = 0
@@ -158,6 +161,7 @@ class HealthMonitor:
             self._estimated(),
             dict(self.counters),
             tuple(self._events),
+            dict(self.left_out),
         )
         self._events.clear()
         self._clear_window()

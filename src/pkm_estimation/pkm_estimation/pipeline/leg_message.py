@@ -72,7 +72,10 @@ class LegMessageReader:
         outside = (lengths < self._lowest) | (lengths > self._highest)
         if outside.any():
             told = ', '.join(f'{self._names[leg]} = {lengths[leg]:g} m' for leg in np.flatnonzero(outside))
-            complain('position_out_of_stroke', f'{told}: far outside of the stroke, left out; check unit and zero')
+            metres = 1e-3 * lengths[outside]
+            fits = ((metres >= self._lowest[outside]) & (metres <= self._highest[outside])).all()
+            hint = 'it would be inside in millimetres' if fits else 'check unit and zero'
+            complain('position_out_of_stroke', f'{told}: far outside of the stroke, left out; {hint}')
             lengths[outside] = np.nan
         lengths += self._lengths_at_zero
         if len(legs) < len(self._names):

@@ -167,7 +167,9 @@ class PlatformFilter:
         """
         ukf = self.ukf
         if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
-            return self.update(lengths)
+            innovation = self.update(lengths)
+            # on the mirror assembly these would stay for ever
+            return innovation if is_home_mode(self.imu_point, self.rotation) else None
 
         def update_from(begin: Array) -> Innovation:
             noise = self._measurement_noise()
@@ -199,32 +201,62 @@ class PlatformFilter:
         if isinstance(self.legs, CalibratedLegModel):
             self.legs.imu = imu_end
 
-    def update(self, lengths: Array, used: NDArray[np.intp] | None = None) -> Innovation:
+    def update(
+        self,
+        lengths: Array,
+        used: NDArray[np.intp] | None = None,
+        limit: float = float('inf'),
+        noise_scale: float = 1.0,
+    ) -> Innovation:
         """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError.
 
         A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
-        The innovation that comes back is the one that the prediction had.
+        The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
+        that happens: the state stays the predicted one. ``noise_scale`` multiplies the lengths' noise variances.
         """
         if isinstance(self.legs, DriveModel) and self.legs.constraint_count:
-            return self._update_with_constraints(self.legs, lengths, used)
-        return self._update(lengths, used)
+            return self._update_with_constraints(self.legs, lengths, used, limit, noise_scale)
+        return self._update(lengths, used, limit, noise_scale)
+
+    def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
+        """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
+        drives, noise = len(lengths), noise_scale * self._measurement_noise()
+        values = np.concatenate([lengths, np.zeros(len(noise) - drives)])
+        if len(noise) == drives:
+            return self.ukf.predicted_innovation(self.legs.observe, values, noise)
+        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
+        self._update(values, np.arange(drives, len(values)))
+        residual, spread = self.ukf.predicted_innovation(self.legs.observe, values, noise)
+        self.ukf.state[:], self.ukf.covariance[:] = state, covariance
+        return residual[:drives], spread[:drives, :drives]
 
     def _update_with_constraints(
-        self, legs: DriveModel, positions: Array, used: NDArray[np.intp] | None
+        self, legs: DriveModel, positions: Array, used: NDArray[np.intp] | None, limit: float, noise_scale: float
     ) -> Innovation:
         """Bring the state onto the constraints, then correct with the drive positions, whose innovation comes back."""
         drives, count = len(positions), legs.constraint_count
         values = np.concatenate([positions, np.zeros(count)])
         self._update(values, np.arange(drives, drives + count))
-        innovation = self._update(values, np.arange(drives) if used is None else used)
+        innovation = self._update(values, np.arange(drives) if used is None else used, limit, noise_scale)
         return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
 
-    def _update(self, lengths: Array, used: NDArray[np.intp] | None) -> Innovation:
+    def _update(
+        self,
+        lengths: Array,
+        used: NDArray[np.intp] | None,
+        limit: float = float('inf'),
+        noise_scale: float = 1.0,
+    ) -> Innovation:
         ukf, observe, noise = self.ukf, self.legs.observe, self._measurement_noise()
-        if not self._moves:
-            return ukf.update(observe, lengths, noise, used)
+        if noise_scale != 1.0:
+            noise = noise_scale * noise
         state, covariance = ukf.state.copy(), ukf.covariance.copy()
         innovation = ukf.update(observe, lengths, noise, used)
+        if innovation.nis > limit:
+            ukf.state[:], ukf.covariance[:] = state, covariance
+            return innovation
+        if not self._moves:
+            return innovation
         if innovation.nis > self.config.iteration_nis and isinstance(ukf, UnscentedKalmanFilter):
             once = ukf.state.copy(), ukf.covariance.copy()
             ukf.state[:], ukf.covariance[:] = state, covariance

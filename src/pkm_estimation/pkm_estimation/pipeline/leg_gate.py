@@ -1,0 +1,370 @@
+"""Which legs to believe: a chi-square gate that leaves out single legs, says why, and takes them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine.model import Machine
+from scipy.stats import chi2, norm
+
+from pkm_estimation.filters import Innovation
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Complain = Callable[[str, str], None]
+
+#: fitting samples that bring back a leg that was out for long; one that was out for fewer needs only as many
+_FITTING_SAMPLES = 20
+#: a leg that was left out comes back only when its residual is below this part of what it was: a prediction that became
+#: vague is no proof
+_COME_DOWN = 0.3
+#: part of a new residual in its running mean
+_MEAN_FORGETTING = 0.2
+#: noise deviations by which a value must change to be a new one
+_CHANGED = 5.0
+#: samples after which a residual that stays the same is called an offset
+_OFFSET_SAMPLES = 5
+#: outages of at most so many samples are spikes
+_SPIKE_SAMPLES = 3
+#: measurements that must fit after a start before legs are judged by its predictions, and starts that may be given up
+_PROBATION, _GIVEN_UP_STARTS = 10, 3
+#: part of a new measurement in the running measure of how well the model fits
+_FORGETTING = 0.05
+#: the same for the correlation of one measurement's residuals with the last one's; noise has little
+_CORRELATION_FORGETTING, _WHITE = 0.1, 0.5
+#: factor on the noise variances beyond which it is no noise
+_LOUDEST = 1e4
+#: residuals of one leg beyond so many deviations of a burst are not part of it
+_OUTLIER = 6.0
+#: change of the noise factor per measurement; it is forgotten where the residuals are no noise
+_NOISE_RATE, _NOISE_FADE = 0.1, 0.8
+#: tail probability up to which the other legs must fit for single legs to be blamed
+_CLEAN = 1e-3
+#: median of a chi-square variable with one degree of freedom
+_MEDIAN = 0.4549
+
+
+@dataclass(frozen=True)
+class LegFault:
+    """A leg that is left out.
+
+    Attributes
+    ----------
+    kind : ``off_prediction``, ``stuck``, ``saturated``, ``swapped``, ``offset``
+    off, sigma : m, what it is off its prediction now, and that in standard deviations
+    samples : for so many measurements
+    """
+
+    kind: str
+    off: float
+    sigma: float
+    samples: int = 1
+    largest: float = 0.0
+    first: float = 0.0
+    mean: float = 0.0
+    fitting: int = 0
+    value: float = 0.0
+    prediction: float = 0.0
+
+
+class Judgement(NamedTuple):
+    """What to do with a measurement: the legs to use, and a factor on their noise variances."""
+
+    used: Indices
+    noise_scale: float
+
+
+class _Conditional(NamedTuple):
+    """Residual of one leg, given the legs that are believed, and its standard deviation."""
+
+    residual: float
+    deviation: float
+
+
+class LegGate:
+    """Judges legs by their innovations, leg by leg, given the others.
+
+    A measurement whose normalised innovation squared is beyond the chi-square bound is explained by the smallest set of
+    legs without which the others fit. If that takes more than half of the legs, the filter or the IMU is wrong, not the
+    legs: none is left out. The bound widens where all legs fit badly for long (model errors are not leg faults). Where
+    all legs are off at random, as in bursts of noise, the measurement counts for less.
+
+    Parameters
+    ----------
+    machine : names and strokes of the legs
+    lengths_at_zero : (L,) m, of joints at zero
+    gate : bound in standard deviations of one leg; 0: no gate
+
+    Attributes
+    ----------
+    faults : legs that are left out
+    noise_scale : factor on the noise variances of all legs, above 1 in a burst
+    """
+
+    def __init__(self, machine: Machine, lengths_at_zero: Array, gate: float) -> None:
+        self.active = gate > 0.0
+        self._names = tuple(leg.name for leg in machine.legs)
+        count = len(self._names)
+        self._most_left_out = count // 2
+        self._limits = [0.0, *chi2.isf(2.0 * norm.sf(gate), np.arange(1, count + 1)).tolist()]
+        self._clean = [0.0, *chi2.isf(_CLEAN, np.arange(1, count + 1)).tolist()]
+        self._gate = gate
+        joints = machine.actuated_joints
+        self._ends = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints]) + lengths_at_zero[:, None]
+        self._noise = machine.leg_sensors.position_noise
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past: the filter starts."""
+        self._lengths: Array | None = None
+        self._given_up = 0
+        self.started()
+
+    def started(self) -> None:
+        """The filter started; its first predictions are on probation."""
+        self.faults: dict[int, LegFault] = {}
+        self.noise_scale = 1.0
+        self._confirmations = 0
+        self._disagree = False
+        self._scale, self._correlation = 1.0, 0.0
+        self._errors: list[float] = []
+
+    def snapshot(self) -> dict[str, Any]:
+        """What :meth:`restore` needs: nothing in it is ever changed in place, but the table of faults."""
+        return self.__dict__ | {'faults': dict(self.faults)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to a snapshot."""
+        self.__dict__.update(snapshot, faults=dict(snapshot['faults']))
+
+    @property
+    def on_probation(self) -> bool:
+        """Whether the start is too young to judge legs by it, and may be given up for a better one."""
+        return self._confirmations < _PROBATION and self._given_up < _GIVEN_UP_STARTS
+
+    def give_up_start(self) -> None:
+        """Note that a start was not confirmed."""
+        self._given_up += 1
+
+    def limit(self, count: int) -> float:
+        """Normalised innovation squared of ``count`` legs beyond which they have to be judged."""
+        return self._limits[count] * max(1.0, self._scale) if self.active else float('inf')
+
+    def accept(self, lengths: Array, innovation: Innovation) -> None:
+        """Take note of a measurement (L,) that was used."""
+        if not self.active:
+            return
+        self._lengths = lengths
+        self._confirmations += 1
+        if self._confirmations == _PROBATION:
+            self._given_up = 0
+        normalised = (innovation.residual / np.sqrt(innovation.variance)).tolist()
+        errors = [error if error == error else 0.0 for error in normalised]  # NaN: not used
+        ordered = sorted(error * error for error in normalised if error == error)
+        middle = len(ordered) // 2
+        median = ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+        self._scale += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, self._scale)) - self._scale)
+        if self.noise_scale > 1.0:
+            change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
+            self.noise_scale *= change if self._correlation < _WHITE else _NOISE_FADE
+            self.noise_scale = min(self.noise_scale, _LOUDEST) if self.noise_scale > 1.5 else 1.0
+        if self._errors:
+            self._correlation += _CORRELATION_FORGETTING * (_cosine(errors, self._errors) - self._correlation)
+        self._errors = errors
+
+    # -- judgement -----------------------------------------------------------------------------------------------------
+
+    def judge(
+        self, lengths: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
+    ) -> Judgement:
+        """Say which legs to use, and how much.
+
+        Parameters
+        ----------
+        lengths : (L,) m as measured
+        available : legs that have a length
+        residual, covariance : (L,) m, (L, L) m^2 of lengths against the prediction; NaN where a leg has none
+        complain : called with reason and detail where a leg is left out, comes back or shows what is wrong with it
+        """
+        believed = [leg for leg in available.tolist() if leg not in self.faults]
+        failing = self._failing(believed, residual, covariance)
+        if failing is None:
+            return self._disagreement(believed, residual, covariance, available, complain)
+        self._disagree = False
+        kept = [leg for leg in believed if leg not in failing]
+        back = []
+        for leg in available.tolist():
+            if leg in kept:
+                continue
+            given = _conditional(leg, kept, residual, covariance)
+            if leg in self.faults:
+                fault = self._watched(self.faults[leg], leg, lengths[leg], given, complain)
+                if fault is None:
+                    back.append(leg)
+                    del self.faults[leg]
+                else:
+                    self.faults[leg] = fault
+            else:
+                self.faults[leg] = self._new_fault(leg, lengths[leg], given, complain)
+        self._find_swapped(lengths, kept, residual, covariance, complain)
+        return Judgement(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
+
+    def _disagreement(
+        self, legs: list[int], residual: Array, covariance: Array, available: Indices, complain: Complain
+    ) -> Judgement:
+        """Too many legs are off: by noise if this comes and goes, else by the filter's or the IMU's fault."""
+        excess = _nis(legs, residual, covariance) / len(legs)
+        noisy = self._correlation < _WHITE and self.noise_scale * excess < _LOUDEST
+        if not self._disagree:
+            names = ', '.join(self._names[leg] for leg in legs)
+            if noisy:
+                complain('legs_noisy', f'{names}: a burst of noise; they count for less')
+            else:
+                complain('legs_disagree', f'no few of {names} explain the residuals: filter or IMU, no leg left out')
+        self._disagree = True
+        if not noisy:
+            return Judgement(np.array(legs, dtype=np.intp), 1.0)
+        self.noise_scale *= max(1.0, excess)
+        for leg, fault in list(self.faults.items()):
+            if leg in available and fault.sigma < _OUTLIER * self.noise_scale**0.5:  # it was the same noise
+                complain('leg_returned', f'{self._names[leg]} is as noisy as the others')
+                del self.faults[leg]
+                legs = [*legs, leg]
+        return Judgement(np.array(sorted(legs), dtype=np.intp), self.noise_scale)
+
+    def _failing(self, legs: Sequence[int], residual: Array, covariance: Array) -> tuple[int, ...] | None:
+        """Smallest set without which the others fit, of the smallest the likeliest; ``None`` where it is too many."""
+        for count in range(self._most_left_out - len(self.faults) + 1):
+            best, best_nis = None, np.inf
+            for left_out in combinations(legs, count):
+                rest = [leg for leg in legs if leg not in left_out]
+                if not rest:
+                    return None
+                nis = _nis(rest, residual, covariance)
+                limit = self._clean[len(rest)] * max(1.0, self._scale) if count else self.limit(len(rest))
+                if nis <= min(best_nis, limit):
+                    best, best_nis = left_out, nis
+            if best is not None:
+                return best
+        return None
+
+    def _new_fault(self, leg: int, value: float, given: _Conditional, complain: Complain) -> LegFault:
+        off, sigma = given.residual, abs(given.residual) / given.deviation
+        last = self._lengths
+        stays = last is not None and abs(value - last[leg]) < _CHANGED * self._noise[leg]
+        kind = 'saturated' if self._at_end(leg, value) else 'stuck' if stays else 'off_prediction'
+        fault = LegFault(kind, off, sigma, largest=abs(off), first=off, mean=off, value=value, prediction=value - off)
+        complain(f'leg_{kind}', f'{self._describe(leg, fault)}: left out')
+        return fault
+
+    def _watched(
+        self, fault: LegFault, leg: int, value: float, given: _Conditional, complain: Complain
+    ) -> LegFault | None:
+        """The fault after one more sample; ``None`` if the leg can be used again."""
+        noise = _CHANGED * self._noise[leg]
+        off, sigma, samples = given.residual, abs(given.residual) / given.deviation, fault.samples + 1
+        prediction = value - off
+        changed = abs(value - fault.value) > noise
+        bound = self._gate * max(1.0, self._scale) ** 0.5
+        kind = 'off_prediction' if changed and fault.kind in ('stuck', 'saturated') else fault.kind
+        mean = fault.mean + _MEAN_FORGETTING * (off - fault.mean)
+        small = min(abs(off), abs(mean)) < _COME_DOWN * fault.largest
+        fits = sigma < bound and small and kind not in ('stuck', 'saturated')
+        fitting = fault.fitting + 1 if fits else 0
+        if fitting >= min(_FITTING_SAMPLES, fault.samples):
+            spike = fault.samples <= _SPIKE_SAMPLES
+            what = f'a spike of {1e3 * fault.largest:.3g} mm' if spike else f'left out for {fault.samples} measurements'
+            complain('leg_returned', f'{self._names[leg]} fits again ({what})')
+            return None
+        if not fits and kind != 'swapped':
+            same = abs(off - fault.first) < noise + self._gate * given.deviation
+            if self._at_end(leg, value):
+                kind = 'saturated'
+            elif not changed and abs(prediction - fault.prediction) > 2.0 * noise + self._gate * given.deviation:
+                kind = 'stuck'
+            elif same and samples >= _OFFSET_SAMPLES and changed:
+                kind = 'offset'
+        watched = replace(
+            fault,
+            kind=kind,
+            off=off,
+            sigma=sigma,
+            samples=samples,
+            largest=max(fault.largest, abs(off)),
+            mean=mean,
+            fitting=fitting,
+            value=value if changed else fault.value,
+            prediction=prediction if changed else fault.prediction,
+        )
+        if kind not in (fault.kind, 'off_prediction'):
+            complain(f'leg_{kind}', self._describe(leg, watched))
+        return watched
+
+    def _find_swapped(
+        self, lengths: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
+    ) -> None:
+        """Two legs that fit when their values are exchanged."""
+        for one, other in combinations(sorted(self.faults), 2):
+            if not np.isfinite(residual[[one, other]]).all():
+                continue
+            exchange = lengths[other] - lengths[one]
+            exchanged = residual.copy()
+            exchanged[one] += exchange
+            exchanged[other] -= exchange
+            given = [_conditional(leg, kept, exchanged, covariance) for leg in (one, other)]
+            fits = all(abs(g.residual) < self._gate * g.deviation for g in given)
+            known = all(self.faults[leg].kind == 'swapped' for leg in (one, other))
+            if known and not fits:
+                self._rename((one, other), 'off_prediction')
+            # legs that are equally long fit either way: no proof
+            elif not known and fits and all(g.deviation * self._gate < abs(exchange) for g in given):
+                names = f'{self._names[one]} and {self._names[other]}'
+                complain('legs_swapped', f'{names} fit their predictions when exchanged: swapped, left out')
+                self._rename((one, other), 'swapped')
+
+    def _rename(self, legs: tuple[int, ...], kind: str) -> None:
+        for leg in legs:
+            self.faults[leg] = replace(self.faults[leg], kind=kind)
+
+    def _at_end(self, leg: int, value: float) -> bool:
+        return bool((np.abs(value - self._ends[leg]) < _CHANGED * self._noise[leg]).any())
+
+    def _describe(self, leg: int, fault: LegFault) -> str:
+        text = {
+            'stuck': 'stuck, ',
+            'saturated': 'at the end of its stroke, ',
+            'offset': 'constant offset, ',
+        }.get(fault.kind, '')
+        return f'{self._names[leg]}: {text}{1e3 * abs(fault.off):.3g} mm off its prediction ({fault.sigma:.3g} sigma)'
+
+    def descriptions(self) -> dict[str, str]:
+        """What is wrong with the legs that are left out now, by name."""
+        return {
+            self._names[leg]: f'{fault.kind.replace("_", " ")}, {1e3 * abs(fault.off):.3g} mm off ({fault.sigma:.3g} '
+            f'sigma), left out for {fault.samples} measurements'
+            for leg, fault in sorted(self.faults.items())
+        }
+
+
+def _cosine(one: list[float], other: list[float]) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    squares = sum(a * a for a in one) * sum(b * b for b in other)
+    return product / squares**0.5 if squares > 0.0 else 0.0
+
+
+def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:
+    rows = list(legs)
+    return float(residual[rows] @ np.linalg.solve(covariance[np.ix_(rows, rows)], residual[rows]))
+
+
+def _conditional(leg: int, given: list[int], residual: Array, covariance: Array) -> _Conditional:
+    if not given:
+        return _Conditional(float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
+    gain = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given, leg])
+    variance = covariance[leg, leg] - gain @ covariance[given, leg]
+    return _Conditional(float(residual[leg] - gain @ residual[given]), max(float(variance), 1e-18) ** 0.5)
