@@ -18,7 +18,7 @@ from pkm_description.machine import load_machine
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
-from pkm_description.verification.forward_kinematics_check import random_workspace_poses
+from pkm_description.verification.mechanics.forward_kinematics import random_workspace_poses
 from scipy.optimize import root
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
-from pkm_description.verification import dietmaier
+from pkm_description.verification.mechanics import dietmaier
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]

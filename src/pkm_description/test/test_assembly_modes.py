@@ -16,7 +16,7 @@ from pkm_description.kinematics import AssemblyModes, assembly_modes, leg_length
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.random_states import random_states
-from pkm_description.verification.dietmaier import LENGTHS, POSE
+from pkm_description.verification.mechanics.dietmaier import LENGTHS, POSE
 
 
 @pytest.fixture(scope='module')

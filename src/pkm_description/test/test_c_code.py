@@ -17,7 +17,7 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.random_states import random_states
 from pkm_description.nodes.export_machine import main
-from pkm_description.verification.c_export import build, compiler, run
+from pkm_description.verification.heimann.c_export import build, compiler, run
 
 COMPILER = compiler()
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C compiler')

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot, random_body, turned_link_frames, with_identical_legs
 from other_machines import CLOSED, cart_with_pendulum
-from pkm_description.dynamics import (
-    inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    rigid_body_parameters,
-)
+from pkm_description.dynamics import inverse_dynamics, kinetic_energy, potential_energy, rigid_body_parameters
 from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, leg_motion

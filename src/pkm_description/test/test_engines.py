@@ -17,9 +17,10 @@ from pkm_description.machine.model import Machine
 from pkm_description.machine.variants import with_gravity
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from pkm_description.verification import engine_models, engines
-from pkm_description.verification.engine_pinocchio import PinocchioTree
-from pkm_description.verification.engine_result import EngineMissingError
+from pkm_description.verification.engines import checks as engines
+from pkm_description.verification.engines import model_checks as engine_models
+from pkm_description.verification.engines.pinocchio import PinocchioTree
+from pkm_description.verification.engines.result import EngineMissingError
 
 HAND_BUILT = {
     'heimann': heimann_check_robot,

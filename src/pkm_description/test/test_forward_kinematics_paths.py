@@ -20,7 +20,7 @@ from pkm_description.kinematics import (
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
-from pkm_description.verification.dietmaier import LENGTHS
+from pkm_description.verification.mechanics.dietmaier import LENGTHS
 
 Array = NDArray[np.float64]
 

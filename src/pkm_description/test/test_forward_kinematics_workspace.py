@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_lengths, length_jacobian
-from pkm_description.kinematics.assembly_mode import home_branch
-from pkm_description.kinematics.continuation import follow_lengths
-from pkm_description.kinematics.pose_newton import newton_batch
+from pkm_description.kinematics.hexapod.assembly_mode import home_branch
+from pkm_description.kinematics.hexapod.continuation import follow_lengths
+from pkm_description.kinematics.hexapod.pose_newton import newton_batch
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
-from pkm_description.verification.forward_kinematics_check import count_wrong_answers, random_workspace_poses
+from pkm_description.verification.mechanics.forward_kinematics import count_wrong_answers, random_workspace_poses
 
 HEXAPODS = ('srs', 'palida', 'msi', 'uf', 'snl', 'ford')
 

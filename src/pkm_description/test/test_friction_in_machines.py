@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from pkm_description.dynamics import (
-    friction_parameter_names,
-    friction_parameters,
-    friction_regressor,
-    inverse_dynamics,
-)
+from pkm_description.dynamics import friction_parameter_names, friction_parameters, friction_regressor, inverse_dynamics
 from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.friction_laws import Stribeck, friction_law
 from pkm_description.errors import FrictionLawError, MachineFileError

@@ -21,8 +21,8 @@ from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBo
 from pkm_description.machine.variants import with_friction
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
-from pkm_description.verification.rosyid_dynamics import PlanarDynamics
-from pkm_description.verification.rosyid_model import PlanarGeometry
+from pkm_description.verification.rosyid.dynamics import PlanarDynamics
+from pkm_description.verification.rosyid.model import PlanarGeometry
 
 Array = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from pkm_description.machine import Machine, load_machine, machine_file, write_o
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.random_states import random_states
-from pkm_description.verification.engine_pinocchio import PinocchioTree
+from pkm_description.verification.engines.pinocchio import PinocchioTree
 from uneven_machine import write_uneven_machine
 
 pin = pytest.importorskip('pinocchio')

@@ -12,9 +12,13 @@ from hand_built_machines import heimann_check_robot
 from pkm_description.machine import load_machine, machine_names
 from pkm_description.machine.model import Machine
 from pkm_description.nodes.verify_machines import main
-from pkm_description.verification import heimann_dynamics, mechanics, momentum, oh, oh_suite
 from pkm_description.verification.catalogue import CATALOGUE, CheckGroup
 from pkm_description.verification.check import Check, at_least, at_most, count, equal, near, refused, within
+from pkm_description.verification.heimann import dynamics as heimann_dynamics
+from pkm_description.verification.mechanics import checks as mechanics
+from pkm_description.verification.mechanics import momentum
+from pkm_description.verification.oh import checks as oh
+from pkm_description.verification.oh import suite as oh_suite
 from pkm_description.verification.report import table, verdict
 from pkm_description.verification.run import run_group, verify
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from pkm_description.machine import load_machine
 from pkm_description.machine.model import Machine
-from pkm_description.verification import mata, mata_regressor
 from pkm_description.verification.catalogue import CheckGroup
 from pkm_description.verification.check import Check
+from pkm_description.verification.mata import checks as mata
+from pkm_description.verification.mata import regressor as mata_regressor
 from pkm_description.verification.run import run_group
 
 

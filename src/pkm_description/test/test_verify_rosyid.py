@@ -9,12 +9,12 @@ import pytest
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import load_machine
 from pkm_description.machine.model import Joint, Machine
-from pkm_description.verification import rosyid
 from pkm_description.verification.catalogue import CheckGroup
 from pkm_description.verification.check import Check
-from pkm_description.verification.rosyid_dynamics import PlanarDynamics
-from pkm_description.verification.rosyid_model import PlanarGeometry
-from pkm_description.verification.rosyid_table import DESIGN, geometry_of
+from pkm_description.verification.rosyid import checks as rosyid
+from pkm_description.verification.rosyid.dynamics import PlanarDynamics
+from pkm_description.verification.rosyid.model import PlanarGeometry
+from pkm_description.verification.rosyid.table import DESIGN, geometry_of
 from pkm_description.verification.run import run_group
 
 

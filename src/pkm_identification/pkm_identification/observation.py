@@ -17,7 +17,7 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.base_parameters import BaseParameters, reduce_parameters
+from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.kinematics import leg_motion, length_jacobian
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism

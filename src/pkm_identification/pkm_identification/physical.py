@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.dynamics.base_parameters import BaseParameters
+from pkm_description.dynamics.base_parameters.reduction import BaseParameters
 from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine, RigidBody
 from scipy.linalg import cho_factor, cho_solve
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from pkm_description.dynamics.base_parameters import BaseParameters
+from pkm_description.dynamics.base_parameters.reduction import BaseParameters
 from pkm_description.machine.model import Machine
 
 from pkm_identification import least_squares

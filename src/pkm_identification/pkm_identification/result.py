@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.dynamics.base_parameters import BaseParameters
+from pkm_description.dynamics.base_parameters.reduction import BaseParameters
 from pkm_description.machine.model import Machine
 
 from pkm_identification.configuration import IdentificationConfig

@@ -6,29 +6,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pkm_description.machine import Machine
-from pkm_description.verification import (
-    c_export,
-    dietmaier,
-    engine_models,
-    engines,
-    forward_kinematics_check,
-    friction_checks,
-    heimann_dynamics,
-    heimann_kinematics,
-    heimann_limits,
-    heimann_parameters,
-    mata,
-    mechanics,
-    miletovic,
-    oh,
-    oh_golden,
-    oh_pendulum,
-    oh_suite,
-    open_chains,
-    rosyid,
-    rosyid_friction,
-)
 from pkm_description.verification.check import Check
+from pkm_description.verification.engines import checks as engines
+from pkm_description.verification.engines import model_checks as engine_models
+from pkm_description.verification.heimann import c_export
+from pkm_description.verification.heimann import dynamics as heimann_dynamics
+from pkm_description.verification.heimann import kinematics as heimann_kinematics
+from pkm_description.verification.heimann import limits as heimann_limits
+from pkm_description.verification.heimann import parameters as heimann_parameters
+from pkm_description.verification.mata import checks as mata
+from pkm_description.verification.mechanics import checks as mechanics
+from pkm_description.verification.mechanics import dietmaier, open_chains
+from pkm_description.verification.mechanics import forward_kinematics as forward_kinematics_check
+from pkm_description.verification.mechanics import friction as friction_checks
+from pkm_description.verification.miletovic import checks as miletovic
+from pkm_description.verification.oh import checks as oh
+from pkm_description.verification.oh import golden as oh_golden
+from pkm_description.verification.oh import pendulum_checks as oh_pendulum
+from pkm_description.verification.oh import suite as oh_suite
+from pkm_description.verification.rosyid import checks as rosyid
+from pkm_description.verification.rosyid import friction as rosyid_friction
 
 #: judges a machine; ``quick`` asks for fewer samples, never for other limits
 CheckFunction = Callable[[Machine, bool], Iterable[Check]]

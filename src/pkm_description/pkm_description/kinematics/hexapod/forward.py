@@ -1,0 +1,143 @@
+"""Forward kinematics: the platform pose of given leg lengths, by Newton iterations on the rotation group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.errors import SingularPoseError
+from pkm_description.kinematics.hexapod.assembly_mode import home_branch, regular_from_home
+from pkm_description.kinematics.hexapod.continuation import follow_lengths
+from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.hexapod.pose_judgement import judged
+from pkm_description.kinematics.hexapod.pose_newton import newton_batch, newton_one
+from pkm_description.kinematics.leg_lengths import length_jacobian
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+#: more Newton steps than this raise doubt about the branch: the iteration has wandered
+DOUBTFUL_ITERATIONS = 12
+
+
+def forward_kinematics(
+    mechanism: Mechanism,
+    lengths: Array,
+    initial: Pose | None = None,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+    max_condition: float = 1e4,
+    verify_branch: bool = False,
+) -> ForwardKinematicsResult:
+    """Solve all samples at once by Newton iterations from one start (Miletovic et al. 2017, Eq. 5).
+
+    The attitude is updated by rotation-vector increments in base axes, ``R <- exp(dtheta) R``; long steps are
+    shortened.
+
+    Leg lengths have up to 40 poses. The one wanted lies on the home branch: the platform gets there from home
+    without passing a singular pose. Every pose returned is tested for two properties of that branch: the length
+    Jacobian's determinant has the sign of home, and the platform lies on the home side of the base joints' plane
+    (where they have one). Samples in doubt, because one of these fails, or the iteration has wandered, or (from home
+    only) has not converged, are *followed* while the lengths go from those of the start to the given ones on a
+    straight line. A sample reached in this way gets the pose found; of the others a pose stays good only if a
+    straight path of poses from home to it is regular. All else is marked.
+
+    With ``verify_branch=True`` all samples are treated like that, so a pose marked as right can be reached from home
+    (or ``initial``) without a singular pose, as far as steps of finite length tell. No setting can promise that a
+    second pose of the same lengths cannot be reached as well, because lengths do not say it: some machines have such
+    poses far out, see :func:`pkm_description.kinematics.assembly_modes`. The pose returned is then the one to which
+    the straight line of lengths leads, where it can be followed.
+
+    Parameters
+    ----------
+    lengths : (N, L) m, L = 6
+    initial : start for all samples (or one per sample: position (N, 3), rotation (N, 3, 3)); default home
+    tolerance : m, on the largest length residual of a sample
+    max_iterations : Newton steps from the start
+    max_condition : see :meth:`ForwardKinematicsResult.require`
+    verify_branch : follow every sample, not only those in doubt; several times slower
+    """
+    lengths = checked_lengths(mechanism, lengths)
+    start = initial or mechanism.machine.home
+    position, rotation = start.position, start.rotation_base_platform
+    if len(lengths) == 1:
+        position, rotation = position.reshape(3), rotation.reshape(3, 3)
+        run = newton_one(mechanism, lengths[0], position, rotation, tolerance, max_iterations)
+    else:
+        position = np.broadcast_to(position, (len(lengths), 3))
+        rotation = np.broadcast_to(rotation, (len(lengths), 3, 3))
+        run = newton_batch(mechanism, lengths, position, rotation, tolerance, max_iterations)
+    result = judged(mechanism, run, home_branch(mechanism), tolerance, max_condition)
+    doubt = result.iterations > DOUBTFUL_ITERATIONS
+    if initial is None:
+        doubt |= ~(result.converged & result.right_assembly_mode)
+    else:
+        # whoever gives a start needs the answer in time: no second search where there may be no pose at all
+        doubt &= result.converged
+    samples = np.flatnonzero(doubt | verify_branch)
+    if not len(samples):
+        return result
+    position = np.broadcast_to(position, (len(lengths), 3))[samples]
+    rotation = np.broadcast_to(rotation, (len(lengths), 3, 3))[samples]
+    return _followed(mechanism, lengths, position, rotation, tolerance, result, samples)
+
+
+def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform: Array, leg_rates: Array) -> Array:
+    """Twist (N, 6) of the platform origin, base axes, from leg rates (N, L) m/s at poses (N, 3), (N, 3, 3).
+
+    Raises
+    ------
+    SingularPoseError
+        Where the length Jacobian cannot be inverted.
+    """
+    jacobian = length_jacobian(mechanism, position, rotation_base_platform)
+    try:
+        twist = np.asarray(np.linalg.solve(jacobian, leg_rates[..., None]), dtype=float)[..., 0]
+    except np.linalg.LinAlgError:
+        sample = int(np.argmin(np.abs(np.linalg.det(jacobian))))
+        raise SingularPoseError(
+            f'sample {sample}: the length Jacobian is singular, leg rates do not give a twist'
+        ) from None
+    return twist
+
+
+def checked_lengths(mechanism: Mechanism, lengths: Array) -> Array:
+    """Lengths as an array (N, 6); raises ValueError for machines and shapes of another kind."""
+    lengths = np.asarray(lengths, dtype=float)
+    if mechanism.leg_count != 6:
+        raise ValueError(f'{mechanism.machine.name}: six legs determine a pose, this machine has {mechanism.leg_count}')
+    if mechanism.joint_kinds != ('revolute', 'revolute', 'prismatic'):
+        raise ValueError(
+            f'{mechanism.machine.name}: its legs {mechanism.joint_kinds} do not drive the length between base and '
+            'platform joint; solve_closure gives the pose of drive positions'
+        )
+    if lengths.ndim != 2 or lengths.shape[1] != 6:
+        raise ValueError(f'lengths have shape {lengths.shape}, expected (N, 6)')
+    return lengths
+
+
+def _followed(
+    mechanism: Mechanism,
+    lengths: Array,
+    position: Array,
+    rotation: Array,
+    tolerance: float,
+    result: ForwardKinematicsResult,
+    samples: NDArray[np.intp],
+) -> ForwardKinematicsResult:
+    """Put the poses reached by following the lengths in the place of ``samples``, or say that they are in doubt."""
+    followed = follow_lengths(mechanism, lengths[samples], position, rotation)
+    reached = samples[followed.reached]
+    # the end of the line is accurate to a part of the platform radius; a few steps more give the tolerance
+    ends = followed.position[followed.reached], followed.rotation[followed.reached]
+    run = newton_batch(mechanism, lengths[reached], *ends, tolerance, 5)
+    run.iterations[:] += followed.iterations[followed.reached]
+    found = judged(mechanism, run, home_branch(mechanism), tolerance, result.max_condition)
+    result = result.with_samples(reached, found)
+    result.iterations[samples[~followed.reached]] += followed.iterations[~followed.reached]
+    kept = samples[~followed.reached & result.converged[samples]]
+    result.right_assembly_mode[kept] &= regular_from_home(
+        mechanism, result.position[kept], result.rotation_base_platform[kept]
+    )
+    return result

@@ -1,0 +1,1 @@
+"""Pinocchio and MuJoCo as judges of every machine."""

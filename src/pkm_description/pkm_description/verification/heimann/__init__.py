@@ -1,0 +1,1 @@
+"""Heimann and Abdellatif: hexapods, parameter counts, friction of all joints."""

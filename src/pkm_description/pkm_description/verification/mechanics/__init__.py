@@ -1,0 +1,1 @@
+"""Laws of mechanics that hold for every machine."""
