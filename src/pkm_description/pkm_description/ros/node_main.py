@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 import threading
@@ -10,19 +9,16 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import rclpy
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from pkm_description.errors import PkmError
 
 
-def run_node(factory: Callable[[], object], args: Sequence[str] | None = None, many_messages: bool = False) -> int:
+def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -> int:
     """Run the node that ``factory`` makes until SIGINT, shutdown or ``SystemExit``.
 
     The factory may return a node, or an object with a ``run()`` method and a ``destroy_node()`` method that has a loop
     of its own (the simulator). ``destroy_node()`` is called in every case.
-
-    ``many_messages`` is for nodes that take thousands of messages per second: rclpy's executor of events, where this
-    rclpy has one (from Kilted on), spends a fraction of the time per message.
 
     Returns
     -------
@@ -39,7 +35,7 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None, m
         except PkmError as error:
             print(f'error: {error}', file=sys.stderr, flush=True)
             return 1
-        return _spin(node, many_messages)
+        return _spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     except Exception:
@@ -78,27 +74,14 @@ def _interrupt_once() -> threading.Event:
     return interrupted
 
 
-def _spin(node: object, many_messages: bool) -> int:
+def _spin(node: object) -> int:
     try:
         if hasattr(node, 'run'):
             node.run()
         else:
-            executor = _executor(many_messages)
+            executor = SingleThreadedExecutor()
             executor.add_node(node)  # type: ignore[arg-type]
             executor.spin()
     except SystemExit as request:
         return request.code if isinstance(request.code, int) else int(bool(request.code))
     return 0
-
-
-def _executor(many_messages: bool) -> Executor:
-    if many_messages:
-        # later collections need not look at all that was made until now: they would hold up messages for long
-        gc.collect()
-        gc.freeze()
-        try:
-            from rclpy.experimental import EventsExecutor
-        except ImportError:
-            return SingleThreadedExecutor()
-        return EventsExecutor()
-    return SingleThreadedExecutor()
