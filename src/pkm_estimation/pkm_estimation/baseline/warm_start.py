@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics.assembly_mode import home_branch
+from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.leg_lengths import leg_vectors
 from pkm_description.kinematics.rotation import cross, rotation_exp
 from pkm_description.machine.model import Pose
