@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from pkm_description.kinematics.rotation import (
     cross,
     matrix_from_quaternion,
@@ -35,6 +36,10 @@ def test_single_rotations_as_in_a_batch() -> None:
     np.testing.assert_allclose([rotation_exp(vector) for vector in vectors], rotations, atol=1e-15)
     singly = np.array([quaternion_from_matrix(rotation) for rotation in rotations])
     np.testing.assert_allclose(singly, quaternions, atol=1e-15)
+    matrices = [matrix_from_quaternion(3.0 * quaternion) for quaternion in quaternions]
+    np.testing.assert_allclose(matrices, rotations, atol=1e-14)
+    with pytest.raises(ValueError, match='zero quaternion'):
+        matrix_from_quaternion(np.zeros(4))
     np.testing.assert_allclose(Rotation.from_quat(singly).as_matrix(), rotations, atol=1e-14)
     assert np.isnan(quaternion_from_matrix(np.full((3, 3), np.nan))).all()
 

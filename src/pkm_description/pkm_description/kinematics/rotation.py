@@ -118,6 +118,8 @@ def _quaternion_of_one(rotation: Array) -> Array:
 def matrix_from_quaternion(quaternion: Array) -> Array:
     """Rotation matrix (..., 3, 3) of quaternions xyzw (..., 4); they need not be normalised, but not zero."""
     quaternion = np.asarray(quaternion, dtype=float)
+    if quaternion.ndim == 1:
+        return _matrix_of_one(quaternion)
     norm = np.linalg.norm(quaternion, axis=-1, keepdims=True)
     if not np.all(norm > 0.0):
         raise ValueError('a zero quaternion (or one with NaN) describes no rotation')
@@ -139,6 +141,20 @@ def matrix_from_quaternion(quaternion: Array) -> Array:
         1 - 2 * (x * x + y * y),
     )
     return result
+
+
+def _matrix_of_one(quaternion: Array) -> Array:
+    """The same of a single quaternion (4,), in plain numbers."""
+    x, y, z, w = quaternion.tolist()
+    square = x * x + y * y + z * z + w * w
+    if not square > 0.0:
+        raise ValueError('a zero quaternion (or one with NaN) describes no rotation')
+    x2, y2, z2 = 2.0 * x / square, 2.0 * y / square, 2.0 * z / square
+    xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return np.array(
+        [[1.0 - yy - zz, xy - wz, xz + wy], [xy + wz, 1.0 - xx - zz, yz - wx], [xz - wy, yz + wx, 1.0 - xx - yy]]
+    )
 
 
 def rotation_log(rotation: Array) -> Array:

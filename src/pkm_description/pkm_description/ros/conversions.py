@@ -16,19 +16,19 @@ Array = NDArray[np.float64]
 
 def vector3(values: ArrayLike) -> Vector3:
     """``geometry_msgs/Vector3`` of three numbers."""
-    x, y, z = (float(value) for value in np.asarray(values))
+    x, y, z = np.asarray(values, dtype=float).tolist()
     return Vector3(x=x, y=y, z=z)
 
 
 def point(values: ArrayLike) -> Point:
     """``geometry_msgs/Point`` of three numbers."""
-    x, y, z = (float(value) for value in np.asarray(values))
+    x, y, z = np.asarray(values, dtype=float).tolist()
     return Point(x=x, y=y, z=z)
 
 
 def quaternion(xyzw: ArrayLike) -> Quaternion:
     """``geometry_msgs/Quaternion`` of x, y, z, w."""
-    x, y, z, w = (float(value) for value in np.asarray(xyzw))
+    x, y, z, w = np.asarray(xyzw, dtype=float).tolist()
     return Quaternion(x=x, y=y, z=z, w=w)
 
 

@@ -30,7 +30,7 @@ class EstimatorNode(StreamNode):
         )
         self._viewing = messages.RateLimit(
             declare(
-                self, 'view_rate', 0.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]',
+                self, 'view_rate', 100.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]',
                 range=(0.0, 1e4), read_only=True,
             )
         )  # fmt: skip
@@ -87,9 +87,12 @@ class EstimatorNode(StreamNode):
                     motion.angular_velocity, motion.pose_covariance, motion.twist_covariance,
                 )
             )  # fmt: skip
-            self._imu.publish(messages.imu(time, self.machine.imu.frame, output))
-            self._acceleration.publish(messages.acceleration(time, self.machine.imu.frame, output))
-            if output.baseline is not None:
+            # then what somebody listens to: a message costs more than the filter's step
+            if self._imu.get_subscription_count():
+                self._imu.publish(messages.imu(time, self.machine.imu.frame, output))
+            if self._acceleration.get_subscription_count():
+                self._acceleration.publish(messages.acceleration(time, self.machine.imu.frame, output))
+            if output.baseline is not None and self._baseline.get_subscription_count():
                 self._baseline.publish(messages.baseline_odometry(time, self.child_frame, output.baseline))
             if self._viewing.is_due(output.stamp):
                 self._publish_view(output)
@@ -102,6 +105,8 @@ class EstimatorNode(StreamNode):
             self._transforms.sendTransform(
                 transform_stamped(output.stamp, messages.BASE_FRAME, messages.PLATFORM_FRAME, origin, rotation)
             )
+        if not self._joint_states.get_subscription_count():
+            return
         joints = messages.joint_states(stamp(output.stamp), self.pipeline.mechanism, output, self._point)
         if joints is None:
             self.pipeline.health.event(

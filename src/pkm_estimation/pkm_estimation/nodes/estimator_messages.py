@@ -9,6 +9,7 @@ from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_rates
+from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
 from pkm_description.ros.conversions import point, quaternion, vector3
 from sensor_msgs.msg import Imu, JointState
@@ -25,8 +26,8 @@ class RateLimit:
     """Lets stamps pass at no more than a rate [Hz]; 0 means all of them."""
 
     def __init__(self, rate: float) -> None:
-        # half a percent early: stamps of a stream at just that rate jitter
-        self._interval = round(0.995e9 / rate) if rate > 0.0 else 0
+        # a little early: the stamps of a stream at just that rate jitter
+        self._interval = round(0.9e9 / rate) if rate > 0.0 else 0
         self._last: int | None = None
 
     def is_due(self, stamp: int) -> bool:
@@ -110,7 +111,7 @@ def joint_states(time: Time, mechanism: Mechanism, output: EstimatorOutput, poin
     """
     motion, rotation = output.motion, output.motion.rotation_base_platform
     position = motion.position - rotation @ point
-    velocity = rotation @ (motion.velocity - np.cross(motion.angular_velocity, point))
+    velocity = rotation @ (motion.velocity - cross(motion.angular_velocity, point))
     turning = rotation @ motion.angular_velocity
     try:
         positions, velocities = joint_rates(

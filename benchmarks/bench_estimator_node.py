@@ -1,0 +1,132 @@
+"""The estimator node under load: IMU and legs at 1 kHz from another process; latency and losses.
+
+This process plays the sensors and listens, the node runs in a process of its own. Samples are stamped with the time at
+which they are due. Latency is the time from that stamp to the arrival of ``platform/odometry`` in this process, as the
+middleware notes it (how fast Python fetches it from there is not the node's doing). On a busy computer this process
+itself sends late, so the time from sending is printed, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+import numpy as np
+import rclpy
+from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
+from pkm_description.machine import load_machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1
+from pkm_description.ros.conversions import vector3
+from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_estimation.sensors import measure
+from rclpy.node import Node
+from sensor_msgs.msg import Imu, JointState
+
+Array = NDArray[np.float64]
+
+TARGET_LATENCY = 3e-3
+
+
+class Load(Node):
+    """Sends prepared samples on time and notes when the estimates arrive."""
+
+    def __init__(self, machine_name: str, rate: float, seconds: float) -> None:
+        super().__init__('load')
+        machine = load_machine(machine_name)
+        mechanism = Mechanism(machine)
+        count = round(rate * seconds)
+        start = round(10.0 * rate)  # after the fade-in
+        motion = mp1(machine, duration=seconds + 20.0, rate=rate)[slice(start, start + count)]
+        data = measure(mechanism, motion, seed=1)
+        positions = data.leg_lengths - machine.lengths_at_zero
+        self.interval = round(1e9 / rate)
+        self.samples = [
+            (
+                Imu(linear_acceleration=vector3(force), angular_velocity=vector3(turning)),
+                JointState(name=list(mechanism.actuated_joint_names), position=leg.tolist()),
+            )
+            for force, turning, leg in zip(data.specific_force, data.angular_rate, positions, strict=True)
+        ]
+        self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
+        self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
+        self.sent: dict[int, int] = {}
+        self.stamps: list[int] = []
+        self.arrivals: list[int] = []
+        self.create_subscription(Odometry, 'platform/odometry', self._take, LOSSLESS_QOS)
+
+    def _take(self, message: Odometry, info: dict[str, int]) -> None:
+        self.stamps.append(nanoseconds(message.header.stamp))
+        self.arrivals.append(info['received_timestamp'])
+
+    @property
+    def connected(self) -> bool:
+        """Whether the node listens and speaks."""
+        ready = self.imu.get_subscription_count() and self.legs.get_subscription_count()
+        return bool(ready) and self.count_publishers('platform/odometry') > 0
+
+    def run(self) -> tuple[Array, Array, int]:
+        """Send everything; returns latencies [s] from stamp and from sending, and how many estimates are missing."""
+        executor = rclpy.executors.SingleThreadedExecutor()
+        executor.add_node(self)
+        begin = time.time_ns() + 10_000_000
+        for k, (imu, legs) in enumerate(self.samples):
+            due = begin + k * self.interval
+            while (left := due - time.time_ns()) > 0:
+                executor.spin_once(timeout_sec=min(left * 1e-9, 2e-4))
+            imu.header.stamp = legs.header.stamp = stamp(due)
+            self.sent[due] = time.time_ns()
+            self.imu.publish(imu)
+            self.legs.publish(legs)
+        deadline = time.monotonic() + 20.0
+        while len(self.stamps) < len(self.samples) and time.monotonic() < deadline:
+            executor.spin_once(timeout_sec=0.05)
+        arrivals, sent = np.array(self.arrivals), np.array([self.sent[stamp] for stamp in self.stamps])
+        missing = len(self.samples) - len(set(self.stamps))
+        return (arrivals - np.array(self.stamps)) * 1e-9, (arrivals - sent) * 1e-9, missing
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print latencies and losses; 0 if nothing is lost and the 99th percentile meets the target."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seconds', type=float, default=10.0, help='length of the run (default: 10)')
+    parser.add_argument('--rate', type=float, default=1000.0, help='of IMU and legs [Hz] (default: 1000)')
+    parser.add_argument('--machine', default='srs')
+    parser.add_argument('parameters', nargs='*', help='parameters of the node, e.g. baseline:=false')
+    options = parser.parse_args(arguments)
+    given = [f'machine:={options.machine}', 'reliability:=reliable', *options.parameters]
+    with ros_domain():
+        load = Load(options.machine, options.rate, options.seconds)
+        ros = ['--ros-args', *(part for parameter in given for part in ('-p', parameter))]
+        with NodeProcess('pkm_estimation', 'estimator', ros):
+            wait_for(lambda: load.connected, 'the estimator', spin=load)
+            latency, from_sending, missing = load.run()
+        load.destroy_node()
+    count = len(load.samples)
+    print(f'{count} IMU and {count} leg samples at {options.rate:g} Hz, {len(latency)} estimates, {missing} missing')
+    p99 = [
+        _describe(name, values[round(options.rate) :])  # without the first second: caches, start of the filter
+        for name, values in (('stamp', latency), ('sending', from_sending))
+    ]
+    return 0 if missing == 0 and p99[0] <= TARGET_LATENCY else 1
+
+
+def _describe(name: str, latency: Array) -> float:
+    """Print percentiles; returns the 99th [s]."""
+    p50, p99, p999, worst = np.percentile(latency, [50.0, 99.0, 99.9, 100.0])
+    print(
+        f'from {name:8} to platform/odometry: median {1e3 * p50:.2f} ms, 99 % {1e3 * p99:.2f} ms (target '
+        f'{1e3 * TARGET_LATENCY:.0f} from stamp), 99.9 % {1e3 * p999:.2f} ms, largest {1e3 * worst:.1f} ms'
+    )
+    return float(p99)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())
