@@ -11,9 +11,10 @@ from pkm_description.machine.model import Pose
 from pkm_description.motion import PlatformMotion
 
 from pkm_estimation.baseline import KinematicEstimator
-from pkm_estimation.filters import CovarianceError
+from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
 from pkm_estimation.pipeline import PlatformFilter
+from pkm_estimation.pipeline.assembly_side import AssemblySide
 from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.reproduction.scenario import INTERVAL, Scenario, machine_named, mechanism_named, profile_named
 from pkm_estimation.sensors import euler_truth, simulate_sensors
@@ -174,8 +175,24 @@ def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None
         filter_.ukf.state[9:15] = signals.states[0, 9:15] + errors[9:15]
 
 
+def first_update(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> Innovation:
+    """Correct a far-off start: the printed filters as printed, the default one as its pipeline does."""
+    if scenario.config.filter != 'manifold':
+        return filter_.update(signals.lengths[0])
+    side = AssemblySide(mechanism_named(scenario.believed or scenario.machine))
+    innovation = filter_.first_update(signals.lengths[0], side.is_home_mode)
+    if innovation is None:
+        raise CovarianceError('no pose on the home assembly mode explains the lengths')
+    return innovation
+
+
 def run_filter(scenario: Scenario) -> FilterRun:
-    """Run a scenario."""
+    """Run a scenario; a filter that diverges may overflow on its way to being lost."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return _run(scenario)
+
+
+def _run(scenario: Scenario) -> FilterRun:
     signals = signals_of(scenario)
     filter_ = make_filter(scenario)
     count, legs = signals.lengths.shape
@@ -190,9 +207,11 @@ def run_filter(scenario: Scenario) -> FilterRun:
             if k:
                 filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
             if k or scenario.start not in ('forward_kinematics', 'pose_known'):
-                innovation = filter_.update(signals.lengths[k])
+                innovation = filter_.update(signals.lengths[k]) if k else first_update(scenario, filter_, signals)
                 residual[k], nis[k] = innovation.residual, innovation.nis
                 residual_deviation[k] = innovation.standard_deviation
+            if not np.isfinite(filter_.ukf.covariance).all():
+                raise CovarianceError('covariance is not finite')
             error[k] = filter_.state[:STATE_SIZE] - signals.states[k]
             deviation[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
             if k % NEES_EVERY == NEES_EVERY - 1:
