@@ -86,11 +86,17 @@ class KinematicEstimator:
         self._position_rate = ButterworthDifferentiator(time_constant, damping)
         self._length_rate = ButterworthDifferentiator(time_constant, damping)
         self._last: Pose | None = None
+        self._near: WarmPose | None = None
         self._warm = WarmStart(mechanism, tolerance) if mechanism.has_closed_form else None
+
+    @property
+    def remembering(self) -> tuple[object, ...]:
+        """The objects that hold what it remembers."""
+        return self, self._position_rate, self._length_rate
 
     def reset(self) -> None:
         """Start anew from home with the next sample, at rest."""
-        self._last = None
+        self._last = self._near = None
         self._position_rate.reset()
         self._length_rate.reset()
 
@@ -111,7 +117,8 @@ class KinematicEstimator:
 
     def estimate(self, lengths: Array, interval: float) -> BaselineEstimate:
         """Estimate from lengths (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
-        pose, inverse, iterations = self._solve_with_jacobian(lengths)
+        self._near = self._solve_with_jacobian(lengths)
+        pose, inverse, iterations = self._near
         self._last = pose
         rotation = pose.rotation_base_platform
         twist = inverse @ self._length_rate(lengths, interval)
@@ -128,8 +135,8 @@ class KinematicEstimator:
 
     def _solve_with_jacobian(self, lengths: Array) -> WarmPose:
         """Pose, twist per rate of the drives, and iterations."""
-        if self._warm is not None and self._last is not None:
-            near = self._warm.solve(lengths, self._last)
+        if self._warm is not None and self._near is not None:
+            near = self._warm.solve(lengths, self._near)
             if near is not None:
                 return near
         pose, iterations = self.pose(lengths)

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 _MAX_CONDITION = 1e3
 #: a warm start needs no more steps, unless something has happened
 _MAX_ITERATIONS = 6
+#: a step with an old Jacobian must leave no more than this part of the error
+_SHRINKS = 0.02
 #: longest step that a warm start takes: rad, m per metre of platform radius
 _LONGEST_STEP = 0.1
 
@@ -43,22 +45,32 @@ class WarmStart:
         self._branch = home_branch(mechanism)
         self._reach = np.array([1.0, 1.0, 1.0, *3 * (mechanism.platform_radius,)])
 
-    def solve(self, lengths: Array, start: Pose) -> WarmPose | None:
-        """Pose of lengths (L,) m near ``start``; ``None`` if in doubt."""
-        position, rotation = start.position, start.rotation_base_platform
-        longest = _LONGEST_STEP * self._mechanism.platform_radius
+    def solve(self, lengths: Array, start: WarmPose) -> WarmPose | None:
+        """Pose of lengths (L,) m near ``start``; ``None`` if in doubt.
+
+        The Jacobian of the start serves as long as its steps shrink the error well: from sample to sample it changes
+        little, and a new one costs more than a step.
+        """
+        mechanism, inverse = self._mechanism, start.inverse_jacobian
+        position, rotation = start.pose.position, start.pose.rotation_base_platform
+        longest = _LONGEST_STEP * mechanism.platform_radius
+        before = np.inf
         for iteration in range(_MAX_ITERATIONS + 1):
-            vectors, levers = leg_vectors(self._mechanism, position, rotation)
+            vectors, levers = leg_vectors(mechanism, position, rotation)
             current = np.sqrt((vectors * vectors).sum(axis=1))
             error = lengths - current
-            directions = vectors / current[:, None]
-            jacobian = np.concatenate([directions, cross(levers, directions)], axis=1)
-            try:
-                inverse = np.linalg.inv(jacobian)
-            except np.linalg.LinAlgError:
-                return None
-            if np.abs(error).max() <= self._tolerance:
-                return self._judged(WarmPose(Pose(position, rotation), inverse, iteration), jacobian)
+            largest = float(np.abs(error).max())
+            done = largest <= self._tolerance
+            if done or largest > _SHRINKS * before:
+                directions = vectors / current[:, None]
+                jacobian = np.concatenate([directions, cross(levers, directions)], axis=1)
+                try:
+                    inverse = np.linalg.inv(jacobian)
+                except np.linalg.LinAlgError:
+                    return None
+                if done:
+                    return self._judged(WarmPose(Pose(position, rotation), inverse, iteration), jacobian)
+            before = largest
             step = inverse @ error
             if not np.abs(step * self._reach).max() <= longest:  # also if it is NaN
                 return None
