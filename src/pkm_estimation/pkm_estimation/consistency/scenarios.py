@@ -55,6 +55,13 @@ class Scenario:
         """Time between two samples [s]."""
         return float(self.motion.time[1] - self.motion.time[0])
 
+    @property
+    def imu_noise_ratio(self) -> float:
+        """How far a platform joint moves by one gyroscope sample's noise, over the noise of its leg."""
+        machine = self.mechanism.machine
+        turned = self.interval * float(np.max(machine.imu.gyroscope_noise)) * self.mechanism.platform_radius
+        return turned / float(np.min(machine.leg_sensors.position_noise))
+
 
 def mp1_scenario(machine: Machine, duration: float) -> Scenario:
     """The paper's first motion in full swing."""

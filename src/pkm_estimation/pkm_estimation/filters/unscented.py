@@ -7,7 +7,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy import add, multiply
+from numpy import add, multiply, negative
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
@@ -71,29 +71,25 @@ class UnscentedKalmanFilter:
         less_first = np.eye(2 * size + 1)
         less_first[0] -= 1.0
         self._shift_of_points = less_first.dot(mean_weights)
-        # points @ this: a root of their covariance, see _root. As exact as subtracting the first point from each,
-        # and faster than operations that broadcast
+        # points @ this: a root of their covariance, see _root. As exact as subtracting the first point from each, and
+        # faster than operations that broadcast
         self._root_of_points = sqrt(transform.weight) * less_first
         root_of_shift = sqrt(max(0.0, self._shift_weight))
         self._root_of_points[:, 0] = root_of_shift * self._shift_of_points
         # an array of zero dimensions, which ufuncs take faster than a float
         self._shift_of_root = np.array(1.0 / root_of_shift) if root_of_shift > 0.0 else None
         self._offsets = transform.offsets()
-        # the state's deviations are the factor times these: a root of its covariance, in columns like the points
-        self._deviations_of_factor = sqrt(transform.weight) * self._offsets[1:]
-        # times the factor^T it makes the cross covariance
-        self._cross_weights = self._deviations_of_factor.T
+        # times the factor^T: the state's deviations, a root of its covariance, one row for each point
+        self._deviations_of_factor = np.ascontiguousarray(sqrt(transform.weight) * self._offsets[1:].T)
         # column-major: LAPACK factorises the covariance in place, beside the mean
         self._mean_and_factor = np.zeros((size, size + 1), order='F')
         self._mean = self._mean_and_factor[:, 0]
         self._factor = self._mean_and_factor[:, 1:]
         self._factor_by_rows = self._factor.T
         self._points = np.empty((size, 2 * size + 1))
-        self._correction = np.empty((size, size))
-        self._deviations = np.empty((size, 2 * size + 1))
-        self._noise_covariance: Array | None = None
-        self._noise_root: Array = np.empty((0, 0))
+        self._noise = np.empty((size, size))
         self._roots: dict[int, tuple[Array, Array, Array]] = {}
+        self._corrections: dict[int, _Correction] = {}
 
     def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
         """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
@@ -101,9 +97,9 @@ class UnscentedKalmanFilter:
         root, transposed, shift = self._root(points)
         add(points[:, 0], shift, self.state)
         covariance = root.dot(transposed, self.covariance)
-        covariance += noise_factor.dot(noise_factor.T, self._correction)
+        covariance += noise_factor.dot(noise_factor.T, self._noise)
         if self._shift_weight < 0.0:  # beta < alpha^2: no root of this part exists
-            covariance += self._shift_weight * np.outer(shift, shift)
+            self.covariance += self._shift_weight * np.outer(shift, shift)
 
     def update(
         self,
@@ -125,9 +121,9 @@ class UnscentedKalmanFilter:
         if used is not None:
             predicted, measurement = predicted[used], measurement[used]
             full_size, noise_covariance = len(noise_covariance), noise_covariance[np.ix_(used, used)]
-        if noise_covariance is not self._noise_covariance:
-            self._noise_covariance = noise_covariance
-            self._noise_root = np.linalg.cholesky(noise_covariance).astype(float)
+        work = self._correction(len(predicted))
+        if noise_covariance is not work.noise_covariance:
+            work.set_noise(noise_covariance)
         root, transposed, shift = self._root(predicted)
         innovation_covariance = root.dot(transposed)
         innovation_covariance += noise_covariance
@@ -143,16 +139,16 @@ class UnscentedKalmanFilter:
         # it in several threads even for six rows, and waits for milliseconds where the processor is busy
         whitener, _ = dtrtri(factor, 1)
         error = whitener.dot(residual)
-        whitened_gain = self._factor.dot(whitener.dot(root.dot(self._cross_weights)).T)
-        self.state += whitened_gain.dot(error)
-        gain = whitened_gain.dot(whitener)
-        deviations = self._factor.dot(self._deviations_of_factor, self._deviations)
-        deviations -= gain.dot(root)
-        deviations.dot(deviations.T, self.covariance)
-        noise_root = gain.dot(self._noise_root)
-        self.covariance += noise_root.dot(noise_root.T, self._correction)
+        slope = whitener.dot(root.dot(self._deviations_of_factor))
+        work.factor[:] = self._factor_by_rows
+        gain = whitener.T.dot(slope).dot(work.factor, work.gain)
+        self.state += residual.dot(gain)
+        # deviations of the state less gain times those of the measurement, and gain times the noise's root
+        negative(transposed, work.minus_root)
+        deviations = work.coefficients.dot(work.factor_and_gain, work.deviations)
+        work.transposed_deviations.dot(deviations, self.covariance)
         if self._shift_weight < 0.0:  # beta < alpha^2: the root above lacks this part
-            own = gain.dot(shift)
+            own = shift.dot(gain)
             self.covariance += self._shift_weight * np.outer(own, own)
         nis = error.dot(error)
         variance = innovation_covariance.diagonal()
@@ -197,6 +193,37 @@ class UnscentedKalmanFilter:
         if self._shift_of_root is None:
             return root, transposed, points.dot(self._shift_of_points)
         return root, transposed, multiply(first, self._shift_of_root)
+
+    def _correction(self, count: int) -> _Correction:
+        work = self._corrections.get(count)
+        if work is None:
+            work = self._corrections[count] = _Correction(self._deviations_of_factor, count)
+        return work
+
+
+class _Correction:
+    """Memory of an update with so many measured numbers.
+
+    ``coefficients @ [factor^T; gain^T]`` is a root of the corrected covariance: deviations of the state less gain times
+    deviations of the measurement, and gain times root of the noise.
+    """
+
+    def __init__(self, deviations_of_factor: Array, count: int) -> None:
+        points, size = deviations_of_factor.shape
+        self.coefficients = np.zeros((points + count, size + count))
+        self.coefficients[:points, :size] = deviations_of_factor
+        self.minus_root = self.coefficients[:points, size:]
+        self.noise_covariance: Array | None = None
+        self.factor_and_gain = np.empty((size + count, size))
+        self.factor, self.gain = self.factor_and_gain[:size], self.factor_and_gain[size:]
+        self.deviations = np.empty((points + count, size))
+        self.transposed_deviations = self.deviations.T
+
+    def set_noise(self, covariance: Array) -> None:
+        """Take another covariance of the noise (m, m)."""
+        self.noise_covariance = covariance
+        count = len(covariance)
+        self.coefficients[-count:, -count:] = np.linalg.cholesky(covariance).T
 
 
 def _spread(values: Array, used: Indices, size: int) -> Array:

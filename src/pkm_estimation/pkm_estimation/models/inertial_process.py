@@ -46,6 +46,8 @@ STATE_GROUPS = {
 # rows of a stage: c, V, (q, e0), f, omega (both bias-corrected), 1; of its slopes: those of c, V, (q, e0)
 _V, _P, _F, _OMEGA, _ONE = 3, 6, 10, 13, 16
 _STAGE_SIZE, _SLOPE_SIZE = 17, 10
+#: adds the three columns of a matrix that lie below each other; a product is faster than two additions
+_SUM_OF_COLUMNS = np.kron(np.ones((1, 3)), np.eye(3))
 _OTHERS = [(j, k) for j in range(3) for k in range(3) if j != k]
 _PRODUCTS = (
     [(_P + a, _P + b) for a, b in QUATERNION_PAIRS]
@@ -68,9 +70,11 @@ class _Stage:
     ----------
     rows : (17, N) what the rates depend on
     slopes : (19, N) the rates of c, V, (q, e0), then the rotation matrix T_ba, column by column
+    moves : whether the rate of c is needed; no rate depends on c itself
     """
 
-    def __init__(self, rows: Array, slopes: Array) -> None:
+    def __init__(self, rows: Array, slopes: Array, moves: bool) -> None:
+        self.moves = moves
         count = rows.shape[1]
         self.rows = rows
         self.states, self.input = rows[:_SLOPE_SIZE], rows[_F : _F + INPUT_SIZE]
@@ -79,7 +83,6 @@ class _Stage:
         self.velocity = self.factors[2 * len(_PRODUCTS) :]
         self.slope, self.position_rate, self.linear = slopes[:_SLOPE_SIZE], slopes[0:3], slopes[3:]
         self.columns = slopes[_SLOPE_SIZE:]
-        self.first_column, self.second_column, self.third_column = self.columns.reshape(3, 3, count)
 
 
 class _Workspace:
@@ -87,8 +90,9 @@ class _Workspace:
 
     def __init__(self, count: int, integrator: Integrator) -> None:
         size = len(integrator.nodes)
-        rows, slopes = np.ones((size, _STAGE_SIZE, count)), np.empty((size, _SLOPE_SIZE + 9, count))
-        self.stages = [_Stage(*arrays) for arrays in zip(rows, slopes, strict=True)]
+        rows, slopes = np.ones((size, _STAGE_SIZE, count)), np.zeros((size, _SLOPE_SIZE + 9, count))
+        moves = [weight != 0.0 for weight in integrator.weights]
+        self.stages = [_Stage(*arrays) for arrays in zip(rows, slopes, moves, strict=True)]
         self.start, self.later = self.stages[0], list(zip(self.stages, self.stages[1:], strict=False))
         self.begin = self.start.states[0:9]
         self.scalar_part = ScalarPart(self.start.states[6:9], self.start.states[9:10])
@@ -218,15 +222,19 @@ class InertialProcess:
         stage.rows.take(_FACTORS, 0, stage.factors, 'clip')
         multiply(stage.left, stage.right, stage.left)
         self._table.dot(stage.left, stage.linear)
+        if not stage.moves:
+            return
         multiply(stage.columns, stage.velocity, stage.columns)
-        add(stage.first_column, stage.second_column, stage.position_rate)
-        add(stage.position_rate, stage.third_column, stage.position_rate)
+        _SUM_OF_COLUMNS.dot(stage.columns, stage.position_rate)
 
 
 def _input_matrix_factors(state: Array, scale: float = 1.0) -> Array:
     """``(V, q, e0, 1)`` of a state (15,), all times ``scale``."""
+    # plain numbers are faster than arrays of three
     _, _, _, u, v, w, x, y, z, *_ = state.tolist()
-    return np.array([u, v, w, x, y, z, sqrt(max(0.0, 1.0 - x * x - y * y - z * z)), 1.0]) * np.array(scale)
+    scalar = sqrt(max(0.0, 1.0 - x * x - y * y - z * z))
+    factors = [u * scale, v * scale, w * scale, x * scale, y * scale, z * scale, scalar * scale, scale]
+    return np.array(factors)
 
 
 def _rate_table(gravity: Array) -> Array:
