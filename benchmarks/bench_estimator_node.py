@@ -12,6 +12,7 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from typing import Any
 
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
@@ -62,7 +63,7 @@ class Load(Node):
         self.arrivals: list[int] = []
         self.create_subscription(Odometry, 'platform/odometry', self._take, LOSSLESS_QOS)
 
-    def _take(self, message: Odometry, info: dict[str, int]) -> None:
+    def _take(self, message: Odometry, info: Any) -> None:
         self.stamps.append(nanoseconds(message.header.stamp))
         self.arrivals.append(info['received_timestamp'])
 

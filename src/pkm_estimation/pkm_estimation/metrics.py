@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,18 @@ def error_table(
         np.sum(seen & (ratio <= 2.0), axis=0) / np.maximum(seen.sum(axis=0), 1),
         unknown if imu is None else result.accelerometer_bias[last] - imu.accelerometer_bias,
         unknown if imu is None else result.gyroscope_bias[last] - imu.gyroscope_bias,
+    )
+
+
+def motion_of_point(motion: Odometry, point: Sequence[float]) -> Odometry:
+    """The motion of another point (3,) of the platform, in ``platform_link``; the covariances stay the origin's."""
+    arm = np.asarray(point, dtype=float)
+    if not arm.any():
+        return motion
+    return replace(
+        motion,
+        position=motion.position + Rotation.from_quat(motion.orientation).apply(arm),
+        linear_velocity=motion.linear_velocity + np.cross(motion.angular_velocity, arm),
     )
 
 

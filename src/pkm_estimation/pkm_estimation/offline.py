@@ -57,6 +57,9 @@ class EstimationResult:
     innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
     nis : (N,) normalised innovation squared, NaN at starts
     specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
+    angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
+    state, state_deviation : (N, n) the filter's own states and standard deviations
+    extra_states : columns of the further states that were estimated, by name
     health : counters and events of the whole run
     """
 
@@ -72,6 +75,10 @@ class EstimationResult:
     specific_force: Array
     angular_rate: Array
     linear_acceleration: Array
+    angular_acceleration: Array
+    state: Array
+    state_deviation: Array
+    extra_states: dict[str, slice]
     health: HealthReport
 
     def __len__(self) -> int:
@@ -120,11 +127,13 @@ def estimate_recording(
     if not outputs:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
         raise PkmError(f'{data.path}: no estimate from {len(legs)} leg and {len(imu)} IMU samples ({counters})')
-    return collect(outputs, pipeline.health.report())
+    return collect(outputs, pipeline.health.report(), pipeline.filter.layout.groups)
 
 
-def collect(outputs: list[EstimatorOutput], health: HealthReport) -> EstimationResult:
-    """Stack single estimates into arrays."""
+def collect(
+    outputs: list[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
+) -> EstimationResult:
+    """Stack single estimates into arrays; ``extra_states`` are the columns of those that were estimated."""
     legs = len(outputs[0].lengths)
     stamps = np.array([output.stamp for output in outputs], dtype=np.int64)
     with_baseline = [output.baseline for output in outputs if output.baseline is not None]
@@ -160,6 +169,12 @@ def collect(outputs: list[EstimatorOutput], health: HealthReport) -> EstimationR
         specific_force=np.array([output.specific_force for output in outputs]),
         angular_rate=np.array([output.angular_rate for output in outputs]),
         linear_acceleration=np.array([output.linear_acceleration for output in outputs]),
+        angular_acceleration=np.array(
+            [np.full(3, np.nan) if o.angular_acceleration is None else o.angular_acceleration[0] for o in outputs]
+        ),
+        state=np.array([output.state for output in outputs]),
+        state_deviation=np.array([output.state_deviation for output in outputs]),
+        extra_states=extra_states or {},
         health=health,
     )
 

@@ -1,4 +1,4 @@
-"""Estimates as files: everything as NPZ, the motion as CSV, the summary as text."""
+"""Estimates as files: everything as NPZ, the motion as CSV, summary and report as text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CSV_COLUMNS = (
 )
 
 
-def write_result(result: EstimationResult, folder: Path, summary: str) -> list[Path]:
-    """Write ``estimate.npz``, ``estimate.csv`` and ``summary.txt``; returns their paths."""
+def write_result(result: EstimationResult, folder: Path, summary: str, report: str) -> list[Path]:
+    """Write ``report.html``, ``estimate.npz``, ``estimate.csv`` and ``summary.txt``; returns their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {
@@ -36,6 +36,7 @@ def write_result(result: EstimationResult, folder: Path, summary: str) -> list[P
             for stamp, row in zip(result.motion.stamps, table, strict=True):
                 file.write(f'{stamp},' + ','.join(repr(float(value)) for value in row) + '\n')
         (folder / 'summary.txt').write_text(summary + '\n', encoding='utf-8')
+        (folder / 'report.html').write_text(report, encoding='utf-8')
     except OSError as error:
         raise PkmError(f'cannot write to {folder}: {error}') from None
-    return [folder / name for name in ('estimate.npz', 'estimate.csv', 'summary.txt')]
+    return [folder / name for name in ('report.html', 'estimate.npz', 'estimate.csv', 'summary.txt')]

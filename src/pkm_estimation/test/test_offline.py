@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -111,6 +112,27 @@ def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
     # this bag's live odometry carries no covariances: not what the estimator publishes
     assert main([str(bag[0]), '--compare-live', '--settling', '4']) == 2
     assert 'pose_covariance' in capsys.readouterr().out
+
+
+def test_report_is_one_page_with_everything_in_it(bag, tmp_path):
+    """Numbers of the page against those of the arrays; no link leaves the file."""
+    out = tmp_path / 'out'
+    config = tmp_path / 'config.yaml'
+    config.write_text('estimator: {ros__parameters: {estimate: [imu_position], reference_point: [0.1, 0.2, 0.3]}}')
+    assert main([str(bag[0]), '-o', str(out), '--settling', '4', '--config', str(config)]) == 0
+    page = (out / 'report.html').read_text()
+    stored = np.load(out / 'estimate.npz')
+    assert 'http' not in page
+    assert page.count('<img alt=') == page.count('src="data:image/png;base64,') == 5
+    assert f'Mean {np.nanmean(stored["nis"]):.4g};' in page
+    assert f'<td>{stored["accelerometer_bias"][-1, 0]:.6g}</td>' in page
+    assert f'<td>{stored["state"][-1, 15]:.6g}</td>' in page
+    assert 'imu position 1 [m]' in page
+    assert 'imu_accepted</td><td>800' in page
+    assert 'reference_point = (0.1, 0.2, 0.3)' in page
+    assert '400 samples after 4 s of settling' in page  # errors of the reference point, against the truth moved there
+    (position,) = re.findall(r'^position +um +([0-9.e+]+),', page, re.MULTILINE)
+    assert float(position) < 100.0
 
 
 def test_program_names_what_is_wrong(bag, tmp_path, capsys):

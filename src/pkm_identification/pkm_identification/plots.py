@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import io
-from typing import Any
-
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from pkm_description.report import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 
 from pkm_identification.least_squares import Estimate
 from pkm_identification.result import ForceComparison, IdentificationResult
 
 Array = NDArray[np.float64]
 
-#: colours that colour-blind readers can tell apart (Okabe and Ito)
-MEASURED, PREDICTED, RESIDUAL, NOMINAL = '#000000', '#0072B2', '#D55E00', '#999999'
-
-#: no fonts or dates inside the SVG: smaller, and the same data give the same file
-_STYLE: Any = {'svg.fonttype': 'path', 'svg.hashsalt': 'pkm', 'font.size': 8, 'axes.grid': True, 'grid.alpha': 0.3}
-
-
-def _figure(width: float, height: float, rows: int, columns: int) -> tuple[Figure, list]:
-    figure = Figure(figsize=(width, height), layout='constrained')  # without pyplot: no backend, no global state
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=rows > 1 or columns > 1)
-    return figure, list(axes.ravel())
-
-
-def _inline(figure: Figure, vector: bool = False) -> str:
-    """Data URI; PNG for curves of thousands of samples, SVG for small drawings."""
-    stream = io.BytesIO()
-    if vector:
-        figure.savefig(stream, format='svg', metadata={'Date': None})
-    else:
-        figure.savefig(stream, format='png', dpi=110, metadata={'Software': None})
-    kind = 'svg+xml' if vector else 'png'
-    return f'data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}'
-
-
 def force_plot(comparison: ForceComparison, leg_names: tuple[str, ...]) -> str:
     """Measured and predicted force of every leg over time, and their difference on its own scale."""
-    with matplotlib.rc_context(_STYLE):
-        figure, axes = _figure(11.0, 1.9 * ((len(leg_names) + 1) // 2), (len(leg_names) + 1) // 2, 2)
+    with matplotlib.rc_context(STYLE):
+        figure, axes = new_figure(11.0, 1.9 * ((len(leg_names) + 1) // 2), (len(leg_names) + 1) // 2, 2)
         for leg, (axis, name) in enumerate(zip(axes, leg_names, strict=False)):
             axis.plot(comparison.time, comparison.measured[:, leg], color=MEASURED, lw=0.6, label='measured')
             axis.plot(comparison.time, comparison.predicted[:, leg], color=PREDICTED, lw=0.9, label='predicted')
@@ -61,14 +34,14 @@ def force_plot(comparison: ForceComparison, leg_names: tuple[str, ...]) -> str:
         )
         for axis in axes[-2:]:
             axis.set_xlabel('time [s]')
-        return _inline(figure)
+        return inline(figure)
 
 
 def parameter_plot(result: IdentificationResult) -> str:
     """Base parameters relative to the nominal machine, with error bars of two standard deviations."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         count = len(result.base)
-        figure, (axis,) = _figure(9.0, 0.21 * count + 0.8, 1, 1)
+        figure, (axis,) = new_figure(9.0, 0.21 * count + 0.8, 1, 1)
         values, sigma, nominal = result.estimate.parameters, result.estimate.standard_deviations, result.nominal_base
         scale = np.maximum(np.abs(nominal), 2.0 * sigma)
         place = np.arange(count)
@@ -84,14 +57,14 @@ def parameter_plot(result: IdentificationResult) -> str:
         axis.set_ylim(count - 0.5, -0.5)
         axis.set_xlabel('value / max(|nominal|, 2 sigma), bars: 2 sigma')
         axis.legend(loc='best')
-        return _inline(figure, vector=True)
+        return inline(figure, vector=True)
 
 
 def correlation_plot(result: IdentificationResult) -> str:
     """Correlation of the base parameters' errors."""
-    with matplotlib.rc_context(_STYLE | {'axes.grid': False}):
+    with matplotlib.rc_context(STYLE | {'axes.grid': False}):
         count = len(result.base)
-        figure, (axis,) = _figure(7.5, 6.0, 1, 1)
+        figure, (axis,) = new_figure(7.5, 6.0, 1, 1)
         image = axis.imshow(result.estimate.correlation, vmin=-1.0, vmax=1.0, cmap='RdBu_r')
         numbers = np.arange(count)
         axis.set_xticks(numbers, [str(number + 1) for number in numbers], fontsize=5)
@@ -99,12 +72,12 @@ def correlation_plot(result: IdentificationResult) -> str:
             numbers, [f'{_short(name, 22)} {number + 1}' for number, name in enumerate(result.base.names)], fontsize=5
         )
         figure.colorbar(image, ax=axis, shrink=0.8)
-        return _inline(figure, vector=True)
+        return inline(figure, vector=True)
 
 
 def whiteness_plot(result: IdentificationResult) -> str:
     """Residual: histogram in units of its standard deviation, spectrum and autocorrelation, all legs."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.0, 2.8), layout='constrained')
         histogram, spectrum, correlation = figure.subplots(1, 3)
         estimate = result.estimate
@@ -116,7 +89,7 @@ def whiteness_plot(result: IdentificationResult) -> str:
         histogram.set_xlabel('residual / standard deviation')
         _spectrum(spectrum, result)
         _autocorrelation(correlation, estimate, used)
-        return _inline(figure, vector=True)
+        return inline(figure, vector=True)
 
 
 def _spectrum(axis: matplotlib.axes.Axes, result: IdentificationResult) -> None:

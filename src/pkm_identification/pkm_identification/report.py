@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined, select_autoescape
+from pkm_description.report import render, write_page
 
 from pkm_identification import plots
 from pkm_identification.result import ForceComparison, IdentificationResult
 
 
-def _number(value: float, digits: int = 5) -> str:
-    return f'{value:.{digits}g}'
-
-
-def _percent(value: float) -> str:
-    return f'{100.0 * value:.3g} %' if abs(value) < 1e4 else '-'
-
-
 def report_text(result: IdentificationResult) -> str:
     """HTML text of the report."""
-    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
-    environment.filters.update(number=_number, percent=_percent)
-    template = environment.from_string(
-        resources.files('pkm_identification').joinpath('templates/report.html.j2').read_text(encoding='utf-8')
-    )
     legs = tuple(leg.name for leg in result.machine.legs)
     comparisons = [('Identification data', result.training)]
     if result.validation is not None:
         comparisons.insert(0, ('Held-out data', result.validation))
-    return template.render(
+    return render(
+        'pkm_identification',
+        'report.html.j2',
         result=result,
         parameters=_parameter_rows(result),
         physical=_physical_rows(result),
@@ -46,10 +34,7 @@ def report_text(result: IdentificationResult) -> str:
 
 def write_report(result: IdentificationResult, path: str | Path) -> Path:
     """Write the report and return its path."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report_text(result), encoding='utf-8')
-    return path
+    return write_page(report_text(result), path)
 
 
 def _parameter_rows(result: IdentificationResult) -> list[dict[str, object]]:

@@ -16,13 +16,12 @@ from pkm_description.machine import load_machine
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.comparison import compare_with_live
-from pkm_estimation.metrics import error_table
+from pkm_estimation.metrics import error_table, motion_of_point
 from pkm_estimation.offline import EstimationResult, estimate_recording
 from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
-from pkm_estimation.pipeline.verdict import summarise
+from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
+from pkm_estimation.report import report_text
 from pkm_estimation.result_files import write_result
-
-_NORMAL = ('imu_accepted', 'legs_accepted', 'started')
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -41,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
         description='Estimate the motion of the platform from a recording of joint_states and imu/data_raw.',
     )
     parser.add_argument('bag', help='folder or file of the recording')
-    parser.add_argument('-o', '--output', type=Path, help='folder for estimate.npz, estimate.csv and summary.txt')
+    parser.add_argument(
+        '-o', '--output', type=Path, help='folder for report.html, estimate.npz, estimate.csv and summary.txt'
+    )
     parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
     parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
@@ -68,37 +69,36 @@ def _run(options: argparse.Namespace) -> int:
     began = time.monotonic()
     result = estimate_recording(machine, data, config, start, progress=_progress('estimating'))
     spent = time.monotonic() - began
-    summary = describe(result, data, options.settling)
+    summary = describe(result, data, options.settling, config)
     print(summary)
     seconds = float(result.motion.stamps[-1] - result.motion.stamps[0]) * 1e-9
     print(
         f'{len(result)} estimates: {seconds:.1f} s of recording in {spent:.1f} s ({seconds / spent:.1f} x real time)'
     )
     if options.output is not None:
-        for path in write_result(result, options.output, summary):
+        report = report_text(result, data, machine, config, options.settling)
+        for path in write_result(result, options.output, summary, report):
             print(f'wrote {path}')
     return _compare(result, data) if options.compare_live else 0
 
 
-def describe(result: EstimationResult, data: RecordedData, settling: float) -> str:
+def describe(result: EstimationResult, data: RecordedData, settling: float, config: EstimatorConfig) -> str:
     """Summary for people: events, biases, consistency, errors if the recording holds the truth."""
     lines = [f'{data.path}: {summarise(result.health, result.innovation.shape[1])[1]}']
     for name, count in sorted(result.health.counters.items()):
-        if name not in _NORMAL:
+        if name not in NORMAL:
             lines.append(f'  {name}: {count}')
-    for name, value, deviation, unit in (
-        ('accelerometer bias', result.accelerometer_bias[-1], result.bias_deviation[-1, :3], 'm/s^2'),
-        ('gyroscope bias', result.gyroscope_bias[-1], result.bias_deviation[-1, 3:], 'rad/s'),
-    ):
-        pairs = ', '.join(f'{v:.6f} +- {d:.1e}' for v, d in zip(value, deviation, strict=True))
-        lines.append(f'{name} at the end [{unit}]: {pairs}')
+    for name, (values, deviations) in result.health.estimated.items():
+        pairs = ', '.join(f'{value:.6f} +- {sigma:.1e}' for value, sigma in zip(values, deviations, strict=True))
+        lines.append(f'{name.replace("_", " ")} at the end [{UNITS[name]}]: {pairs}')
     late = result.motion.stamps >= result.motion.stamps[0] + round(settling * 1e9)
     if np.isfinite(result.nis[late]).any():
         lines.append(f'mean NIS after {settling:g} s: {np.nanmean(result.nis[late]):.2f}')
     if data.ground_truth is None:
         lines.append('no ground_truth/odometry in the recording: no errors to show')
     else:
-        lines.append(error_table(result, data.ground_truth, settling).text())
+        truth = motion_of_point(data.ground_truth, config.reference_point)
+        lines.append(error_table(result, truth, settling).text())
     return '\n'.join(lines)
 
 

@@ -13,7 +13,7 @@ NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
-_NORMAL = ('imu_accepted', 'legs_accepted', 'started')
+NORMAL = ('imu_accepted', 'legs_accepted', 'started')
 
 
 def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
@@ -58,6 +58,8 @@ def values(report: HealthReport) -> dict[str, object]:
     for name, (numbers, deviations) in report.estimated.items():
         pairs = zip(numbers, deviations, strict=True)
         result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+    for name, (count, nis, size) in report.user_measurements.items():
+        result[f'{name} mean NIS'] = f'{nis:.3g} of {count}, expected {size}'
     result |= {f'{leg} left out': why for leg, why in report.left_out.items()}
     result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
     return result
@@ -84,7 +86,7 @@ def baseline_values(report: HealthReport) -> dict[str, object]:
 
 
 def _trouble(report: HealthReport) -> list[Event]:
-    return [event for event in report.events if event.name not in _NORMAL]
+    return [event for event in report.events if event.name not in NORMAL]
 
 
 def _missing(report: HealthReport) -> str:
