@@ -151,7 +151,8 @@ def compare(steps: int) -> dict[str, float]:
             for k in range(begin, min(begin + TURN, steps)):
                 at, wall = time.thread_time(), time.perf_counter()
                 step(inputs[k], inputs[k + 1], data.leg_lengths[k + 1])
-                times[row, k], walls[row, k] = time.thread_time() - at, time.perf_counter() - wall
+                walls[row, k] = time.perf_counter() - wall
+                times[row, k] = time.thread_time() - at
     result = dict(zip(contestants, np.median(times, axis=1).tolist(), strict=True))
     result['wall'] = float(np.median(walls[0]))
     result['difference'] = float(np.abs(np.array([plain.ukf.x, fast.ukf.x]) - printed.state).max())

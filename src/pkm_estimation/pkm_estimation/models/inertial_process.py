@@ -127,7 +127,9 @@ class InertialProcess:
         self.set_gravity(gravity)
         self._input_matrix_table = _input_matrix_table()
         self._workspaces: dict[int, _Workspace] = {}
-        self._nodes = np.array(integrator.nodes)[:, None]
+        nodes = np.array(integrator.nodes)
+        self._blend = np.stack([1.0 - nodes, nodes], axis=1)
+        self._ends = np.empty((2, INPUT_SIZE))
         self._duration = np.nan
         self._noise_factor = np.zeros((state_size, INPUT_SIZE))
         self._noise_rows = self._noise_factor[3:9].reshape(36)
@@ -164,8 +166,9 @@ class InertialProcess:
         kinematic = states[0:9]
         work.begin[:] = kinematic
         work.scalar_part.update()
-        multiply(self._nodes, imu_end - imu_start, work.samples)
-        add(work.samples, imu_start, work.samples)
+        ends = self._ends
+        ends[0], ends[1] = imu_start, imu_end
+        self._blend.dot(ends, work.samples)
         subtract(work.sample_columns, states[BIASES], work.inputs)
         if self.mounting is not None:
             for stage in work.stages:

@@ -17,11 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='check_consistency', description=__doc__)
     parser.add_argument('--seeds', type=int, default=50, help='runs of each machine and motion (default: 50)')
     parser.add_argument('--starts', type=int, default=100, help='starts of each kind (default: 100)')
-    parser.add_argument('--duration', type=float, default=15.0, help='of each run [s] (default: 15)')
+    duration = 'of each run, half of it for machines of other kinds [s] (default: 15)'
+    parser.add_argument('--duration', type=float, default=15.0, help=duration)
     parser.add_argument('--quick', action='store_true', help='8 seeds, 20 starts, 6 s; the same limits')
     options = parser.parse_args(arguments)
-    if min(options.seeds, options.starts) < 1 or not options.duration >= 3.0:
-        parser.error('needs at least one seed, one start and 3 s')
+    if min(options.seeds, options.starts) < 1 or not options.duration >= 4.0:
+        parser.error('needs at least one seed, one start and 4 s')
     seeds, starts, duration = (8, 20, 6.0) if options.quick else (options.seeds, options.starts, options.duration)
     try:
         checks = run_and_print(seeds, starts, duration)
