@@ -45,6 +45,7 @@ class DriveModel:
     ----------
     constraint_count : K, rows behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
         about x and y times the platform's radius [m]
+    joints : (L, J) where the legs were last; the next iteration begins there
     """
 
     def __init__(self, mechanism: Mechanism, imu_position: Array) -> None:
@@ -54,7 +55,7 @@ class DriveModel:
         self.outside_unit_sphere = 0
         home = mechanism.machine.home
         self._home_height, self._home_up = home.position[2], home.rotation_base_platform[2]
-        self._legs = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+        self.joints = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
         self._chart = np.eye(3)
 
     def set_chart(self, rotation: Array) -> None:
@@ -72,8 +73,8 @@ class DriveModel:
         position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
         levers = mechanism.platform_points @ np.swapaxes(rotation, 1, 2)
         anchors = position[:, None] + levers
-        joints = nearest_positions(mechanism, anchors, self._legs)
-        self._legs = joints[0]
+        joints = nearest_positions(mechanism, anchors, self.joints)
+        self.joints = joints[0]
         rows = [joints[..., mechanism.actuated_index]]
         chain = chain_pose(mechanism, joints)
         _, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))

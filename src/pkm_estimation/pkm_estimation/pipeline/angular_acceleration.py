@@ -36,6 +36,11 @@ class AngularAcceleration:
         """Delay of the estimate [s]."""
         return self._differentiate.lag
 
+    @property
+    def remembering(self) -> tuple[object, ...]:
+        """The objects that hold what it remembers."""
+        return self, self._differentiate
+
     def reset(self) -> None:
         """Forget the past."""
         self._differentiate.reset()

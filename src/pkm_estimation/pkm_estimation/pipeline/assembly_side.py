@@ -66,14 +66,6 @@ class PoseWatch:
         """Forget the past."""
         self.count, self._was_singular = 0, False
 
-    def snapshot(self) -> tuple[int, bool]:
-        """What :meth:`restore` needs."""
-        return self.count, self._was_singular
-
-    def restore(self, snapshot: tuple[int, bool]) -> None:
-        """Go back to a snapshot."""
-        self.count, self._was_singular = snapshot
-
     def look(self, filter_: PlatformFilter) -> str:
         """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing."""
         self.count += 1

@@ -38,6 +38,11 @@ class BaselineStream:
         self._leg_count = mechanism.leg_count
         self._last: Instant | None = None
 
+    @property
+    def remembering(self) -> tuple[object, ...]:
+        """The objects that hold what it remembers."""
+        return self, *self.estimator.remembering
+
     def reset(self) -> None:
         """Forget the past."""
         self._last = None

@@ -109,6 +109,13 @@ class EstimatorConfig:
     clock_jump: float = _setting(
         1.0, 'stamps that jump by more than this, confirmed by a second sample, are a new time base [s]', 1e-3, 3600.0
     )
+    history: float = _setting(
+        0.0,
+        'how late a sample may come to be fused at its own time [s]; 0: samples of a topic must come in order. Costs a '
+        'snapshot per measurement',
+        0.0,
+        60.0,
+    )
     queue_length: int = _setting(4000, 'samples per topic that wait for the other topic', 10, 1_000_000)
     minimum_legs: int = _setting(3, 'legs that a measurement must have to be used', 1, 100)
 

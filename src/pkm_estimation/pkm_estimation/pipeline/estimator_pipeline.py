@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.errors import KinematicsError
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 
-from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models import BIASES, EstimatorGeometry
-from pkm_estimation.models.drives import measured_at_zero
-from pkm_estimation.pipeline.angular_acceleration import AngularAcceleration
-from pkm_estimation.pipeline.assembly_side import AssemblySide, PoseWatch
-from pkm_estimation.pipeline.baseline_stream import BaselineStream
-from pkm_estimation.pipeline.config import EstimatorConfig
-from pkm_estimation.pipeline.health import HealthMonitor
+from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.history import History, Processed
 from pkm_estimation.pipeline.imu_frame import ImuFrame
-from pkm_estimation.pipeline.leg_gate import LegGate
-from pkm_estimation.pipeline.leg_message import LegMessageReader, LegSample
+from pkm_estimation.pipeline.leg_message import LegMessageReader
 from pkm_estimation.pipeline.output import EstimatorOutput
-from pkm_estimation.pipeline.platform_filter import PlatformFilter
-from pkm_estimation.pipeline.samples import ImuSample, InputPath, LegMeasurement, Segment, seconds, take_input
+from pkm_estimation.pipeline.platform_points import PlatformPoints
+from pkm_estimation.pipeline.samples import (
+    ImuSample,
+    LegMeasurement,
+    Measurement,
+    UserMeasurement,
+    measurement_order,
+)
 from pkm_estimation.pipeline.stamps import Instant, StampGate, admit
+from pkm_estimation.pipeline.tracker import Tracker
 
 Array = NDArray[np.float64]
 
@@ -39,6 +38,10 @@ class EstimatorPipeline:
     topic, not on which topic's message came first. (Bounded queues: as long as neither topic is more than
     ``queue_length`` samples behind the other.)
 
+    With the setting ``history`` the order within a topic does not matter, either: a late sample takes the filter back
+    to its stamp and all later samples are processed again. From then on the estimates are, bit by bit, those of samples
+    that came in order; what was given before is not given again.
+
     Parameters
     ----------
     machine : the machine as its file describes it
@@ -46,9 +49,8 @@ class EstimatorPipeline:
 
     Attributes
     ----------
-    filter, baseline : the two estimators
-    angular_acceleration : derivative of the angular rate
-    leg_gate : which legs are believed
+    tracker : what the samples are fed to, in order
+    filter, baseline, leg_gate, angular_acceleration : its parts
     health : counters, events and statistics of everything that happens
     """
 
@@ -57,26 +59,18 @@ class EstimatorPipeline:
         self.config = config = config or EstimatorConfig()
         self.mechanism = Mechanism(machine)
         self.imu_frame = ImuFrame(machine.imu)
-        length_covariance = np.diag(machine.leg_sensors.position_noise**2)
-        self.filter = PlatformFilter(
-            EstimatorGeometry.from_machine(machine),
-            self.imu_frame.noise_covariance,
-            length_covariance,
-            config,
-            self.mechanism,
-        )
-        self.health = HealthMonitor(self.mechanism.leg_count, self.filter.layout.groups)
-        self._baseline = BaselineStream(self.mechanism, config, self.health)
-        self.baseline = self._baseline.estimator
-        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
-        self._reference_point = np.array(config.reference_point)
+        self.tracker = Tracker(machine, self.mechanism, config, self.imu_frame)
+        self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
+        self.baseline = self.tracker.baseline.estimator
+        self.angular_acceleration = self.tracker.angular_acceleration
+        self.health = self.tracker.health
         self._reader = LegMessageReader(self.mechanism, config.minimum_legs)
-        self._side = AssemblySide(self.mechanism)
-        self._pose_watch = PoseWatch(self.mechanism, self._side, config.maximum_condition)
-        self.leg_gate = LegGate(
-            machine, measured_at_zero(self.mechanism), 0.0 if config.filter == 'paper' else config.leg_gate
-        )
         self._clear()
+
+    @property
+    def imu_delay(self) -> float:
+        """Declared delay of the IMU's stamps [s], with what was found of it."""
+        return 1e-9 * self.tracker.delay.nanoseconds
 
     def reset(self, stamp: int = 0) -> None:
         """Forget all but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
@@ -84,36 +78,51 @@ class EstimatorPipeline:
         self.health.event(stamp, 'reset', 'reset on request')
 
     def _clear(self) -> None:
-        self._imu_gate, self._leg_gate = StampGate(self.config.clock_jump), StampGate(self.config.clock_jump)
+        config = self.config
+        self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
+        self._user_gates: dict[str, StampGate] = {}
         self._imu: deque[ImuSample] = deque()
-        self._legs: deque[LegMeasurement] = deque()
-        self._baseline.reset()
-        self.angular_acceleration.reset()
-        self.leg_gate.reset()
-        self._now: ImuSample | None = None
-        self._lost_samples: int = 0
+        self._waiting: deque[Measurement] = deque()
+        self._last: Measurement | None = None
+        self._history: History | None = None
+        if config.history > 0.0:
+            margin = 2.0 * config.maximum_imu_gap + abs(config.imu_delay)
+            self._history = History(round(1e9 * config.history), round(1e9 * margin))
+        self.tracker.reset()
+
+    def _new_gate(self) -> StampGate:
+        return StampGate(self.config.clock_jump, self.config.history)
 
     # -- input ---------------------------------------------------------------------------------------------------------
 
     def add_imu(
-        self, stamp: int, specific_force: Sequence[float], angular_rate: Sequence[float]
+        self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
         """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
         value = np.array([*specific_force, *angular_rate], dtype=float)
         if value.shape != (6,) or not np.isfinite(value).all():
             self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {value.tolist()}')
             return []
-        instant = self._admit('imu', self._imu_gate, stamp)
+        instant = admit('imu', self._imu_gate, stamp, self.health)
         if instant is None:
             return []
+        sample = ImuSample(instant, self.imu_frame.to_platform(value))
         if len(self._imu) >= self.config.queue_length:
             self._imu.popleft()
             self._overflow('imu', stamp)
-        self._imu.append(ImuSample(instant, self.imu_frame.to_platform(value)))
+        if self._history is not None:
+            self._history.add_imu(sample)
+            if self._imu and instant < self._imu[-1].instant:
+                return self._take_late_imu(sample, self._history)
+        self._imu.append(sample)
         return self._process_ready()
 
     def add_joint_positions(
-        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float] | None = None
+        self,
+        stamp: int,
+        names: Sequence[str],
+        positions: Sequence[float] | Array,
+        efforts: Sequence[float] | Array | None = None,
     ) -> list[EstimatorOutput]:
         """Take joint positions of ``stamp`` [ns] by name; returns the estimates that they make possible."""
 
@@ -124,17 +133,76 @@ class EstimatorPipeline:
         if sample is None:
             self.health.count('legs_rejected')
             return []
-        instant = self._admit('legs', self._leg_gate, stamp)
-        if instant is None:
+        instant = admit('legs', self._leg_gate, stamp, self.health)
+        return [] if instant is None else self._take(LegMeasurement(instant, sample), 'legs')
+
+    def add_measurement(
+        self,
+        stamp: int,
+        observe: Callable[[PlatformPoints], Array],
+        value: Sequence[float] | Array,
+        covariance: Array,
+        name: str,
+    ) -> list[EstimatorOutput]:
+        """Take a measurement of any further sensor; it corrects the filter at its stamp if it passes its own gate.
+
+        Parameters
+        ----------
+        stamp : ns; stamps of one ``name`` must be in order, and before the next leg measurement that is processed,
+            unless ``history`` is set
+        observe : predicts the measurement (m, N) from N possible motions, see :class:`PlatformPoints`
+        value : (m,)
+        covariance : (m, m) of its noise
+        name : for stamps, gate, counters and statistics
+
+        Returns
+        -------
+        Estimates that became possible; a measurement by itself gives none
+
+        Raises
+        ------
+        ConfigurationError
+            The covariance does not fit the value or is not positive definite.
+        """
+        numbers, noise = np.array(value, dtype=float), np.array(covariance, dtype=float)
+        count = len(numbers)
+        if noise.shape != (count, count) or not np.isfinite(noise).all() or np.linalg.eigvalsh(noise)[0] <= 0.0:
+            raise ConfigurationError(f'{name}: the covariance of {count} numbers must be ({count}, {count}), positive')
+        if not np.isfinite(numbers).all():
+            self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
             return []
-        if len(self._legs) >= self.config.queue_length:
-            self._legs.popleft()
-            self._overflow('legs', stamp)
-        self._legs.append(LegMeasurement(instant, sample))
+        gate = self._user_gates.get(name)
+        if gate is None:
+            gate = self._user_gates[name] = self._new_gate()
+            gate.epoch = self._leg_gate.epoch
+        instant = admit(name, gate, stamp, self.health)
+        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise), name)
+
+    def _take(self, measurement: Measurement, topic: str) -> list[EstimatorOutput]:
+        if len(self._waiting) >= self.config.queue_length:
+            self._waiting.popleft()
+            self._overflow(topic, measurement.instant.stamp)
+        if self._last is not None and measurement_order(measurement) < measurement_order(self._last):
+            taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
+            if taken is None:
+                self._drop_too_late(topic, measurement.instant)
+                return []
+            return self._process_again(taken, measurement)
+        self._wait(measurement)
         return self._process_ready()
 
-    def _admit(self, topic: str, gate: StampGate, stamp: int) -> Instant | None:
-        return admit(topic, gate, stamp, self.health)
+    def _wait(self, measurement: Measurement) -> None:
+        """Queue a measurement in its order."""
+        order = measurement_order(measurement)
+        if self._waiting and order < measurement_order(self._waiting[-1]):
+            self._waiting.insert(bisect_left(self._waiting, order, key=measurement_order), measurement)
+        else:
+            self._waiting.append(measurement)
+
+    def _drop_too_late(self, topic: str, instant: Instant) -> None:
+        self.health.event(
+            instant.stamp, f'{topic}_too_late', f'{topic} sample of {instant.stamp} ns: too late, rejected'
+        )
 
     def _overflow(self, topic: str, stamp: int) -> None:
         """One topic waits for the other in vain; clocks that were restarted in one topic only never meet again."""
@@ -143,176 +211,58 @@ class EstimatorPipeline:
             self.health.event(stamp, 'clocks_disagree', 'only one of the two topics restarted its clock: starting anew')
             self._clear()
 
+    # -- late samples --------------------------------------------------------------------------------------------------
+
+    def _take_late_imu(self, sample: ImuSample, history: History) -> list[EstimatorOutput]:
+        taken = history.rewind_to_imu(sample)
+        if taken is None:
+            self._drop_too_late('imu', sample.instant)
+            return []
+        return self._process_again(taken, None)
+
+    def _process_again(self, taken: list[Processed], late: Measurement | None) -> list[EstimatorOutput]:
+        """Go back to before the measurements ``taken`` and process them again, with a late one in its place."""
+        assert self._history is not None
+        if taken:
+            self.tracker.restore(taken[0].before)
+        self._imu = deque(self._history.imu)
+        self._waiting.extendleft(processed.measurement for processed in reversed(taken))
+        if late is not None:
+            self._wait(late)
+        known = {measurement_order(processed.measurement): processed.answered for processed in taken}
+        return self._process_ready(known)
+
     # -- processing ----------------------------------------------------------------------------------------------------
 
-    def _process_ready(self) -> list[EstimatorOutput]:
+    def _process_ready(self, known: dict[tuple[Instant, str], bool] | None = None) -> list[EstimatorOutput]:
+        """Process what can be; of measurements that are ``known``, tell only what was not answered before."""
         outputs = []
-        while self._legs and self._imu and self._imu[-1].instant >= self._legs[0].instant:
-            output = self._process(self._legs.popleft())
-            if output is None:
-                self.health.count('legs_rejected')
-            else:
+        while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
+            measurement = self._waiting.popleft()
+            order = measurement_order(measurement)
+            answered_before = False if known is None else known.get(order, False)
+            self.health.muted = known is not None and order in known
+            output, answered = self._process(measurement)
+            self.health.muted = answered_before
+            if isinstance(output, EstimatorOutput) and not answered_before:
                 self.health.output(output)
                 outputs.append(output)
+            self.health.muted = False
+            if not answered and (known is None or order not in known):
+                self.health.count(f'{order[1] or "legs"}_rejected')
         return outputs
 
-    def _process(self, measurement: LegMeasurement) -> EstimatorOutput | None:
-        instant = measurement.instant
-        path = take_input(self._imu, self._now, instant, self.config.maximum_imu_gap)
-        if isinstance(path, str):
-            self.health.event(instant.stamp, path, 'leg measurement without IMU samples around it: rejected')
-            return None
-        reason = self._cause_to_restart(instant, path)
-        if reason:
-            self._fail(instant.stamp, reason, reason.replace('_', ' '))
-        if self._now is not None:
-            innovation = self._advance(path, measurement.sample)
-            if innovation is not None:
-                return self._output(measurement, path.end.value, innovation, started=False)
-        return self._start(measurement, path.end)
-
-    def _cause_to_restart(self, instant: Instant, path: InputPath) -> str | None:
-        if self._now is None:
-            return None
-        if instant.epoch != self._now.instant.epoch:
-            return 'clock_reset'
-        if seconds(self._now.instant, instant) > self.config.maximum_leg_gap:
-            return 'leg_gap'
-        if any(max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap for segment in path.segments):
-            return 'imu_gap'
-        return None
-
-    def _advance(self, path: InputPath, sample: LegSample) -> Innovation | None:
-        """Predict along the path and correct; ``None`` if the filter had to be stopped."""
-        stamp = path.end.instant.stamp
-        try:
-            for segment in path.segments:
-                self._predict(segment)
-            innovation = self._correct(stamp, sample)
-        except CovarianceError as error:
-            self._fail(stamp, 'covariance_lost', str(error))
-            return None
-        if innovation is None:
-            return None
-        self._now = path.end
-        if not self._side.is_home_side(self.filter.imu_point):
-            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
-            return None
-        trouble = self._pose_watch.look(self.filter)
-        if trouble == 'wrong_assembly_mode':
-            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
-            return None
-        if trouble:
-            self.health.event(stamp, 'near_singular_pose', trouble)
-        self._lost_samples = 0 if innovation.nis <= self.config.divergence_nis else self._lost_samples + 1
-        if self._lost_samples >= self.config.divergence_samples:
-            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
-            return None
-        return innovation
-
-    def _correct(self, stamp: int, sample: LegSample) -> Innovation | None:
-        """Correct the filter with the legs that can be believed; ``None`` if the filter had to be stopped."""
-        gate, filter_ = self.leg_gate, self.filter
-        if not gate.faults:
-            self.health.left_out = {}
-            count = len(sample.used)
-            used = None if count == self.mechanism.leg_count else sample.used
-            limit = gate.limit(count)
-            innovation = filter_.update(sample.lengths, used, limit, gate.noise_scale)
-            if innovation.nis <= limit:
-                gate.accept(sample.lengths, innovation)
-                return innovation
-            if gate.on_probation and self.config.start == 'forward_kinematics':
-                gate.give_up_start()
-                self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
-                return None
-
-        def complain(reason: str, detail: str) -> None:
-            self.health.event(stamp, reason, detail)
-
-        predicted = filter_.predicted_innovation(sample.lengths, gate.noise_scale)
-        judgement = gate.judge(sample.lengths, sample.used, *predicted, complain)
-        innovation = filter_.update(sample.lengths, judgement.used, noise_scale=judgement.noise_scale)
-        gate.accept(sample.lengths, innovation)
-        self.health.left_out = gate.descriptions()
-        for leg in gate.faults:
-            self.health.count(f'{self.machine.legs[leg].name}_left_out')
-        return innovation
-
-    def _predict(self, segment: Segment) -> None:
-        """Predict over a segment in steps that are not too long."""
-        self.angular_acceleration.advance(segment)
-        first, change = segment.start.value, segment.end.value - segment.start.value
-        duration = segment.duration
-        steps = max(1, ceil(duration / self.config.maximum_step - 1e-9))
-        imu_interval = max(duration, segment.imu_interval)
-        for step in range(1, steps + 1):
-            last = segment.end.value if step == steps else segment.start.value + (step / steps) * change
-            self.filter.predict(first, last, duration / steps, imu_interval)
-            first = last
-
-    # -- start and stop ------------------------------------------------------------------------------------------------
-
-    def _stop(self) -> None:
-        self._now = None
-        self.angular_acceleration.reset()
-        self._lost_samples = 0
-
-    def _fail(self, stamp: int, reason: str, detail: str) -> None:
-        self.health.event(stamp, reason, f'{detail}: starting anew')
-        self._stop()
-
-    def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
-        """Start the filter with this measurement; all legs are needed for that."""
-        stamp, sample = measurement.instant.stamp, measurement.sample
-        if len(sample.used) < self.mechanism.leg_count:
-            self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
-            return None
-        innovation = None
-        try:
-            if self.config.start == 'printed':
-                self.filter.start_as_printed()
-                innovation = self.filter.first_update(sample.lengths, self._side.is_home_mode)
-                if innovation is None:
-                    raise KinematicsError('no pose on the home assembly mode explains them')
-            else:
-                self.filter.start_at(self.baseline.pose(sample.lengths)[0])
-        except (KinematicsError, CovarianceError) as error:
-            self.health.event(stamp, 'start_failed', f'no start from these leg lengths: {error}')
-            return None
-        self._now = imu
-        self.leg_gate.started()
-        self.health.event(stamp, 'started', f'filter started ({self.config.start})')
-        return self._output(measurement, imu.value, innovation, started=True)
-
-    def _output(
-        self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
-    ) -> EstimatorOutput:
-        frame, filter_ = self.imu_frame, self.filter
-        state, covariance = filter_.state, filter_.covariance
-        biases = state[BIASES]
-        motion = filter_.point_motion(imu, self._reference_point)
-        corrected = frame.to_imu(imu - biases)
-        gravity_felt = motion.rotation_base_platform.T @ self.machine.gravity
-        biases_imu = frame.to_imu(biases)
-        bias_covariance = frame.covariance_to_imu(covariance[BIASES, BIASES])
-        imu_covariance = frame.covariance_to_imu(filter_.imu_covariance)
-        return EstimatorOutput(
-            stamp=measurement.instant.stamp,
-            started=started,
-            motion=motion,
-            specific_force=corrected[:3],
-            angular_rate=corrected[3:],
-            imu_covariance=bias_covariance + imu_covariance,
-            angular_acceleration=self.angular_acceleration.estimate(frame, imu_covariance),
-            linear_acceleration=frame.to_imu(np.concatenate([imu[:3] - biases[:3] + gravity_felt, np.zeros(3)]))[:3],
-            accelerometer_bias=biases_imu[:3],
-            gyroscope_bias=biases_imu[3:],
-            bias_deviation=np.sqrt(bias_covariance.diagonal()),
-            innovation=innovation,
-            state=state.copy(),
-            state_deviation=np.sqrt(covariance.diagonal()),
-            lengths=measurement.sample.lengths,
-            efforts=measurement.sample.efforts,
-            baseline=self._baseline.estimate(measurement.instant, measurement.sample) if self.config.baseline else None,
-        )
+    def _process(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
+        """Process a measurement; also whether it was used."""
+        tracker, output = self.tracker, None
+        before = None if self._history is None else tracker.snapshot()
+        due = tracker.due(measurement.instant)
+        if isinstance(measurement, LegMeasurement):
+            output = tracker.process_legs(measurement, self._imu)
+            answered = output is not None
+        else:
+            answered = tracker.process_user(measurement, self._imu)
+        self._last = measurement
+        if self._history is not None and before is not None:
+            self._history.add(Processed(measurement, due, before, answered))
+        return output, answered

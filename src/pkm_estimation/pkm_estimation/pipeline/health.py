@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_estimation.filters import Innovation
 from pkm_estimation.models import STATE_GROUPS
 from pkm_estimation.pipeline.output import EstimatorOutput
 
@@ -56,6 +57,7 @@ class HealthReport:
     counters : totals since the beginning, by reason
     events : since the last report
     left_out : legs that are left out now, by name, and why
+    user_measurements : per name: how many, mean NIS and what to expect of it
     """
 
     samples: int
@@ -70,6 +72,7 @@ class HealthReport:
     counters: dict[str, int]
     events: tuple[Event, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
 
 
 class HealthMonitor:
@@ -80,6 +83,7 @@ class HealthMonitor:
         self._extra_states = extra_states or {}
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
+        self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
         self._start_stamp = 0
@@ -92,13 +96,18 @@ class HealthMonitor:
         self._squares = np.zeros(self.leg_count)
         self._seen = np.zeros(self.leg_count)
         self._stamps: dict[str, list[int]] = {}
+        self._user: dict[str, tuple[int, float, int]] = {}
 
     def count(self, reason: str) -> None:
         """Count an occurrence."""
+        if self.muted:
+            return
         self.counters[reason] += 1
 
     def event(self, stamp: int, name: str, detail: str) -> None:
         """Count an occurrence and keep its details."""
+        if self.muted:
+            return
         self.counters[name] += 1
         self._events.append(Event(stamp, name, detail))
 
@@ -109,6 +118,8 @@ class HealthMonitor:
 
     def output(self, output: EstimatorOutput) -> None:
         """Note an estimate."""
+        if self.muted:
+            return
         self._samples += 1
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}
@@ -126,6 +137,13 @@ class HealthMonitor:
         self._seen += seen
         self._in_band += seen & (np.abs(ratio) <= 2.0)
         self._squares += ratio * ratio
+
+    def user_measurement(self, name: str, innovation: Innovation) -> None:
+        """Note a user's measurement, used or not."""
+        if self.muted:
+            return
+        count, total, _ = self._user.get(name, (0, 0.0, 0))
+        self._user[name] = count + 1, total + innovation.nis, len(innovation.residual)
 
     def baseline_output(self) -> None:
         """Note an estimate of a baseline that runs alone."""
@@ -162,6 +180,7 @@ class HealthMonitor:
             dict(self.counters),
             tuple(self._events),
             dict(self.left_out),
+            {name: (count, total / count, size) for name, (count, total, size) in self._user.items()},
         )
         self._events.clear()
         self._clear_window()

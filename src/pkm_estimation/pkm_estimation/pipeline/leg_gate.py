@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,14 +134,6 @@ class LegGate:
         self._scale, self._correlation = 1.0, 0.0
         self._errors: list[float] = []
 
-    def snapshot(self) -> dict[str, Any]:
-        """What :meth:`restore` needs: nothing in it is ever changed in place, but the table of faults."""
-        return self.__dict__ | {'faults': dict(self.faults)}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to a snapshot."""
-        self.__dict__.update(snapshot, faults=dict(snapshot['faults']))
-
     @property
     def on_probation(self) -> bool:
         """Whether the start is too young to judge legs by it, and may be given up for a better one."""
@@ -154,6 +146,10 @@ class LegGate:
     def limit(self, count: int) -> float:
         """Normalised innovation squared of ``count`` legs beyond which they have to be judged."""
         return self._limits[count] * max(1.0, self._scale) if self.active else float('inf')
+
+    def limit_of(self, count: int) -> float:
+        """The bound of the same probability for any measurement of ``count`` numbers."""
+        return float(chi2.isf(2.0 * norm.sf(self._gate), count)) if self.active else float('inf')
 
     def accept(self, lengths: Array, innovation: Innovation) -> None:
         """Take note of a measurement (L,) that was used."""

@@ -52,8 +52,8 @@ class LegMessageReader:
     def read(
         self,
         names: Sequence[str],
-        positions: Sequence[float],
-        efforts: Sequence[float] | None,
+        positions: Sequence[float] | Array,
+        efforts: Sequence[float] | Array | None,
         complain: Callable[[str, str], None],
     ) -> LegSample | None:
         """Return the sample, ``None`` if too few legs are usable; ``complain(reason, detail)`` says what is wrong."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
+from pkm_estimation.pipeline.platform_points import PlatformPoints
 from pkm_estimation.pipeline.point_motion import PointMotion, point_motion
 
 Array = NDArray[np.float64]
@@ -217,6 +219,47 @@ class PlatformFilter:
         if isinstance(self.legs, DriveModel) and self.legs.constraint_count:
             return self._update_with_constraints(self.legs, lengths, used, limit, noise_scale)
         return self._update(lengths, used, limit, noise_scale)
+
+    def update_with(
+        self,
+        observe: Callable[[PlatformPoints], Array],
+        value: Array,
+        noise_covariance: Array,
+        imu: Array,
+        limit: float = float('inf'),
+    ) -> Innovation:
+        """Correct with any measurement (m,) of the platform's motion; ``limit`` as in :meth:`update`.
+
+        ``observe`` gives the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the sample
+        of now. A prediction that contains the angular rate has the sample's noise, which belongs into the covariance.
+        """
+        ukf = self.ukf
+        state, covariance = ukf.state.copy(), ukf.covariance.copy()
+        innovation = ukf.update(lambda points: observe(PlatformPoints(self, points, imu)), value, noise_covariance)
+        if innovation.nis > limit:
+            ukf.state[:], ukf.covariance[:] = state, covariance
+        return innovation
+
+    def snapshot(self) -> tuple[object, ...]:
+        """What :meth:`restore` needs."""
+        legs = self.legs
+        memory: Array | None = None
+        if isinstance(legs, CalibratedLegModel):
+            memory = legs.imu
+        elif isinstance(legs, DriveModel):
+            memory = legs.joints
+        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Become what it was, to the last bit."""
+        state, covariance, chart, memory = snapshot
+        self.ukf.state[:], self.ukf.covariance[:] = state, covariance
+        if chart is not self.chart:
+            self._set_chart(chart)
+        if isinstance(self.legs, CalibratedLegModel):
+            self.legs.imu = memory
+        elif isinstance(self.legs, DriveModel):
+            self.legs.joints = memory
 
     def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, skew
 
-from pkm_estimation.models import ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude_chart import scalar_part
 
 if TYPE_CHECKING:
@@ -57,9 +57,18 @@ def point_motion(filter_: PlatformFilter, imu: Array, point: Array | None = None
     arm_matrix = skew(arm)
     q = state[ATTITUDE]
     e0 = scalar_part(q)
-    rotation = filter_.rotation
-    base_arm = rotation @ arm
+    rotation, imu_point, velocity = filter_.rotation, filter_.imu_point, state[VELOCITY]
     omega = mounting @ (imu[3:] - state[GYROSCOPE_BIAS])
+    lag: Array | None = None
+    if layout.imu_delay is not None:  # the state lags by the rest of the delay: move on by it
+        rest = state.item(layout.imu_delay.start)
+        force = mounting @ (imu[:3] - state[ACCELEROMETER_BIAS])
+        acceleration = force + rotation.T @ filter_.geometry.gravity
+        change = acceleration - np.cross(omega, velocity)
+        lag = np.concatenate([rotation @ velocity, rotation @ omega, change, np.zeros(3)])
+        imu_point = imu_point + rest * lag[:3] + 0.5 * rest**2 * (rotation @ acceleration)
+        rotation, velocity = rotation @ rotation_exp(rest * omega), velocity + rest * lag[6:9]
+    base_arm = rotation @ arm
 
     jacobian = np.zeros((12, layout.size))  # position, rotation about base axes, velocity, angular velocity
     # the inverse of Q(q), turned to base axes: rotation about base axes per change of q
@@ -75,14 +84,17 @@ def point_motion(filter_: PlatformFilter, imu: Array, point: Array | None = None
     if layout.imu_rotation is not None:  # to first order in the correction of the mounting
         jacobian[6:9, layout.imu_rotation] = -arm_matrix @ skew(omega)
         jacobian[9:12, layout.imu_rotation] = -skew(omega)
+    if lag is not None:
+        jacobian[:, layout.imu_delay] = lag[:, None]
+        jacobian[0:3, layout.imu_delay] -= np.cross(lag[3:6], base_arm)[:, None]
     total = jacobian @ covariance @ jacobian.T
     rate_noise = np.concatenate([arm_matrix @ mounting, mounting])
     total[6:, 6:] += rate_noise @ filter_.imu_covariance[3:, 3:] @ rate_noise.T
     return PointMotion(
-        filter_.imu_point - base_arm,
+        imu_point - base_arm,
         quaternion_from_matrix(rotation),
         rotation,
-        state[VELOCITY] + arm_matrix @ omega,  # V - omega x arm
+        velocity + arm_matrix @ omega,  # V - omega x arm
         omega,
         total[:6, :6],
         total[6:, 6:],

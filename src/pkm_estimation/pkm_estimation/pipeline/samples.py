@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,24 @@ class LegMeasurement(NamedTuple):
 
     instant: Instant
     sample: LegSample
+
+
+class UserMeasurement(NamedTuple):
+    """A user's measurement (m,) with its covariance (m, m); ``observe`` maps sigma points to predictions (m, N)."""
+
+    instant: Instant
+    name: str
+    observe: Callable[[Any], Array]
+    value: Array
+    covariance: Array
+
+
+Measurement = LegMeasurement | UserMeasurement
+
+
+def measurement_order(measurement: Measurement) -> tuple[Instant, str]:
+    """Measurements are processed by time; of equal times the legs come first."""
+    return measurement.instant, measurement.name if isinstance(measurement, UserMeasurement) else ''
 
 
 class Segment(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,8 @@ class StampVerdict(Enum):
     ZERO = 'zero_stamp'
     DUPLICATE = 'duplicate_stamp'
     OUT_OF_ORDER = 'out_of_order_stamp'
+    LATE = 'late'
+    TOO_LATE = 'too_late'
     JUMP = 'stamp_jump'
 
 
@@ -31,16 +34,36 @@ class StampGate:
 
     A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, it is
     the truth: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. One wild stamp does no harm.
+
+    Parameters
+    ----------
+    jump : s
+    history : s by which stamps may be late; 0: they must come in order
     """
 
-    def __init__(self, jump: float) -> None:
-        self._jump = round(jump * 1e9)
+    def __init__(self, jump: float, history: float = 0.0) -> None:
+        self._jump, self._history = round(jump * 1e9), round(history * 1e9)
+        self._recent: deque[int] = deque()
+        self._known: set[int] = set()
         self.epoch = 0
         self.last: int | None = None
         self._suspect: int | None = None
 
     def judge(self, stamp: int) -> StampVerdict:
         """Say what ``stamp`` [ns] is; a good one becomes the last."""
+        verdict = self._judge(stamp)
+        if self._history and verdict in (StampVerdict.GOOD, StampVerdict.LATE):
+            self._remember(stamp)
+        return verdict
+
+    def _remember(self, stamp: int) -> None:
+        assert self.last is not None
+        self._recent.append(stamp)
+        self._known.add(stamp)
+        while not 0 <= self.last - self._recent[0] <= self._history:
+            self._known.discard(self._recent.popleft())
+
+    def _judge(self, stamp: int) -> StampVerdict:
         if stamp <= 0:
             return StampVerdict.ZERO
         if self.last is None:
@@ -56,7 +79,11 @@ class StampGate:
             if step < 0:
                 self.epoch += 1
         elif step < 0:
-            return StampVerdict.OUT_OF_ORDER
+            if not self._history:
+                return StampVerdict.OUT_OF_ORDER
+            if stamp in self._known:
+                return StampVerdict.DUPLICATE
+            return StampVerdict.LATE if -step <= self._history else StampVerdict.TOO_LATE
         self._suspect = None
         self.last = stamp
         return StampVerdict.GOOD
@@ -66,7 +93,9 @@ def admit(topic: str, gate: StampGate, stamp: int, health: HealthMonitor) -> Ins
     """Instant of a good stamp [ns]; of another one ``None``, with an event that says why."""
     epoch, last = gate.epoch, gate.last
     verdict = gate.judge(stamp)
-    if verdict is not StampVerdict.GOOD:
+    if verdict is StampVerdict.LATE:
+        health.count(f'{topic}_late')
+    elif verdict is not StampVerdict.GOOD:
         health.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
         return None
     if gate.epoch != epoch:

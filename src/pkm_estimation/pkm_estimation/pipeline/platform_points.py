@@ -1,0 +1,66 @@
+"""What a user's measurement model sees: the platform's motion at all sigma points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+
+if TYPE_CHECKING:
+    from pkm_estimation.pipeline.platform_filter import PlatformFilter
+
+Array = NDArray[np.float64]
+
+
+class PlatformPoints:
+    """N possible motions of the platform; vectors are (N, 3), whatever the filter's own coordinates are.
+
+    Attributes
+    ----------
+    rotation : (N, 3, 3), platform axes to base axes
+    angular_velocity : (N, 3) rad/s, platform axes: the IMU sample less its bias
+    specific_force : (N, 3) m/s^2, of the IMU's point, platform axes: the IMU sample less its bias
+    """
+
+    def __init__(self, filter_: PlatformFilter, states: Array, imu: Array) -> None:
+        layout = filter_.layout
+        vector = states[ATTITUDE].T
+        scalar = np.sqrt(np.maximum(1.0 - np.sum(vector * vector, axis=1, keepdims=True), 0.0))
+        rotation = filter_.chart @ matrix_from_quaternion(np.concatenate([vector, scalar], axis=1))
+        rate, force = imu[3:] - states[GYROSCOPE_BIAS].T, imu[:3] - states[ACCELEROMETER_BIAS].T
+        if layout.imu_rotation is not None:
+            mounting = rotation_exp(states[layout.imu_rotation].T)
+            rate, force = _turned(mounting, rate), _turned(mounting, force)
+        self._imu_place = np.broadcast_to(filter_.geometry.imu_position, vector.shape)
+        if layout.imu_position is not None:
+            self._imu_place = self._imu_place + states[layout.imu_position].T
+        self._imu_point = states[POSITION].T @ filter_.chart.T
+        self._velocity = states[VELOCITY].T
+        if layout.imu_delay is not None:  # the states lag by the rest of the delay
+            rest = states[layout.imu_delay].T
+            self._imu_point = self._imu_point + _turned(rotation, self._velocity * rest)
+            felt = _turned(np.swapaxes(rotation, 1, 2), np.broadcast_to(filter_.geometry.gravity, vector.shape))
+            self._velocity = self._velocity + rest * (force + felt - np.cross(rate, self._velocity))
+            rotation = rotation @ rotation_exp(rate * rest)
+        self.rotation, self.angular_velocity, self.specific_force = rotation, rate, force
+
+    def position(self, point: Array | None = None) -> Array:
+        """Position (N, 3) m, base axes, of a point (3,) of the platform; default: its origin."""
+        return self._imu_point + _turned(self.rotation, self._from_imu(point))
+
+    def velocity(self, point: Array | None = None) -> Array:
+        """Velocity (N, 3) m/s, base axes, of a point (3,) of the platform; default: its origin."""
+        in_platform = self._velocity + np.cross(self.angular_velocity, self._from_imu(point))
+        return _turned(self.rotation, in_platform)
+
+    def _from_imu(self, point: Array | None) -> Array:
+        return -self._imu_place if point is None else point - self._imu_place
+
+
+def _turned(rotation: Array, vectors: Array) -> Array:
+    turned: Array = (rotation @ vectors[..., None])[..., 0]
+    return turned

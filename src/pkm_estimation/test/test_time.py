@@ -1,0 +1,239 @@
+"""Only stamps drive the filter: late and shuffled samples, delays, clocks, stale streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pkm_description.motion.profiles import mp1, mp1_profile
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.verdict import summarise
+from pkm_estimation.sensors import measure
+from pkm_estimation.sensors.conditions import SensorConditions
+from pkm_estimation.sensors.simulated import simulate_sensors
+from test_pipeline import DATA, MECHANISM, MOTION, NAMES, SRS, as_bytes, feed, imu_message, leg_message, pairs
+
+WINDOW = EstimatorConfig(history=0.2)
+
+
+def by_stamp(outputs):
+    """Bytes of the last output of each stamp."""
+    return {o.stamp: data for o, data in zip(outputs, as_bytes(outputs), strict=True)}
+
+
+# -- late samples ----------------------------------------------------------------------------------------------------
+
+
+def shuffled(messages, lateness, random):
+    """Messages in the order of arrival when each is up to ``lateness`` s late; the first and last ones are on time."""
+    end = messages[-20][1]
+    arrival = [min(end, m[1] + random.uniform(0.0, lateness * 1e9)) if m[1] < end else m[1] for m in messages]
+    arrival[:2] = [0, 0]
+    return [messages[k] for k in np.argsort(arrival, kind='stable')]
+
+
+@pytest.mark.parametrize('config', [WINDOW, replace(WINDOW, filter='ekf'), replace(WINDOW, estimate=('imu_delay',))])
+def test_late_legs_and_late_imu_samples_end_bit_by_bit_as_in_order(config):
+    messages = pairs(range(120))
+    in_order = feed(EstimatorPipeline(SRS, config), messages)
+    pipeline = EstimatorPipeline(SRS, config)
+    late = feed(pipeline, shuffled(messages, 0.1, np.random.default_rng(1)))
+    assert pipeline.health.counters['imu_late'] > 20 and pipeline.health.counters['legs_late'] > 20
+    # every measurement is answered once, at last as in order
+    assert sorted(o.stamp for o in late) == [o.stamp for o in in_order]
+    ends = [m[1] for m in messages[-20:]]
+    expected, found = by_stamp(in_order), by_stamp(late)
+    assert all(found[stamp] == expected[stamp] for stamp in ends)
+    without_lateness = {k: v for k, v in pipeline.health.counters.items() if not k.endswith('_late')}
+    assert without_lateness == {'imu_accepted': 120, 'legs_accepted': 120, 'started': 1}
+    np.testing.assert_array_equal(pipeline.filter.covariance, feed_filter(messages, config).covariance)
+
+
+def feed_filter(messages, config):
+    pipeline = EstimatorPipeline(SRS, config)
+    feed(pipeline, messages)
+    return pipeline.filter
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.sampled_from([0.01, 0.05, 0.19]))
+def test_any_lateness_within_the_window(seed, lateness):
+    messages = pairs(range(60))
+    in_order = feed(EstimatorPipeline(SRS, WINDOW), messages)
+    late = feed(EstimatorPipeline(SRS, WINDOW), shuffled(messages, lateness, np.random.default_rng(seed)))
+    assert as_bytes(late)[-1] == as_bytes(in_order)[-1]
+
+
+def test_history_alone_changes_nothing():
+    messages = pairs(range(60))
+    assert as_bytes(feed(EstimatorPipeline(SRS, WINDOW), messages)) == as_bytes(
+        feed(EstimatorPipeline(SRS), messages)
+    )
+
+
+@pytest.mark.parametrize('topic', ['legs', 'imu'])
+def test_later_than_the_window_is_dropped_by_name(topic):
+    missing = leg_message(30) if topic == 'legs' else imu_message(30)
+    messages = [m for m in pairs(range(80)) if not (m[0] == missing[0] and m[1] == missing[1])]
+    expected = as_bytes(feed(EstimatorPipeline(SRS, WINDOW), messages))
+    pipeline = EstimatorPipeline(SRS, WINDOW)
+    assert as_bytes(feed(pipeline, [*messages[:-20], missing, *messages[-20:]])) == expected
+    assert pipeline.health.counters[f'{topic}_too_late'] == 1
+
+
+def test_late_duplicate_is_a_duplicate():
+    pipeline = EstimatorPipeline(SRS, WINDOW)
+    feed(pipeline, [*pairs(range(50)), leg_message(45), imu_message(44)])
+    assert pipeline.health.counters['legs_duplicate_stamp'] == pipeline.health.counters['imu_duplicate_stamp'] == 1
+
+
+def test_late_imu_sample_answers_what_had_to_be_rejected():
+    """Legs in an IMU gap have no estimate, until the gap is filled within the window."""
+    pipeline = EstimatorPipeline(SRS, replace(WINDOW, maximum_imu_gap=0.03))
+    gap = range(50, 55)
+    outputs = feed(pipeline, [m for m in pairs(range(60)) if m[0] == 'legs' or m[1] not in DATA.stamps[gap]])
+    assert not set(DATA.stamps[gap]) & {o.stamp for o in outputs}
+    outputs = feed(pipeline, [imu_message(k) for k in gap])
+    assert set(DATA.stamps[gap]) <= {o.stamp for o in outputs}
+
+
+# -- delays ----------------------------------------------------------------------------------------------------------
+
+EVALUATE = mp1_profile(SRS, 40.0).evaluate
+
+
+def delayed_run(delay, config, duration=20.0, begin=8.0, seed=3):
+    """Errors (N, 3) of the position, outputs, pipeline; IMU samples are ``delay`` old at their stamps."""
+    time = begin + np.arange(round(100 * duration)) / 100.0
+    data = simulate_sensors(MECHANISM, EVALUATE, time, SensorConditions(imu_delay=delay), seed)
+    pipeline = EstimatorPipeline(SRS, config)
+    outputs = feed(pipeline, pairs(range(len(time)), data))
+    truth = dict(zip(data.stamps.tolist(), EVALUATE(time).position, strict=True))
+    return np.array([o.motion.position - truth[o.stamp] for o in outputs]), outputs, pipeline
+
+
+def rms(errors):
+    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
+
+
+def test_declared_delay_is_as_good_as_none():
+    """S3-48: IMU 30 ms late and declared; the outputs keep the legs' stamps."""
+    undelayed = rms(delayed_run(0.0, EstimatorConfig(baseline=False))[0][500:])
+    errors, outputs, _ = delayed_run(0.03, EstimatorConfig(baseline=False, imu_delay=0.03))
+    assert rms(errors[500:]) < 1.3 * undelayed
+    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs[500:]])
+    assert np.mean(np.abs(ratio) <= 2.0) > 0.92
+    assert len(outputs) > 1990  # the last ones wait for the IMU
+
+
+def test_unknown_delay_is_found_and_declared():
+    """30 ms: found within 2 ms, innovations in band, position within two times of the undelayed one."""
+    undelayed = rms(delayed_run(0.0, EstimatorConfig(baseline=False))[0][1000:])
+    errors, outputs, pipeline = delayed_run(0.03, EstimatorConfig(baseline=False, estimate=('imu_delay',)))
+    found = pipeline.imu_delay + pipeline.filter.state[pipeline.filter.layout.imu_delay][0]
+    assert found == pytest.approx(0.03, abs=2e-3)
+    assert pipeline.imu_delay == pytest.approx(0.03, abs=2e-3)
+    assert pipeline.health.counters['imu_delay_declared'] >= 1
+    assert rms(errors[1000:]) < 2.0 * undelayed
+    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs[1000:]])
+    assert np.mean(np.abs(ratio) <= 2.0) > 0.9
+    covariances = np.array([o.motion.pose_covariance[:3, :3] for o in outputs[1000:]])
+    nees = np.einsum('ni,nij,nj->n', errors[1000:], np.linalg.inv(covariances), errors[1000:])
+    assert nees.mean() < 9.0
+
+
+def test_delay_that_was_declared_too_long_is_corrected():
+    _, _, pipeline = delayed_run(0.0, EstimatorConfig(baseline=False, estimate=('imu_delay',), imu_delay=0.02))
+    assert pipeline.imu_delay == pytest.approx(0.0, abs=2e-3)
+
+
+def test_output_between_stamps_of_an_undeclared_delay():
+    """While the delay is a state, the pose given is that of the stamp, not that of the IMU's sample."""
+    filter_ = EstimatorPipeline(SRS, EstimatorConfig(estimate=('imu_delay',))).filter
+    filter_.start_at(SRS.home)
+    state = filter_.ukf.state
+    state[3:6] = [0.5, 0.2, -0.1]
+    imu = np.concatenate([-SRS.gravity, [0.0, 0.0, 0.3]])
+    early = filter_.point_motion(imu)
+    state[filter_.layout.imu_delay] = 0.01
+    late = filter_.point_motion(imu)
+    state[filter_.layout.imu_delay] = 0.0
+    filter_.predict(imu, imu, 0.01, 0.01)
+    predicted = filter_.point_motion(imu)
+    assert np.abs(predicted.position - early.position).max() > 1e-3
+    np.testing.assert_allclose(late.position, predicted.position, atol=1e-6)
+    np.testing.assert_allclose(late.velocity, predicted.velocity, atol=1e-5)
+    np.testing.assert_allclose(late.rotation_base_platform, predicted.rotation_base_platform, atol=1e-6)
+
+
+# -- clocks and stale streams ----------------------------------------------------------------------------------------
+
+
+def test_clock_set_to_the_present_date():
+    """A clock that ran from zero is set to the date: a gap of years; the filter starts anew and goes on."""
+    pipeline = EstimatorPipeline(SRS)
+    feed(pipeline, pairs(range(100)))
+    dated = replace(DATA, stamps=DATA.stamps + 1_790_000_000 * 10**9)
+    outputs = feed(pipeline, pairs(range(100, 200), dated))
+    assert outputs[0].started and sum(o.started for o in outputs) == 1
+    assert pipeline.health.counters['leg_gap'] == 1
+    assert len(outputs) == 99  # one sample of each topic confirms the jump
+    assert np.abs(outputs[-1].motion.position - MOTION.position[199]).max() < 1e-4
+
+
+def test_clock_set_back_while_samples_wait():
+    """Legs are ahead of the IMU when the clock restarts: the waiting ones are of the old time."""
+    pipeline = EstimatorPipeline(SRS)
+    feed(pipeline, pairs(range(160)) + [leg_message(k) for k in range(160, 170)])
+    outputs = feed(pipeline, pairs(range(50)))
+    assert outputs[-1].stamp == DATA.stamps[49]
+    assert np.abs(outputs[-1].motion.position - MOTION.position[49]).max() < 1e-4
+
+
+@pytest.mark.parametrize(('silent', 'said'), [('imu', 'no usable IMU samples'), ('legs', 'no usable leg samples')])
+def test_stale_stream_is_named_and_survived(silent, said):
+    pipeline = EstimatorPipeline(SRS)
+    feed(pipeline, pairs(range(60)))
+    pipeline.health.report()
+    assert feed(pipeline, [m for m in pairs(range(60, 150)) if m[0] != silent]) == []
+    level, sentence = summarise(pipeline.health.report(), 6)
+    assert level == 'error' and said in sentence
+    outputs = feed(pipeline, pairs(range(150, 200)))
+    assert outputs[-1].stamp == DATA.stamps[199]
+    assert np.abs(outputs[-1].motion.position - MOTION.position[199]).max() < 1e-4
+
+
+def test_stream_that_repeats_its_last_message():
+    """A driver that hangs publishes the same message again and again."""
+    pipeline = EstimatorPipeline(SRS)
+    feed(pipeline, pairs(range(60)))
+    assert feed(pipeline, [imu_message(59), leg_message(59)] * 50) == []
+    assert pipeline.health.counters['imu_duplicate_stamp'] == pipeline.health.counters['legs_duplicate_stamp'] == 50
+
+
+def test_stream_that_sends_old_values_with_new_stamps_is_stuck():
+    """All legs stand still by what they say, while the IMU moves: no leg is blamed for all, the filter starts anew."""
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(divergence_samples=5))
+    feed(pipeline, pairs(range(100)))
+    frozen = leg_message(99)[3]
+    feed(pipeline, [m for k in range(100, 130) for m in (imu_message(k), ('legs', int(DATA.stamps[k]), NAMES, frozen))])
+    names = [event.name for event in pipeline.health.report().events]
+    assert names[1:4] == ['legs_disagree', 'diverged', 'started']
+
+
+def test_imu_ten_times_as_fast_with_late_legs():
+    """IMU at 1 kHz, legs at 100 Hz that come 50 ms late, both on time by their stamps: the same bits."""
+    imu_data, leg_data = (
+        measure(MECHANISM, mp1(SRS, 30.0, rate)[slice(12 * rate, 13 * rate)], 4) for rate in (1000, 100)
+    )
+    imu = [imu_message(k, imu_data) for k in range(1000)]
+    legs = [leg_message(k, leg_data) for k in range(100)]
+    in_order = sorted(imu + legs, key=lambda m: (m[1], m[0]))
+    late = sorted(imu + legs, key=lambda m: m[1] + (50_000_000 if m[0] == 'legs' else 0))
+    config = EstimatorConfig(baseline=False)
+    assert as_bytes(feed(EstimatorPipeline(SRS, config), late)) == as_bytes(
+        feed(EstimatorPipeline(SRS, config), in_order)
+    )
