@@ -17,7 +17,7 @@ from pkm_description.ros.conversions import array3, array4, vector3  # noqa: E40
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
 from pkm_description.ros.stamps import nanoseconds, stamp  # noqa: E402
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noqa: E402
-from pkm_estimation.pipeline import EstimatorPipeline  # noqa: E402
+from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
@@ -37,9 +37,13 @@ LISTENED = {
     'imu/data': Imu,
     'platform/joint_states': JointState,
     'baseline/odometry': Odometry,
+    'platform/baseline/odometry': Odometry,
     '/tf': TFMessage,
     '/diagnostics': DiagnosticArray,
 }
+
+
+OUTPUTS = [topic for topic in LISTENED if topic != 'platform/baseline/odometry']
 
 
 class Sensors(Node):
@@ -54,12 +58,12 @@ class Sensors(Node):
         for topic, kind in LISTENED.items():
             self.create_subscription(kind, topic, self.heard[topic].append, RELIABLE_STREAM_QOS)
 
-    def wait_for_estimator(self):
+    def wait_for_estimator(self, outputs=OUTPUTS, imu=True):
         def connected():
-            inputs = self.imu.get_subscription_count() and self.legs.get_subscription_count()
-            return inputs and all(self.count_publishers(topic) for topic in LISTENED)
+            inputs = (self.imu.get_subscription_count() or not imu) and self.legs.get_subscription_count()
+            return inputs and all(self.count_publishers(topic) for topic in outputs)
 
-        wait_for(connected, 'the estimator', spin=self)
+        wait_for(connected, 'the node', spin=self)
 
     def send(self, samples):
         for k in samples:
@@ -79,6 +83,10 @@ class Sensors(Node):
         )
         message.header.stamp = time
         self.legs.publish(message)
+
+    def diagnosed(self):
+        """Key-value pairs of the last diagnostics."""
+        return {value.key: value.value for value in self.heard['/diagnostics'][-1].status[0].values}
 
     def wait_for_estimates(self, count, topic='platform/odometry', at_least=False):
         heard = self.heard[topic]
@@ -127,7 +135,7 @@ def test_every_sample_gives_every_output(sensors):
         assert array3(message.twist.twist.linear).tobytes() == output.motion.velocity.tobytes()
         assert np.array(message.pose.covariance).tobytes() == output.motion.pose_covariance.tobytes()
         assert np.array(message.twist.covariance).tobytes() == output.motion.twist_covariance.tobytes()
-    last, output = {topic: messages[-1] for topic, messages in sensors.heard.items()}, expected[-1]
+    last, output = {topic: sensors.heard[topic][-1] for topic in OUTPUTS}, expected[-1]
     assert last['imu/data'].header.frame_id == last['platform/accel'].header.frame_id == SRS.imu.frame
     assert array3(last['imu/data'].linear_acceleration) == pytest.approx(output.specific_force)
     assert last['imu/data'].orientation_covariance[0] == -1.0
@@ -143,8 +151,11 @@ def test_every_sample_gives_every_output(sensors):
     assert array3(transform.transform.translation).tobytes() == output.motion.position.tobytes()
     base = last['baseline/odometry']
     assert array3(base.twist.twist.linear) == pytest.approx(output.baseline.velocity)
-    status = sensors.heard['/diagnostics'][-1].status[0]
-    values = {value.key: value.value for value in status.values}
+    turning = last['platform/accel'].accel
+    assert array3(turning.accel.angular) == pytest.approx(output.angular_acceleration[0])
+    covariance = np.array(turning.covariance).reshape(6, 6)[3:, 3:]
+    assert covariance == pytest.approx(output.angular_acceleration[1])
+    values = sensors.diagnosed()
     assert float(values['leg rate [Hz]']) == pytest.approx(100.0)
     assert float(values['mean NIS']) < 12.0
 
@@ -205,3 +216,78 @@ def test_without_autostart_it_waits_for_activation(sensors):
             wait_for(answer.done, 'the transition', spin=sensors)
             assert answer.result().success
         assert node.stop() == 0
+
+
+def test_estimates_of_a_reference_point_and_of_further_constants(sensors):
+    """Settings that are lists; a frame of the point's own beside that of the platform."""
+    point = [0.4, -0.2, 1.1]
+    given = ['-p', f'reference_point:={point}', '-p', "estimate:=['imu_position','leg_offsets']"]
+    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, *given, '-p', 'child_frame:=eye']) as node:
+        sensors.wait_for_estimator()
+        sensors.send(range(200))
+        sensors.wait_for_estimates(200, '/tf')
+        wait_for(lambda: len(sensors.heard['/diagnostics']) >= 2, 'diagnostics', spin=sensors)
+        assert node.stop() == 0
+    odometry, (transform,) = sensors.heard['platform/odometry'][-1], sensors.heard['/tf'][-1].transforms
+    assert (odometry.child_frame_id, transform.child_frame_id) == ('eye', 'platform_link')
+    arm = array3(odometry.pose.pose.position) - array3(transform.transform.translation)
+    assert np.linalg.norm(arm) == pytest.approx(np.linalg.norm(point), rel=1e-12)
+    rotation = MOTION.rotation_base_platform[199]
+    assert array3(odometry.pose.pose.position) == pytest.approx(MOTION.position[199] + rotation @ point, abs=1e-2)
+    values = sensors.diagnosed()
+    value, deviation = values['estimated imu_position [m]'].split(', ')[0].split(' +- ')
+    assert abs(float(value)) < 6.0 * float(deviation)
+    assert len(values['estimated leg_offsets [m]'].split(', ')) == 6
+
+
+def test_wrong_lists_and_frames_are_one_clear_line():
+    for wrong, word in (
+        (["estimate:=['gravity']"], 'gravity'),
+        (['reference_point:=[1.0, 2.0]'], 'reference_point'),
+        (['reference_point:=[1.0, 2.0, 3.0]', '-p', 'child_frame:=platform_link'], 'child_frame'),
+    ):
+        with ros_domain(), NodeProcess('pkm_estimation', 'estimator', ['--ros-args', '-p', *wrong]) as node:
+            assert node.wait(30.0) == 1
+            assert word in node.output
+            assert 'Traceback' not in node.output
+
+
+def test_baseline_node_needs_no_imu(sensors):
+    with NodeProcess('pkm_estimation', 'baseline', RELIABLE) as node:
+        sensors.wait_for_estimator(['platform/baseline/odometry'], imu=False)
+        for k in range(150):
+            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+            if k % 20 == 19:
+                sensors.wait_for_estimates(k + 1, 'platform/baseline/odometry')
+        sensors.send_legs(stamp(int(DATA.stamps[150])), NAMES[:4], [0.1] * 4)
+        reset = sensors.create_client(Trigger, 'baseline/reset').call_async(Trigger.Request())
+        wait_for(reset.done, 'the answer to reset', spin=sensors)
+        wait_for(lambda: 'count reset' in sensors.diagnosed(), 'the count of the reset', spin=sensors)
+        assert node.stop() == 0
+    pipeline = BaselinePipeline(SRS)
+    for k, message in enumerate(sensors.heard['platform/baseline/odometry']):
+        time = int(DATA.stamps[k])
+        expected = pipeline.add_joint_positions(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero).estimate
+        assert nanoseconds(message.header.stamp) == time
+        assert array3(message.pose.pose.position).tobytes() == expected.position.tobytes()
+        assert array3(message.twist.twist.linear).tobytes() == expected.velocity.tobytes()
+    assert k == 149
+    assert sensors.diagnosed()['count too_few_legs'] == '1'
+
+
+def test_nothing_is_lost_at_1_khz(sensors):
+    """A second of IMU and legs at 1 kHz at once, as fast as they can be sent; how late they come out is a benchmark."""
+    motion = mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)]
+    data = measure(MECHANISM, motion, seed=4)
+    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+        sensors.wait_for_estimator()
+        for k, time in enumerate(data.stamps):
+            message = Imu(
+                linear_acceleration=vector3(data.specific_force[k]), angular_velocity=vector3(data.angular_rate[k])
+            )
+            message.header.stamp = stamp(int(time))
+            sensors.imu.publish(message)
+            sensors.send_legs(message.header.stamp, NAMES, data.leg_lengths[k] - SRS.lengths_at_zero)
+        sensors.wait_for_estimates(1000, at_least=True)
+        assert node.stop() == 0
+    assert [nanoseconds(m.header.stamp) for m in sensors.heard['platform/odometry']] == data.stamps.tolist()
