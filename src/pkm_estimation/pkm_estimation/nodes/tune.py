@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -13,10 +13,19 @@ import yaml
 from pkm_description.errors import PkmError
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.motion.profiles import named_profile
 
 from pkm_estimation.bags import read_bag
+from pkm_estimation.nodes.estimate import load_config
+from pkm_estimation.pipeline import EstimatorConfig
 from pkm_estimation.tuning.allan import allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
+from pkm_estimation.tuning.delay import delay_report, estimate_delay
+from pkm_estimation.tuning.leg_motion import LONG_WINDOW, motion_of_legs
+from pkm_estimation.tuning.noise_scales import scales_report, suggest_noise_scales
+from pkm_estimation.tuning.observability import observability
+from pkm_estimation.tuning.observability_report import observability_report
 from pkm_estimation.tuning.static_calibration import (
     IMU_CHANNELS,
     IMU_UNITS,
@@ -27,6 +36,9 @@ from pkm_estimation.tuning.static_calibration import (
     write_sensor_overlay,
 )
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
+
+#: s of a motion whose observability is looked at
+_LONGEST = 60.0
 
 
 @dataclass
@@ -54,7 +66,12 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='tune', description=__doc__)
-    parser.add_argument('bag', help='folder or file of a recording with joint_states and imu/data_raw')
+    parser.add_argument('bag', nargs='?', help='folder or file of a recording with joint_states and imu/data_raw')
+    parser.add_argument(
+        '--profile', metavar='NAME',
+        help='without a recording: what a motion profile (mp1, mp2, fourier, ...) would tell about the constants',
+    )  # fmt: skip
+    parser.add_argument('--duration', type=float, default=60.0, help='of the profile [s] (default: %(default)g)')
     parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
@@ -64,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
-    kind.add_argument('--motion', action='store_true', help='the platform moves')
+    kind.add_argument('--motion', action='store_true', help='it moves: delay, observability, Q and R from innovations')
+    parser.add_argument('--config', type=Path, help='settings of the estimator that Q and R start from (YAML)')
+    parser.add_argument('--keep-r', action='store_true', help='suggest Q alone')
     parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
     parser.add_argument('--end', type=float, default=float('inf'), help='leave out what is after [s]')
     parser.add_argument(
@@ -75,7 +94,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    if (options.bag is None) == (options.profile is None):
+        raise TuningError('give either a recording or --profile NAME')
     mechanism = Mechanism(load_machine(options.machine, options.overlay))
+    config = load_config(options.config) if options.config else EstimatorConfig()
+    if options.profile is not None:
+        print(*_observability(mechanism, _profile(mechanism, options), config), sep='\n')
+        return
     data = read_bag(options.bag, namespace=options.namespace)
     for warning in data.warnings:
         print(f'warning: {warning}', file=sys.stderr)
@@ -85,6 +110,8 @@ def _run(options: argparse.Namespace) -> None:
     found = _Findings()
     if options.static or not (options.motion or _moves(mechanism, streams)):
         _static(options, mechanism, streams, found)
+    else:
+        _motion(options, mechanism, streams, config, found)
     if options.output is not None:
         _write_settings(options.output, found)
 
@@ -119,6 +146,43 @@ def _static(
     print(f'wrote {path}')
     print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
     print(f'wrote {write_allan_table(options.output / "allan.csv", allan, IMU_CHANNELS)}')
+
+
+def _motion(
+    options: argparse.Namespace,
+    mechanism: Mechanism,
+    streams: SensorStreams,
+    config: EstimatorConfig,
+    found: _Findings,
+) -> None:
+    delay = estimate_delay(mechanism, streams)
+    found.tell(delay_report(delay))
+    # a delay that cannot be told from none is no setting
+    if abs(delay.delay) > 2.0 * delay.deviation:
+        found.settings['imu_delay'] = round(delay.delay, 5)
+        config = replace(config, imu_delay=found.settings['imu_delay'])
+    found.tell(_observability(mechanism, motion_of_legs(mechanism, streams, LONG_WINDOW), config))
+    scales = suggest_noise_scales(mechanism.machine, streams, config, options.keep_r, _say)
+    found.tell([*scales_report(scales), f'(with imu_delay: {config.imu_delay:g})'])
+    found.settings |= {'q_scale': float(f'{scales.q_scale:.4g}'), 'r_scale': float(f'{scales.r_scale:.4g}')}
+
+
+def _observability(mechanism: Mechanism, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
+    if not mechanism.has_closed_form:
+        return [f'observability: {mechanism.machine.name} has no U-P legs, so no further states to look at']
+    last = motion.time[0] + _LONGEST
+    return observability_report(observability(mechanism, motion[motion.time <= last], config=config))
+
+
+def _profile(mechanism: Mechanism, options: argparse.Namespace) -> PlatformMotion:
+    try:
+        return named_profile(options.profile, mechanism.machine, options.duration)
+    except ValueError as error:
+        raise TuningError(str(error)) from None
+
+
+def _say(line: str) -> None:
+    print(f'  {line}', file=sys.stderr, flush=True)
 
 
 def _write_settings(folder: Path, found: _Findings) -> None:

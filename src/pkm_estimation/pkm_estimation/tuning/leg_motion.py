@@ -1,0 +1,88 @@
+"""The platform's motion from the legs alone: what an IMU should have measured, without using it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics import forward_kinematics, solve_closure
+from pkm_description.kinematics.rotation import cross, matrix_from_quaternion, quaternion_from_matrix
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from scipy.interpolate import CubicSpline
+from scipy.signal import savgol_filter
+
+from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
+
+Array = NDArray[np.float64]
+
+#: s over which poses are smoothed by polynomials of third degree (Savitzky and Golay); and for uses in which noise
+#: must not be taken for motion
+WINDOW, LONG_WINDOW = 0.15, 0.3
+#: usual intervals that a spline may bridge
+_BRIDGED = 5.5
+
+
+def motion_of_legs(mechanism: Mechanism, streams: SensorStreams, window: float = WINDOW) -> PlatformMotion:
+    """Poses by forward kinematics, smoothed and differentiated by symmetric polynomials: nothing lags.
+
+    Lengths are interpolated onto equidistant times by cubic splines, within the longest stretch without gaps.
+
+    Parameters
+    ----------
+    window : s, longer ones are less noisy but flatten fast motions
+
+    Raises
+    ------
+    TuningError
+        No stretch is long enough.
+    KinematicsError
+        Some lengths have no pose.
+    """
+    stretch = longest_stretch(streams.leg_time, _BRIDGED)
+    time, lengths = streams.leg_time[stretch], streams.lengths[stretch]
+    interval = usual_interval(streams.leg_time)
+    points = max(5, 2 * round(0.5 * window / interval) + 1)
+    even = time[0] + interval * np.arange(int((time[-1] - time[0]) / interval + 1e-6) + 1)
+    if len(even) < 4 * points:
+        raise TuningError(f'only {len(even)} leg samples without a gap; at least {4 * points} are needed')
+    position, rotation = poses(mechanism, CubicSpline(time, lengths)(even))
+    quaternion = quaternion_from_matrix(rotation)
+    # one and the same sign all along: q and -q are one attitude
+    flips = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0.0, -1.0, 1.0))
+    quaternion[1:] *= flips[:, None]
+
+    def derivative(values: Array, order: int) -> Array:
+        smooth: Array = savgol_filter(values, points, 3, deriv=order, delta=interval, axis=0)
+        return smooth
+
+    smooth = derivative(quaternion, 0)
+    length = np.linalg.norm(smooth, axis=1, keepdims=True)
+    rate, second = derivative(quaternion, 1), derivative(quaternion, 2)
+    # omega = 2 q' q*, alpha = 2 q'' q* (its scalar part aside), base axes
+    inner = slice(points, len(even) - points)  # at the ends the polynomials are one-sided
+    return PlatformMotion(
+        even[inner],
+        derivative(position, 0)[inner],
+        matrix_from_quaternion(smooth / length)[inner],
+        derivative(position, 1)[inner],
+        2.0 * _times_conjugate(rate, quaternion)[inner],
+        derivative(position, 2)[inner],
+        2.0 * _times_conjugate(second, quaternion)[inner],
+    )
+
+
+def poses(mechanism: Mechanism, lengths: Array) -> tuple[Array, Array]:
+    """Positions (N, 3) and rotations (N, 3, 3) of leg lengths (or drive positions) (N, L); raises KinematicsError."""
+    if mechanism.has_closed_form:
+        result = forward_kinematics(mechanism, lengths).require()
+        return result.position, result.rotation_base_platform
+    closed = solve_closure(mechanism, lengths).require()
+    return closed.position, closed.rotation_base_platform
+
+
+def _times_conjugate(left: Array, right: Array) -> Array:
+    """Vector part (N, 3) of ``left right*``, quaternions (N, 4) xyzw."""
+    product: Array = (
+        right[:, 3:] * left[:, :3] - left[:, 3:] * right[:, :3] - cross(left[:, :3], right[:, :3])
+    )
+    return product

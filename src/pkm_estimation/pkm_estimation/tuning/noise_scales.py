@@ -1,0 +1,217 @@
+"""Factors on the noise of IMU (Q) and legs (R) with which the filter's innovations are as large as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import PkmError
+from pkm_description.machine.model import Machine
+from scipy.optimize import minimize_scalar
+
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.offline import EstimationResult, collect
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
+
+Array = NDArray[np.float64]
+
+#: s after a start whose innovations are not looked at
+SETTLING = 5.0
+#: s of a recording that the search uses: more costs time and tells little
+LONGEST = 30.0
+#: decades of Q over R that are searched, and how exactly
+_DECADES, _PRECISION = (-6.0, 8.0), 0.05
+_GRID = 8
+#: correlation of neighbouring innovations from which they say more about the model than about noise
+COLOURED = 0.3
+
+
+@dataclass(frozen=True)
+class InnovationStatistics:
+    """How a filter's innovations compare with what it expects of them.
+
+    Attributes
+    ----------
+    in_band : part within two standard deviations; 0.95 if the filter is consistent
+    ratio : mean of squared innovations over their variances; 1 if it is consistent
+    autocorrelation : of neighbouring normalised innovations, mean of the legs; 0 if all is learned from them
+    objective : mean of ``log S + r^2 / S``, -2/L times the log-likelihood of each leg's innovations
+    """
+
+    in_band: float
+    ratio: float
+    autocorrelation: float
+    objective: float
+
+    @classmethod
+    def of(cls, result: EstimationResult) -> InnovationStatistics:
+        """Statistics of a run, without the time after its starts; raises TuningError if too few are left."""
+        stamps, begin = result.motion.stamps, np.flatnonzero(result.started)
+        since = stamps - stamps[begin[np.maximum(0, np.searchsorted(begin, np.arange(len(stamps)), side='right') - 1)]]
+        rows = (since >= SETTLING * 1e9) & np.isfinite(result.innovation).any(axis=1)
+        if np.count_nonzero(rows) < 0.5 * np.count_nonzero(stamps - stamps[0] >= SETTLING * 1e9) or rows.sum() < 100:
+            raise TuningError(f'{np.count_nonzero(rows)} innovations in {len(stamps)} estimates: it restarts too often')
+        normalised = result.innovation[rows] / result.innovation_deviation[rows]
+        seen = np.isfinite(normalised)
+        squares = normalised[seen] ** 2
+        filled = np.where(seen, normalised, 0.0)
+        neighbours = np.sum(filled[1:] * filled[:-1], axis=0) / np.sum(filled**2, axis=0)
+        variances = result.innovation_deviation[rows][seen] ** 2
+        return cls(
+            float(np.mean(squares <= 4.0)),
+            float(np.mean(squares)),
+            float(np.mean(neighbours)),
+            float(np.mean(np.log(variances) + squares)),
+        )
+
+
+@dataclass(frozen=True)
+class NoiseScales:
+    """Suggested settings, and what the innovations were and are.
+
+    Attributes
+    ----------
+    q_scale, r_scale : settings of the estimator
+    before, after : innovations with the old settings and with these
+    r_kept : True if R was left as it was
+    runs : how many times the estimator ran
+    """
+
+    q_scale: float
+    r_scale: float
+    before: InnovationStatistics
+    after: InnovationStatistics
+    r_kept: bool
+    runs: int
+
+
+def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorConfig) -> EstimationResult:
+    """Run the pipeline over both streams; raises PkmError if nothing comes out."""
+    pipeline = EstimatorPipeline(machine, config)
+    names = pipeline.mechanism.actuated_joint_names
+    positions = streams.lengths - measured_at_zero(pipeline.mechanism)
+    # stamps are positive; of equal ones the IMU's comes first, which spares a queue
+    leg_stamps, imu_stamps = (
+        1_000_000_000 + np.rint(1e9 * time).astype(np.int64) for time in (streams.leg_time, streams.imu_time)
+    )
+    order = np.argsort(np.concatenate([imu_stamps, leg_stamps]), kind='stable')
+    outputs = []
+    for number in order.tolist():  # a filter takes one sample after the other
+        if number < len(imu_stamps):
+            outputs += pipeline.add_imu(int(imu_stamps[number]), streams.imu[number, :3], streams.imu[number, 3:])
+        else:
+            leg = number - len(imu_stamps)
+            outputs += pipeline.add_joint_positions(int(leg_stamps[leg]), names, positions[leg])
+    if not outputs:
+        counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
+        raise TuningError(f'the estimator gives nothing on this recording ({counters})')
+    return collect(outputs, pipeline.health.report())
+
+
+def suggest_noise_scales(
+    machine: Machine,
+    streams: SensorStreams,
+    config: EstimatorConfig | None = None,
+    keep_r: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> NoiseScales:
+    """Suggest ``q_scale`` and ``r_scale`` by the innovations' likelihood, each leg by itself.
+
+    If Q and R grow by one factor, the gain stays and the innovations' variances grow by it, too. So the best factor for
+    If Q and R grow by one factor, the gain stays and the innovations' variances grow by it, too. So the best factor for
+    given Q over R is the mean of ``r^2 / S``, and a search over one number is left: for the smallest, whitest
+    innovations. Where they stay coloured, R cannot be told from them and is left as it is. The leg gate is off
+    meanwhile, so that a wrong Q does not hide what is wrong.
+
+    Parameters
+    ----------
+    config : settings to start from; all others stay
+    keep_r : leave R as it is (Miletovic 3.6: lengths are the only source for the biases)
+    progress : called with a line for each run
+
+    Raises
+    ------
+    TuningError
+        The recording is too short, or the filter does not hold whatever Q is.
+    """
+    start = config or EstimatorConfig()
+    base = replace(start, leg_gate=0.0, divergence_nis=1e12, iteration_nis=1e12, baseline=False)
+    streams = streams.between(float('-inf'), float(streams.leg_time[0]) + LONGEST)
+    if np.ptp(streams.leg_time) < 2.0 * SETTLING:
+        raise TuningError(f'{np.ptp(streams.leg_time):.1f} s are too short, {2.0 * SETTLING:g} s are needed')
+    runs = 0
+
+    def attempt(q_scale: float, r_scale: float) -> InnovationStatistics:
+        nonlocal runs
+        runs += 1
+        settings = replace(base, q_scale=q_scale, r_scale=r_scale)
+        statistics = InnovationStatistics.of(run_estimator(machine, streams, settings))
+        if progress is not None:
+            progress(f'q_scale {q_scale:.3g}, r_scale {r_scale:.3g}: {100.0 * statistics.in_band:.1f} % in band')
+        return statistics
+
+    search = _Search(lambda decade: attempt(base.r_scale * 10.0**decade, base.r_scale))
+    try:
+        before = attempt(start.q_scale, start.r_scale)
+    except PkmError:  # so wrong that the filter does not hold
+        before = InnovationStatistics(0.0, np.inf, np.nan, np.inf)
+    decade = search.lowest(keep_r)
+    if not keep_r and search.tried[decade].autocorrelation > COLOURED:
+        keep_r, decade = True, search.lowest(True)
+    factor = 1.0 if keep_r else search.tried[decade].ratio
+    q_scale, r_scale = factor * base.r_scale * 10.0**decade, factor * base.r_scale
+    return NoiseScales(q_scale, r_scale, before, attempt(q_scale, r_scale), keep_r, runs)
+
+
+class _Search:
+    """Search for the decade of Q over R whose innovations are likeliest; remembers what was tried."""
+
+    def __init__(self, attempt: Callable[[float], InnovationStatistics]) -> None:
+        self._attempt = attempt
+        self.tried: dict[float, InnovationStatistics] = {}
+
+    def lowest(self, keep_r: bool) -> float:
+        """Decade of the least cost, with R as it is or with the best factor on both."""
+        grid = np.linspace(*_DECADES, _GRID)
+        costs = [self._cost(float(decade), keep_r) for decade in grid]
+        best = int(np.argmin(costs))
+        if not np.isfinite(costs[best]):
+            raise TuningError('the filter does not hold on this recording with any Q: look at delay and mounting first')
+        bounds = float(grid[max(0, best - 1)]), float(grid[min(len(grid) - 1, best + 1)])
+        minimize_scalar(
+            lambda decade: self._cost(decade, keep_r), bounds=bounds, method='bounded', options={'xatol': _PRECISION}
+        )
+        return min(self.tried, key=lambda decade: self._cost(decade, keep_r))
+
+    def _cost(self, decade: float, keep_r: bool) -> float:
+        """Objective, or its profile over the common factor; infinite where the filter fails."""
+        if decade not in self.tried:
+            try:
+                self.tried[decade] = self._attempt(decade)
+            except PkmError:
+                self.tried[decade] = InnovationStatistics(0.0, np.inf, np.nan, np.inf)
+        found = self.tried[decade]
+        if keep_r or not np.isfinite(found.objective):
+            return found.objective
+        return found.objective - found.ratio + log(found.ratio) + 1.0
+
+
+def scales_report(scales: NoiseScales) -> list[str]:
+    """Lines for people, with the settings for the estimator."""
+    lines = [f'noise by innovations ({scales.runs} runs of the estimator)']
+    for name, found in (('before', scales.before), ('after', scales.after)):
+        lines.append(
+            f'{name:7s} {100.0 * found.in_band:5.1f} % within two standard deviations (95.4 % if consistent), squares '
+            f'{found.ratio:.3g} times their expectation, neighbours correlate by {found.autocorrelation:+.2f}'
+        )
+    if scales.after.autocorrelation > COLOURED:
+        lines.append(
+            'still coloured: what is left is no white noise but an error of the model (delay, mounting, offsets); a '
+            'larger Q covers it, but does not cure it. R cannot be told from it and is left as it was'
+        )
+    lines += [f'q_scale: {scales.q_scale:.4g}', f'r_scale: {scales.r_scale:.4g}']
+    return lines

@@ -1,0 +1,180 @@
+"""What a motion tells about leg offsets, delay, place and mounting of the IMU: the filter's covariance along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.kinematics import length_jacobian
+from pkm_description.kinematics.rotation import cross, quaternion_from_matrix
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+
+from pkm_estimation.filters import INTEGRATORS
+from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
+from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
+from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.pipeline.filter_start import start_deviation
+from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.tuning.streams import TuningError
+
+Array = NDArray[np.float64]
+
+#: deviation after the motion over deviation before it: below the first a direction is seen, above the second it is not
+SEEN, UNSEEN = 0.1, 0.5
+#: start deviations of the pose (m, quaternion vector part): broad, so that only measurements tell it
+_BROAD = 1.0, 0.1
+#: step of the difference quotients; all quantities are of the order of one
+_STEP = 1e-5
+
+
+@dataclass(frozen=True)
+class Observability:
+    """Constants of M parameters before and after a motion.
+
+    Attributes
+    ----------
+    names : of the parameters, such as ``leg_offsets leg1``, ``imu_position x``
+    groups : rows of each group of parameters
+    prior : (M,) standard deviations before, in each parameter's unit
+    covariance : (M, M) after the motion, in the parameters' units
+    pose_patterns : (6, L) leg offsets, unit vectors, that look like a change of pose: along x, y, z, about x, y, z of
+        the platform; in the middle of the motion. ``None`` where offsets are no parameters
+    """
+
+    names: tuple[str, ...]
+    groups: dict[str, slice]
+    prior: Array
+    covariance: Array
+    pose_patterns: Array | None
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviations (M,) after the motion."""
+        deviation: Array = np.sqrt(self.covariance.diagonal())
+        return deviation
+
+    def directions(self) -> tuple[Array, Array]:
+        """Principal directions, best seen first.
+
+        Returns
+        -------
+        ratio : (M,) deviation after over deviation before
+        vectors : (M, M) in rows, orthonormal, in units of the prior deviations
+        """
+        scaled = self.covariance / np.outer(self.prior, self.prior)
+        values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        return np.sqrt(np.maximum(values, 0.0)), vectors.T
+
+    def information(self) -> Array:
+        """Singular values (M,) of the information that the motion brought, in units of the prior's; largest first."""
+        ratio, _ = self.directions()
+        gained: Array = np.maximum(0.0, 1.0 / np.maximum(ratio, 1e-15) ** 2 - 1.0)
+        return gained
+
+
+def observability(
+    mechanism: Mechanism,
+    motion: PlatformMotion,
+    estimate: tuple[str, ...] = tuple(EXTRA_STATES),
+    config: EstimatorConfig | None = None,
+) -> Observability:
+    """Linearise the filter along a motion and see what it would know about the constants at the end.
+
+    Process and measurement model are those of the estimator, linearised by difference quotients at the true states;
+    the start pose is unknown. So the covariance is the inverse of the information that all measurements of the
+    motion have, with the noise of IMU and legs as in the machine file.
+
+    Parameters
+    ----------
+    motion : N samples; one measurement of IMU and legs at each
+    estimate : names of the extra states
+    config : deviations at the start, factors on noise
+
+    Raises
+    ------
+    TuningError
+        The machine's legs are no U-P struts, for which there are no extra states.
+    """
+    if not mechanism.has_closed_form:
+        name = mechanism.machine.name
+        raise TuningError(f'{name}: offsets, delay and mounting are states of machines with U-P legs only')
+    config = config or EstimatorConfig()
+    machine = mechanism.machine
+    geometry = EstimatorGeometry.from_machine(machine)
+    layout = StateLayout.of(STATE_SIZE, mechanism.leg_count, estimate)
+    chart = motion.rotation_base_platform[0]
+    gravity = chart.T @ machine.gravity
+    process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.size, layout.imu_rotation)
+    legs = CalibratedLegModel(geometry.base_points, geometry.platform_points_from_imu, machine.gravity, layout)
+    legs.set_chart(chart)
+    scale = config.noise_inflation
+    imu_noise = np.linalg.cholesky(scale * config.q_scale * ImuFrame(machine.imu).noise_covariance).astype(float)
+    length_noise = np.diag(scale * config.r_scale * machine.leg_sensors.position_noise**2)
+    states = _true_states(motion, geometry, chart, layout.size)
+    inputs = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, np.eye(3)))
+    prior = start_deviation(config, layout, *_BROAD)
+    covariance = np.diag(prior**2)
+    step = _STEP * np.eye(layout.size)
+    offsets = np.hstack([step, -step])
+    intervals = np.diff(motion.time)
+    for k, state in enumerate(states):  # a recursion: each covariance comes from the one before
+        if k:
+            moved = process.propagate(states[k - 1][:, None] + offsets, inputs[k - 1], inputs[k], intervals[k - 1])
+            slope = _slope(moved)
+            root = process.noise_factor(states[k - 1], imu_noise, intervals[k - 1])
+            covariance = slope @ covariance @ slope.T + root @ root.T
+        legs.imu = inputs[k]
+        slope = _slope(legs.observe(state[:, None] + offsets))
+        gain = np.linalg.solve(slope @ covariance @ slope.T + length_noise, slope @ covariance).T
+        kept = np.eye(layout.size) - gain @ slope
+        covariance = kept @ covariance @ kept.T + gain @ length_noise @ gain.T
+    extra = slice(STATE_SIZE, layout.size)
+    groups = {name: slice(rows.start - STATE_SIZE, rows.stop - STATE_SIZE) for name, rows in layout.groups.items()}
+    patterns = _pose_patterns(mechanism, motion) if layout.leg_offsets is not None else None
+    return Observability(_names(mechanism, groups), groups, prior[extra], covariance[extra, extra], patterns)
+
+
+def _true_states(motion: PlatformMotion, geometry: EstimatorGeometry, chart: Array, size: int) -> Array:
+    """States (N, n) with all constants zero, positions and attitudes in the axes of the chart."""
+    rotation = motion.rotation_base_platform
+    arm = rotation @ geometry.imu_position
+    velocity = motion.linear_velocity + cross(motion.angular_velocity, arm)
+    quaternion = quaternion_from_matrix(chart.T @ rotation)
+    states = np.zeros((len(motion), size))
+    states[:, POSITION] = (motion.position + arm) @ chart
+    states[:, VELOCITY] = np.squeeze(velocity[:, None] @ rotation, axis=1)
+    states[:, ATTITUDE] = np.where(quaternion[:, 3:] < 0.0, -1.0, 1.0) * quaternion[:, :3]
+    return states
+
+
+def _slope(values: Array) -> Array:
+    """Derivative (m, n) from values (m, 2 n) at steps forward and back."""
+    forward, back = np.hsplit(values, 2)
+    slope: Array = (forward - back) / (2.0 * _STEP)
+    return slope
+
+
+def _pose_patterns(mechanism: Mechanism, motion: PlatformMotion) -> Array:
+    """Unit vectors (6, L) of length changes by small changes of the pose in platform axes, in the motion's middle."""
+    middle = len(motion) // 2
+    rotation = motion.rotation_base_platform[middle]
+    jacobian = length_jacobian(mechanism, motion.position[middle : middle + 1], rotation[None])[0]
+    patterns = (jacobian @ np.kron(np.eye(2), rotation)).T
+    scaled: Array = patterns / np.linalg.norm(patterns, axis=1, keepdims=True)
+    return scaled
+
+
+def _names(mechanism: Mechanism, groups: dict[str, slice]) -> tuple[str, ...]:
+    names: list[str] = []
+    for group in groups:
+        if group == 'leg_offsets':
+            names += [f'{group} {leg.name}' for leg in mechanism.machine.legs]
+        elif group == 'imu_delay':
+            names.append(group)
+        else:
+            names += [f'{group} {axis}' for axis in 'xyz']
+    return tuple(names)

@@ -1,0 +1,159 @@
+"""Delay, noise factors and observability from recordings of a motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from pkm_description.machine import load_machine
+from pkm_description.machine.model import Pose
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_profile
+from pkm_estimation.bags import BagWriter
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.nodes.tune import main
+from pkm_estimation.pipeline import EstimatorConfig, PlatformFilter
+from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.leg_motion import motion_of_legs
+from pkm_estimation.tuning.noise_scales import suggest_noise_scales
+from pkm_estimation.tuning.observability import UNSEEN, observability
+from pkm_estimation.tuning.observability_report import observability_report, unseen_directions
+from pkm_estimation.tuning.streams import SensorStreams, TuningError
+
+SRS = load_machine('srs')
+MECHANISM = Mechanism(SRS)
+MP1, MP2 = mp1_profile(SRS, 40.0), mp2_profile(SRS, 40.0)
+
+
+def record(profile, conditions=None, seconds=20.0, begin=8.0, seed=0):
+    time = begin + np.arange(round(100 * seconds)) / 100
+    return simulate_sensors(MECHANISM, profile.evaluate, time, conditions or SensorConditions(), seed)
+
+
+def streams_of(data):
+    time = (data.stamps - data.stamps[0]) * 1e-9
+    samples = np.hstack([data.specific_force, data.angular_rate])
+    return SensorStreams(
+        time[data.legs_received], data.leg_lengths[data.legs_received], time[data.imu_received],
+        samples[data.imu_received],
+    )  # fmt: skip
+
+
+def test_motion_of_legs_is_the_motion():
+    """Velocities against those of the profile: the polynomials neither lag nor flatten much."""
+    data = record(MP1, SensorConditions(noise=False))
+    found = motion_of_legs(MECHANISM, streams_of(data))
+    truth = MP1.evaluate(8.0 + found.time)
+    np.testing.assert_allclose(found.angular_velocity, truth.angular_velocity, atol=2e-4)
+    np.testing.assert_allclose(found.linear_velocity, truth.linear_velocity, atol=1e-4)
+    np.testing.assert_allclose(found.linear_acceleration, truth.linear_acceleration, atol=2e-3)
+    np.testing.assert_allclose(found.angular_acceleration, truth.angular_acceleration, atol=5e-3)
+
+
+@pytest.mark.parametrize('profile', [MP1, MP2], ids=['mp1', 'mp2'])
+@pytest.mark.parametrize('delay', [0.0, 0.03, -0.0137])
+def test_delay_is_found_between_samples(profile, delay):
+    """S3-49 asks for 2 ms at 30 ms; the stated deviation is honest, too."""
+    found = estimate_delay(MECHANISM, streams_of(record(profile, SensorConditions(imu_delay=delay))))
+    assert found.delay == pytest.approx(delay, abs=5e-4)
+    assert abs(found.delay - delay) < 4.0 * found.deviation
+    assert found.deviation < 5e-4
+
+
+def test_delays_of_single_axes_and_lost_samples():
+    delays = (0.01, 0.02, 0.03, 0.03, 0.04, 0.05)
+    conditions = SensorConditions(imu_delay=delays, imu_loss=0.05, leg_loss=0.05)
+    found = estimate_delay(MECHANISM, streams_of(record(MP2, conditions, seconds=30.0)))
+    shown = np.isfinite(found.channel_delay)
+    assert shown[[0, 1, 3, 4]].all()
+    np.testing.assert_allclose(found.channel_delay[shown], np.array(delays)[shown], atol=2e-3)
+    assert not found.agree
+    assert found.deviation > 4e-3  # one number for all cannot be more certain than that
+
+
+def test_fluctuating_delay_widens_the_deviation():
+    steady = estimate_delay(MECHANISM, streams_of(record(MP1, SensorConditions(imu_delay=0.03))))
+    conditions = SensorConditions(imu_delay=0.03, imu_delay_fluctuation=5e-3)
+    wandering = estimate_delay(MECHANISM, streams_of(record(MP1, conditions)))
+    assert wandering.scatter > 1e-3
+    assert wandering.deviation > 5.0 * steady.deviation
+    assert abs(wandering.delay - 0.03) < 4.0 * wandering.deviation
+
+
+def test_no_delay_from_a_standstill():
+    data = measure(MECHANISM, named_profile('hold', SRS, 20.0), seed=1)
+    still = SensorStreams(
+        (data.stamps - data.stamps[0]) * 1e-9, data.leg_lengths, (data.stamps - data.stamps[0]) * 1e-9,
+        np.hstack([data.specific_force, data.angular_rate]),
+    )  # fmt: skip
+    with pytest.raises(TuningError, match='no IMU channel shows the motion'):
+        estimate_delay(MECHANISM, still)
+
+
+def test_noise_factors_are_found_from_a_wrong_q():
+    """S3-55: 90-98 % in band from a Q that is 100 times wrong; and the factors are those of the simulated noise."""
+    streams = streams_of(record(MP1, seconds=11.0))
+    found = suggest_noise_scales(SRS, streams, EstimatorConfig(q_scale=100.0))
+    assert found.before.in_band > 0.995
+    assert 0.90 < found.after.in_band < 0.98
+    assert 0.5 < found.q_scale < 2.0
+    assert 0.9 < found.r_scale < 1.1
+    assert abs(found.after.autocorrelation) < 0.1
+
+
+def test_observability_agrees_with_the_covariance_of_the_filter():
+    """The unscented filter on noisy data knows the delay as well as the analysis says that it can be known."""
+    motion = named_profile('mp1', SRS, 30.0)[slice(800, 2300)]
+    foretold = observability(MECHANISM, motion, ('imu_delay',))
+    data = measure(MECHANISM, motion, seed=3)
+    config = EstimatorConfig(estimate=('imu_delay',), start_position_deviation=1.0, start_attitude_deviation=0.1)
+    frame = ImuFrame(SRS.imu)
+    filter_ = PlatformFilter(
+        EstimatorGeometry.from_machine(SRS), frame.noise_covariance, np.diag(SRS.leg_sensors.position_noise**2), config
+    )
+    filter_.start_at(Pose(motion.position[0], motion.rotation_base_platform[0]))
+    inputs = [frame.to_platform(sample) for sample in np.hstack([data.specific_force, data.angular_rate])]
+    filter_.update(data.leg_lengths[0])
+    for k in range(1, len(motion)):
+        filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
+        filter_.update(data.leg_lengths[k])
+    deviation = np.sqrt(filter_.covariance[15, 15])
+    assert deviation == pytest.approx(foretold.deviation[0], rel=0.2)
+
+
+def test_what_is_not_seen_is_named():
+    """At rest nothing is seen; MP1 turns about one axis, and the IMU's place along it makes no difference."""
+    still = observability(MECHANISM, named_profile('hold', SRS, 5.0))
+    ratio, _ = still.directions()
+    assert (ratio > UNSEEN).all()
+    told = unseen_directions(still)
+    assert len(told) == len(still.names) == 13
+    assert 'common offset of all legs (~ another height)' in told
+    assert {'imu_delay', 'imu_position x', 'imu_rotation z'} < set(told)
+
+    moving = observability(MECHANISM, named_profile('mp1', SRS, 30.0)[slice(800, 2300)])
+    ratio, vectors = moving.directions()
+    assert np.count_nonzero(ratio > UNSEEN) == 1
+    along = vectors[-1][moving.groups['imu_position']]
+    np.testing.assert_allclose(np.abs(along), [0.5**0.5, 0.5**0.5, 0.0], atol=0.02)  # the axis of rotation
+    assert along[0] * along[1] < 0.0
+    text = '\n'.join(observability_report(moving))
+    assert 'not seen (1 of 13 directions)' in text
+
+
+def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
+    data = record(MP1, SensorConditions(imu_delay=0.03), seconds=12.0)
+    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    assert main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
+    printed = capsys.readouterr().out
+    assert 'imu_delay: 0.0300' in printed
+    assert 'not seen (1 of 13 directions)' in printed
+    content = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())
+    config = EstimatorConfig.from_mapping(content['/**']['ros__parameters'])
+    assert config.imu_delay == pytest.approx(0.03, abs=5e-4)
+    assert config.r_scale == 1.0
+    assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
