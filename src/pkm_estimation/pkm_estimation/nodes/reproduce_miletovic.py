@@ -13,6 +13,7 @@ from pkm_description.verification.check import Check
 from pkm_description.verification.report import header
 
 from pkm_estimation.reproduction.catalogue import CATALOGUE, run_group
+from pkm_estimation.reproduction.figures import draw
 from pkm_estimation.reproduction.laboratory import Laboratory
 from pkm_estimation.reproduction.report import lines, statuses, verdict
 
@@ -36,7 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for group in CATALOGUE:
         print(f'{time.monotonic() - began:4.0f} s: {group.ids[0]} ...', file=sys.stderr, flush=True)
         checks += run_group(group, lab)
-    print(header(), *lines(checks), sep='\n')
+    text = [header(), *lines(checks)]
+    print(*text, sep='\n')
+    if options.output is not None:
+        for path in draw(lab, options.output):
+            print(f'wrote {path}')
+        (options.output / 'table.txt').write_text('\n'.join([*text, '', verdict(checks), '']))
     failed = [id for id, status in statuses(checks).items() if status == 'failed']
     print(f'\n{len(checks)} checks, {lab.steps} filter steps, {time.monotonic() - began:.0f} s')
     if failed:
