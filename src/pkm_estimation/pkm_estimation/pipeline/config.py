@@ -13,6 +13,7 @@ from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models.extra_states import EXTRA_STATES
 
 FILTERS = ('manifold', 'paper', 'ekf', 'iekf')
+ADAPTATIONS = ('off', 'q', 'q_and_r')
 STARTS = ('forward_kinematics', 'printed')
 
 
@@ -62,6 +63,11 @@ class EstimatorConfig:
         1.0, 'further factor on the IMU noise variances; the experiment needed about 900', 1e-6, 1e9
     )
     r_scale: float = _setting(1.0, 'further factor on the leg length noise variances', 1e-6, 1e9)
+    adapt_noise: str = _setting(
+        'off',
+        "adapt noise while running to the size of the innovations ('q': of the IMU), or to size and whiteness ('q_and_r')",
+        choices=ADAPTATIONS,
+    )
 
     start: str = _setting(
         'forward_kinematics', "where the filter starts; 'printed' is the paper's far-off start", choices=STARTS

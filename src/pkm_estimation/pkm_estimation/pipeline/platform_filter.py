@@ -89,18 +89,24 @@ class PlatformFilter:
         size = self.layout.size
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
         self.legs = self._measurement_model(mechanism)
-        self.imu_covariance = config.noise_inflation * config.q_scale * imu_covariance
-        self.length_covariance = config.noise_inflation * config.r_scale * length_covariance
-        self._leg_count = len(length_covariance)
-        if isinstance(self.legs, DriveModel):
-            constraints = config.constraint_deviation**2 * np.eye(self.legs.constraint_count)
-            self.length_covariance = block_diag(self.length_covariance, constraints)
-        self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
+        self._nominal_noise = imu_covariance, length_covariance
+        self.set_noise(1.0, 1.0)
         self.ukf = _make_filter(size, config)
         self._walk = self._walk_variances()
         self._longest_step = self._step_limits()
         self.chart = np.eye(3)
         self._moves = config.filter == 'manifold'
+
+    def set_noise(self, q_factor: float, r_factor: float) -> None:
+        """Take noise covariances that are the configured ones times factors."""
+        config, (imu, lengths) = self.config, self._nominal_noise
+        self._noise_factors = q_factor, r_factor
+        self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
+        self.length_covariance = config.noise_inflation * config.r_scale * r_factor * lengths
+        if isinstance(self.legs, DriveModel):
+            constraints = config.constraint_deviation**2 * np.eye(self.legs.constraint_count)
+            self.length_covariance = block_diag(self.length_covariance, constraints)
+        self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
 
     @property
     def state(self) -> Array:
@@ -248,14 +254,16 @@ class PlatformFilter:
             memory = legs.imu
         elif isinstance(legs, DriveModel):
             memory = legs.joints
-        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory
+        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory, self._noise_factors
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Become what it was, to the last bit."""
-        state, covariance, chart, memory = snapshot
+        state, covariance, chart, memory, noise_factors = snapshot
         self.ukf.state[:], self.ukf.covariance[:] = state, covariance
         if chart is not self.chart:
             self._set_chart(chart)
+        if noise_factors != self._noise_factors:
+            self.set_noise(*noise_factors)
         if isinstance(self.legs, CalibratedLegModel):
             self.legs.imu = memory
         elif isinstance(self.legs, DriveModel):

@@ -25,6 +25,7 @@ from pkm_estimation.pipeline.imu_delay import DeclaredDelay
 from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.pipeline.leg_gate import LegGate
 from pkm_estimation.pipeline.leg_message import LegSample
+from pkm_estimation.pipeline.noise_adaptation import NoiseAdaptation
 from pkm_estimation.pipeline.output import EstimatorOutput
 from pkm_estimation.pipeline.platform_filter import PlatformFilter
 from pkm_estimation.pipeline.samples import (
@@ -74,6 +75,7 @@ class Tracker:
         self.pose_watch = PoseWatch(mechanism, self._side, config.maximum_condition)
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
         self.leg_gate = LegGate(machine, measured_at_zero(mechanism), gate)
+        self.noise = NoiseAdaptation(config.adapt_noise)
         self._reference_point = np.array(config.reference_point)
         self.now: ImuSample | None = None
         self._lost_samples = 0
@@ -81,6 +83,7 @@ class Tracker:
             self.leg_gate,
             self.delay,
             self.pose_watch,
+            self.noise,
             *self.baseline.remembering,
             *self.angular_acceleration.remembering,
         )
@@ -187,6 +190,8 @@ class Tracker:
         if innovation is None:
             return None
         self.now = path.end
+        if self.noise.accept(innovation):
+            self.filter.set_noise(self.noise.q_factor, self.noise.r_factor)
         if not self._side.is_home_side(self.filter.imu_point):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return None
@@ -280,6 +285,7 @@ class Tracker:
         self.now = imu
         self.leg_gate.started()
         self.pose_watch.reset()
+        self.noise.started()
         self.health.event(stamp, 'started', f'filter started ({self.config.start})')
         return self._output(measurement, imu.value, innovation, started=True)
 

@@ -1,0 +1,45 @@
+"""Q and R that are a hundred times wrong are found from the innovations (S3-55); biases that drift are followed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.motion.profiles import mp1
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.sensors import measure
+from test_pipeline import MECHANISM, SRS, feed, pairs
+
+MOTION = mp1(SRS, duration=40.0, rate=100.0)[slice(1000, 3000)]
+DATA = measure(MECHANISM, MOTION, seed=8)
+
+
+def in_band(outputs):
+    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs])
+    return float(np.nanmean(np.abs(ratio) <= 2.0))
+
+
+@pytest.mark.parametrize(
+    ('mode', 'wrong', 'q', 'r'),
+    [
+        ('q', {'q_scale': 100.0}, 0.01, 1.0),
+        ('q', {'q_scale': 0.01}, 100.0, 1.0),
+        ('q_and_r', {'q_scale': 100.0}, 0.01, 1.0),
+        ('q_and_r', {'r_scale': 100.0}, 1.0, 0.01),
+    ],
+)
+def test_wrong_noise_is_found(mode, wrong, q, r):
+    last = slice(1000, None)
+    without = feed(EstimatorPipeline(SRS, EstimatorConfig(baseline=False, **wrong)), pairs(range(2000), DATA))
+    assert not 0.9 < in_band(without[last]) < 0.98
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, adapt_noise=mode, **wrong))
+    outputs = feed(pipeline, pairs(range(2000), DATA))
+    assert 0.9 < in_band(outputs[last]) < 0.98
+    assert pipeline.tracker.noise.q_factor == pytest.approx(q, rel=0.7)
+    assert pipeline.tracker.noise.r_factor == pytest.approx(r, rel=0.3)
+
+
+def test_right_noise_stays():
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, adapt_noise='q_and_r'))
+    feed(pipeline, pairs(range(2000), DATA))
+    assert pipeline.tracker.noise.q_factor == pytest.approx(1.0, rel=0.5)
+    assert pipeline.tracker.noise.r_factor == pytest.approx(1.0, rel=0.2)

@@ -1,0 +1,116 @@
+"""Measurements of users' own sensors (S3-63): the core is as it is, only a function is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.verdict import values
+from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
+
+CONFIG = EstimatorConfig(baseline=False)
+RATES = leg_motion(MECHANISM, MOTION).velocities[:, :, 2]  # of the prismatic joints
+RATE_NOISE, ATTITUDE_NOISE = 2e-4, 1e-3
+
+
+def leg_rates(points):
+    """Rates (6, N) of the legs: velocity of each anchor along its leg."""
+    rates = []
+    for leg in range(6):
+        vector = points.position(SRS.platform_points[leg]) - SRS.base_points[leg]
+        direction = vector / np.linalg.norm(vector, axis=1, keepdims=True)
+        rates.append(np.sum(direction * points.velocity(SRS.platform_points[leg]), axis=1))
+    return np.array(rates)
+
+
+def attitude_from(reference):
+    """Observation of the rotation vector (3, N) from a reference attitude (3, 3)."""
+    return lambda points: rotation_log(reference.T @ points.rotation).T
+
+
+def run(name, config=CONFIG, wrong=(), last=150, covariance_factor=1.0):
+    """Pipeline after MP1 at full speed with legs, IMU and a further sensor; also the outputs."""
+    random = np.random.default_rng(7)
+    pipeline, outputs = EstimatorPipeline(SRS, config), []
+    for k in range(last):
+        outputs += feed(pipeline, [imu_message(k), leg_message(k)])
+        stamp = int(DATA.stamps[k])
+        if name == 'leg_rates':
+            value = RATES[k] + RATE_NOISE * random.normal(size=6) + (0.1 if k in wrong else 0.0)
+            # the angular rate's own noise turns the anchors: part of the prediction's error
+            noise = (RATE_NOISE**2 + 2.0 * (1.6 * 1.8e-4) ** 2) * np.eye(6)
+            pipeline.add_measurement(stamp, leg_rates, value, covariance_factor * noise, name)
+        elif name == 'attitude':
+            turn = ATTITUDE_NOISE * random.normal(size=3) + (0.1 if k in wrong else 0.0)
+            measured = MOTION.rotation_base_platform[k] @ rotation_exp(turn)
+            pipeline.add_measurement(
+                stamp, attitude_from(measured), np.zeros(3), ATTITUDE_NOISE**2 * np.eye(3), name
+            )
+    return pipeline, outputs
+
+
+@pytest.mark.parametrize(('name', 'size'), [('leg_rates', 6), ('attitude', 3)])
+def test_further_sensor_is_fused_consistently(name, size):
+    pipeline, outputs = run(name)
+    report = pipeline.health.report()
+    count, nis, expected = report.user_measurements[name]
+    assert (count, expected) == (149, size) or (count, expected) == (150, size)
+    assert 0.5 * size < nis < 1.3 * size
+    assert f'{name} mean NIS' in values(report)
+    assert f'{name}_off_prediction' not in report.counters
+    assert np.abs(outputs[-1].motion.position - MOTION.position[149]).max() < 1e-4
+
+
+def test_leg_rates_make_the_velocity_known_sooner():
+    """Right after the start nothing else tells the velocity."""
+    truth = MOTION.rotation_base_platform[1].T @ MOTION.linear_velocity[1]
+    plain = run('', last=2)[0].filter
+    with_rates = run('leg_rates', last=2)[0].filter
+    imu = np.concatenate([DATA.specific_force[1], DATA.angular_rate[1]])
+    deviations = [np.sqrt(np.diag(f.point_motion(imu).twist_covariance)[:3]).max() for f in (plain, with_rates)]
+    assert deviations[1] < 0.5 * deviations[0]
+    # the angular rate still carries the unknown bias of the gyroscope, but the deviation says so
+    error = with_rates.point_motion(imu).velocity - truth
+    assert np.abs(error).max() < 5.0 * deviations[1]
+
+
+def test_wild_value_is_left_out_by_its_own_gate():
+    pipeline, outputs = run('attitude', wrong=(60, 61, 90))
+    assert pipeline.health.counters['attitude_off_prediction'] == 3
+    assert pipeline.health.counters['attitude_rejected'] == 3
+    assert np.abs(outputs[-1].motion.position - MOTION.position[149]).max() < 1e-4
+
+
+def test_late_measurement_needs_a_history():
+    for window, counter in ((0.0, 'attitude_too_late'), (0.2, 'attitude_accepted')):
+        pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, history=window))
+        feed(pipeline, [m for k in range(50) for m in (imu_message(k), leg_message(k))])
+        observe = attitude_from(MOTION.rotation_base_platform[45])
+        pipeline.add_measurement(int(DATA.stamps[45]), observe, np.zeros(3), 1e-6 * np.eye(3), 'attitude')
+        assert pipeline.health.counters[counter] == 1
+        if window:
+            assert pipeline.health.report().user_measurements['attitude'][0] == 1
+
+
+def test_late_measurement_ends_as_one_in_time():
+    results = []
+    for late in (0, 8):
+        pipeline, outputs = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, history=0.2)), []
+        for k in range(60):
+            outputs += feed(pipeline, [imu_message(k), leg_message(k)])
+            if k == 40 + late:
+                observe = attitude_from(MOTION.rotation_base_platform[40])
+                pipeline.add_measurement(int(DATA.stamps[40]), observe, np.zeros(3), 1e-12 * np.eye(3), 'attitude')
+        results.append(as_bytes(outputs)[-1])
+    assert results[0] == results[1]
+
+
+def test_before_the_start_and_useless_covariances():
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    pipeline.add_measurement(int(DATA.stamps[0]), leg_rates, np.zeros(6), np.eye(6), 'leg_rates')
+    feed(pipeline, [imu_message(0), imu_message(1)])
+    assert pipeline.health.counters['leg_rates_before_start'] == 1
+    with pytest.raises(ConfigurationError, match='leg_rates'):
+        pipeline.add_measurement(int(DATA.stamps[1]), leg_rates, np.zeros(6), -np.eye(6), 'leg_rates')
