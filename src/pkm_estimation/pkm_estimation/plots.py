@@ -117,7 +117,7 @@ def nis_plot(result: EstimationResult) -> str:
 
 
 def bias_plot(result: EstimationResult) -> str:
-    """Biases and further states with bounds of two standard deviations."""
+    """Biases and further states less their last values, with bounds of two standard deviations."""
     panels = [
         ('accelerometer bias [m/s^2]', result.accelerometer_bias, result.bias_deviation[:, :3]),
         ('gyroscope bias [rad/s]', result.gyroscope_bias, result.bias_deviation[:, 3:]),
@@ -132,12 +132,12 @@ def bias_plot(result: EstimationResult) -> str:
         time = time_of(result)[chosen]
         for axis, (label, values, deviation) in zip(axes, panels, strict=True):
             for column in range(values.shape[1]):
-                line = axis.plot(time, values[chosen, column], lw=0.8, label=_label(values.shape[1], column))[0]
-                low, high = (values + sign * 2.0 * deviation for sign in (-1.0, 1.0))
-                axis.fill_between(
-                    time, low[chosen, column], high[chosen, column], color=line.get_color(), alpha=0.2, lw=0
-                )
-            _focus(axis, values[chosen])
+                change, bound = values[chosen, column] - values[-1, column], 2.0 * deviation[chosen, column]
+                label = f'{_label(values.shape[1], column)}, less {values[-1, column]:.5g}'
+                line = axis.plot(time, change, lw=0.8, label=label)[0]
+                axis.fill_between(time, change - bound, change + bound, color=line.get_color(), alpha=0.2, lw=0)
+            limit = 3.0 * float(deviation[len(result) // 5 :].max())  # the start's may be a thousand times as large
+            axis.set_ylim(-limit, limit)
             axis.set_ylabel(label)
             axis.legend(loc='upper right', ncols=6)
         axes[-1].set_xlabel('time [s]')
@@ -166,7 +166,7 @@ def _label(count: int, column: int) -> str:
     return {1: 'delay', 3: _AXES[column % 3]}.get(count, f'leg {column + 1}')
 
 
-def _bounds(axis: Axes, time: Array, bound: NDArray[Any]) -> None:
+def _bounds(axis: Axes, time: NDArray[Any], bound: NDArray[Any]) -> None:
     for sign in (-1.0, 1.0):
         axis.plot(time, sign * bound, color=RESIDUAL, lw=0.6)
 

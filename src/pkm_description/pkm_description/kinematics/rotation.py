@@ -28,6 +28,9 @@ def cross(left: Array, right: Array) -> Array:
 def skew(vector: Array) -> Array:
     """Matrix (..., 3, 3) with ``skew(v) @ w = v x w`` of vectors (..., 3)."""
     vector = np.asarray(vector, dtype=float)
+    if vector.ndim == 1:  # in plain numbers: a third of the time
+        x, y, z = vector.tolist()
+        return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     result = np.zeros((*vector.shape, 3))
     result[..., 0, 1], result[..., 0, 2] = -vector[..., 2], vector[..., 1]
     result[..., 1, 0], result[..., 1, 2] = vector[..., 2], -vector[..., 0]

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 def rotation_of(vector_part: Array) -> Array:
     """Rotation matrix (3, 3) of a quaternion's vector part (3,); its scalar part is not negative."""
-    return matrix_from_quaternion(np.append(vector_part, scalar_part(vector_part)))
+    return matrix_from_quaternion(np.array([*vector_part.tolist(), scalar_part(vector_part)]))
 
 
 def scalar_part(vector_part: Array) -> float:

@@ -130,8 +130,9 @@ class HealthMonitor:
         if output.innovation is None:
             return
         ratio = output.innovation.residual / output.innovation.standard_deviation
-        seen = np.isfinite(ratio)
-        ratio = np.where(seen, ratio, 0.0)
+        seen = ratio == ratio  # not NaN
+        if not seen.all():
+            ratio = np.where(seen, ratio, 0.0)
         self._innovations += 1
         self._nis_sum += output.innovation.nis
         self._seen += seen

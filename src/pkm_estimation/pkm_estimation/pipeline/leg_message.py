@@ -47,6 +47,7 @@ class LegMessageReader:
         # joints that a machine's complete joint states hold beside the actuated ones: no reason to complain
         self._known = set(machine.joint_names)
         self.minimum_legs = min(minimum_legs, len(self._names))
+        self._all, self._no_efforts = np.arange(len(self._names)), np.full(len(self._names), np.nan)
         self._order_of_names: dict[tuple[str, ...], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
 
     def read(
@@ -70,6 +71,8 @@ class LegMessageReader:
         lengths[legs] = np.asarray(positions, dtype=float)[entries]
         finite = np.isfinite(lengths)
         outside = (lengths < self._lowest) | (lengths > self._highest)
+        if finite.all() and not outside.any():  # as nearly always
+            return LegSample(lengths + self._lengths_at_zero, self._efforts(names, efforts, order), self._all)
         if outside.any():
             told = ', '.join(f'{self._names[leg]} = {lengths[leg]:g} m' for leg in np.flatnonzero(outside))
             metres = 1e-3 * lengths[outside]
@@ -88,10 +91,18 @@ class LegMessageReader:
         if len(used) < self.minimum_legs:
             complain('too_few_legs', f'{len(used)} usable leg positions, at least {self.minimum_legs} are needed')
             return None
-        effort = np.full(len(self._names), np.nan)
+        return LegSample(lengths, self._efforts(names, efforts, order), used)
+
+    def _efforts(
+        self,
+        names: Sequence[str],
+        efforts: Sequence[float] | Array | None,
+        order: tuple[NDArray[np.intp], NDArray[np.intp]],
+    ) -> Array:
+        effort = self._no_efforts.copy()
         if efforts is not None and len(efforts) == len(names):
-            effort[legs] = np.asarray(efforts, dtype=float)[entries]
-        return LegSample(lengths, effort, used)
+            effort[order[1]] = np.asarray(efforts, dtype=float)[order[0]]
+        return effort
 
     def _sort(
         self, names: Sequence[str], complain: Callable[[str, str], None]

@@ -71,8 +71,6 @@ def summarise_baseline(report: HealthReport) -> tuple[str, str]:
     last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
     if report.samples == 0:
         return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
-    if report.left_out:
-        return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
         names = ', '.join(sorted({event.name for event in trouble}))
         return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
