@@ -42,6 +42,7 @@ setup(
             'baseline = pkm_estimation.nodes.baseline:main',
             'check_consistency = pkm_estimation.nodes.check_consistency:main',
             'estimate = pkm_estimation.nodes.estimate:main',
+            'soak_estimator = pkm_estimation.nodes.soak_estimator:main',
             'tune = pkm_estimation.nodes.tune:main',
             'reproduce_miletovic = pkm_estimation.nodes.reproduce_miletovic:main',
         ],

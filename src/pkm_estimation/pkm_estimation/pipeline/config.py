@@ -65,7 +65,7 @@ class EstimatorConfig:
     r_scale: float = _setting(1.0, 'further factor on the leg length noise variances', 1e-6, 1e9)
     adapt_noise: str = _setting(
         'off',
-        "adapt noise while running to the size of the innovations ('q': of the IMU), or to size and whiteness ('q_and_r')",
+        "adapt noise while running to the size of the innovations ('q': of the IMU), or to size and colour ('q_and_r')",
         choices=ADAPTATIONS,
     )
 
