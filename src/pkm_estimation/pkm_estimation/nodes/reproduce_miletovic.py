@@ -33,22 +33,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lab = Laboratory(options.quick, options.jobs)
     if lab.quick:
         print(f'quick: {len(lab.seeds)} seeds of {lab.duration:g} s instead of 20 of 70 s, {lab.starts} starts, not 40')
-    checks: list[Check] = []
-    for group in CATALOGUE:
-        print(f'{time.monotonic() - began:4.0f} s: {group.ids[0]} ...', file=sys.stderr, flush=True)
-        checks += run_group(group, lab)
-    text = [header(), *lines(checks)]
-    print(*text, sep='\n')
-    if options.output is not None:
-        for path in draw(lab, options.output):
-            print(f'wrote {path}')
-        (options.output / 'table.txt').write_text('\n'.join([*text, '', verdict(checks), '']))
+    try:
+        checks = _measure(lab, began)
+        text = [header(), *lines(checks)]
+        print(*text, sep='\n')
+        if options.output is not None:
+            for path in draw(lab, options.output):
+                print(f'wrote {path}')
+            (options.output / 'table.txt').write_text('\n'.join([*text, '', verdict(checks), '']))
+    finally:
+        lab.close()
     failed = [id for id, status in statuses(checks).items() if status == 'failed']
     print(f'\n{len(checks)} checks, {lab.steps} filter steps, {time.monotonic() - began:.0f} s')
     if failed:
         print(f'failed: {", ".join(failed)}')
     print(verdict(checks))
     return 1 if failed else 0
+
+
+def _measure(lab: Laboratory, began: float) -> list[Check]:
+    """All checks, with a line of progress for each group."""
+    checks: list[Check] = []
+    for group in CATALOGUE:
+        print(f'{time.monotonic() - began:4.0f} s: {group.ids[0]} ...', file=sys.stderr, flush=True)
+        checks += run_group(group, lab)
+    return checks
 
 
 if __name__ == '__main__':

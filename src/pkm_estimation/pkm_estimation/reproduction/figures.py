@@ -23,8 +23,12 @@ TITLES = {'mp1': 'MP1', 'mp2': 'MP2 (surrogate)'}
 _COLOURS = {'': 'C0', 'filter': 'C0', 'Gauss-Newton + B2': 'C1', '2 sigma': '0.4'}
 
 
-def draw(lab: Laboratory, folder: Path) -> list[Path]:
-    """Write all figures as PNG, and one PDF with all of them; returns the files."""
+#: numbers of the paper's figures that show results
+NUMBERS = range(7, 18)
+
+
+def draw(lab: Laboratory, folder: Path, numbers: Sequence[int] = NUMBERS) -> list[Path]:
+    """Write figures as PNG, and one PDF with all of them; returns the files."""
     import matplotlib as mpl
 
     mpl.use('Agg')  # no display is needed
@@ -34,7 +38,7 @@ def draw(lab: Laboratory, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with PdfPages(folder / 'figures.pdf') as pages:
-        for number, figure in _figures(lab):
+        for number, figure in _figures(lab, numbers):
             path = folder / f'figure_{number:02d}.png'
             figure.savefig(path, dpi=110)
             pages.savefig(figure, dpi=110)
@@ -43,7 +47,7 @@ def draw(lab: Laboratory, folder: Path) -> list[Path]:
     return [*files, folder / 'figures.pdf']
 
 
-def _figures(lab: Laboratory) -> Iterator[tuple[int, Any]]:
+def _figures(lab: Laboratory, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
     series: tuple[tuple[int, str, Callable[[Laboratory, str], list[Panel]]], ...] = (
         (7, 'IMU and leg lengths, simulated', curves.signals),
         (9, 'innovations, simulation tuning', curves.innovations),
@@ -55,11 +59,14 @@ def _figures(lab: Laboratory) -> Iterator[tuple[int, Any]]:
         (15, 'errors against set-points 34 ms ahead of the platform, experiment-like, 20 s', curves.excerpts),
     )
     for number, title, panels in series:
-        if number == 9:
+        if number == 9 and 8 in numbers:
             yield 8, _sensor_noise()
-        yield number, _grid(f'Figure {number}: {title}', {motion: panels(lab, motion) for motion in MOTIONS})
+        if number in numbers:
+            yield number, _grid(f'Figure {number}: {title}', {motion: panels(lab, motion) for motion in MOTIONS})
     for number, motion in ((16, 'mp1'), (17, 'mp2')):
-        yield number, _bars(f'Figure {number}: standard deviations, {TITLES[motion]}', curves.deviations(lab, motion))
+        if number in numbers:
+            title = f'Figure {number}: standard deviations, {TITLES[motion]}'
+            yield number, _bars(title, curves.deviations(lab, motion))
 
 
 def _grid(title: str, columns: dict[str, list[Panel]]) -> Any:

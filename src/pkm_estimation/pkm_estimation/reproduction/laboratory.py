@@ -36,6 +36,7 @@ class Laboratory:
         self.seeds = range(1, 4) if quick else range(1, 21)
         self.duration, self.settling = (25.0, 10.0) if quick else (70.0, 20.0)
         self.starts = 6 if quick else 40
+        self._pool: ProcessPoolExecutor | None = None
         self._filters: dict[Scenario, FilterRun] = {}
         self._pipelines: dict[Scenario, PipelineRun] = {}
 
@@ -69,6 +70,13 @@ class Laboratory:
         if self.jobs == 1 or len(missing) < 2:
             known.update((scenario, run(scenario)) for scenario in missing)
             return
-        # 'spawn': threads of the libraries do not survive a fork
-        with ProcessPoolExecutor(min(self.jobs, len(missing)), mp_context=get_context('spawn')) as pool:
-            known.update(zip(missing, pool.map(run, missing), strict=True))
+        if self._pool is None:
+            # 'spawn': threads of the libraries do not survive a fork
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context('spawn'))
+        known.update(zip(missing, self._pool.map(run, missing), strict=True))
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None

@@ -36,8 +36,9 @@ def other_geometries(lab: Laboratory) -> Iterator[Check]:
         for quantity, rows in (('position', slice(0, 3)), ('velocity', slice(3, 6)), ('quaternion', slice(6, 9))):
             ratio = rms[rows] / sigma[rows]
             text = f'{ratio.min():.3f} to {ratio.max():.3f}; largest rms {rms[rows].max():.2g}'
-            good = bool(ratio.min() >= 0.9 and ratio.max() <= 1.1)
-            yield holds('S3-62', f'{name}: {quantity}, rms error over sigma (S3-19 to 21)', '0.9 .. 1.1', text, good)
+            # as accurate as the filter says; whether it says too little is judged by NEES and NIS below
+            good = bool(ratio.max() <= 1.1)
+            yield holds('S3-62', f'{name}: {quantity}, rms error over sigma (S3-19 to 21)', '<= 1.1', text, good)
         lost = sum(bool(run.lost) for run in printed + own)
         yield equal('S3-62', f'{name}: covariances lost (S3-25)', 0, lost)
         yield equal('S3-62', f'{name}: sigma points outside (S3-26)', 0, sum(run.outside for run in printed + own))

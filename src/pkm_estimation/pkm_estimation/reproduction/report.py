@@ -12,7 +12,7 @@ from pkm_estimation.reproduction.requirements import REQUIREMENTS
 
 
 def statuses(checks: Sequence[Check]) -> dict[str, Status]:
-    """Status of each requirement: failed if one of its checks is, not reachable if no check of it could be judged.
+    """Status of each requirement: failed if one of its checks is; not reachable if one of them could not be judged.
 
     A requirement without any check is failed.
     """
@@ -22,7 +22,7 @@ def statuses(checks: Sequence[Check]) -> dict[str, Status]:
         if 'failed' in own or not own:
             result[id] = 'failed'
         else:
-            result[id] = 'met' if 'met' in own else 'not reachable'
+            result[id] = 'not reachable' if 'not reachable' in own else 'met'
     return result
 
 
