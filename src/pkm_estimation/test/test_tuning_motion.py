@@ -157,3 +157,17 @@ def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
     assert config.imu_delay == pytest.approx(0.03, abs=5e-4)
     assert config.r_scale == 1.0
     assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'reason'),
+    [
+        ([], 'either a recording or --profile'),
+        (['--profile', 'waltz'], 'waltz'),
+        (['--profile', 'mp1', '--duration', '0'], 'at least 2 s'),
+        (['--profile', 'drives', '--machine', 'valencia_3rps', '--duration', '5'], 'U-P legs only'),
+    ],
+)
+def test_command_says_what_is_wrong(arguments, reason, capsys):
+    assert main(arguments) == 1
+    assert reason in capsys.readouterr().err

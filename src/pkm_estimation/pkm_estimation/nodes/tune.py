@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> None:
     mechanism = Mechanism(load_machine(options.machine, options.overlay))
     config = load_config(options.config) if options.config else EstimatorConfig()
     if options.profile is not None:
-        print(*_observability(mechanism, _profile(mechanism, options), config), sep='\n')
+        print(*observability_report(observability(mechanism, _profile(mechanism, options), config=config)), sep='\n')
         return
     data = read_bag(options.bag, namespace=options.namespace)
     for warning in data.warnings:
@@ -155,16 +155,21 @@ def _motion(
     config: EstimatorConfig,
     found: _Findings,
 ) -> None:
-    delay = estimate_delay(mechanism, streams)
-    found.tell(delay_report(delay))
-    # a delay that cannot be told from none is no setting
-    if abs(delay.delay) > 2.0 * delay.deviation:
-        found.settings['imu_delay'] = round(delay.delay, 5)
-        config = replace(config, imu_delay=found.settings['imu_delay'])
-    found.tell(_observability(mechanism, motion_of_legs(mechanism, streams, LONG_WINDOW), config))
+    try:
+        delay = estimate_delay(mechanism, streams)
+    except TuningError as error:  # the rest can be told all the same
+        found.tell([f'no delay: {error}'])
+    else:
+        found.tell(delay_report(delay))
+        # a delay that cannot be told from none is no setting
+        if abs(delay.delay) > 2.0 * delay.deviation:
+            found.settings['imu_delay'] = round(delay.delay, 5)
+            config = replace(config, imu_delay=found.settings['imu_delay'])
     scales = suggest_noise_scales(mechanism.machine, streams, config, options.keep_r, _say)
     found.tell([*scales_report(scales), f'(with imu_delay: {config.imu_delay:g})'])
     found.settings |= {'q_scale': float(f'{scales.q_scale:.4g}'), 'r_scale': float(f'{scales.r_scale:.4g}')}
+    config = replace(config, q_scale=scales.q_scale, r_scale=scales.r_scale)
+    found.tell(_observability(mechanism, motion_of_legs(mechanism, streams, LONG_WINDOW), config))
 
 
 def _observability(mechanism: Mechanism, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
@@ -175,6 +180,8 @@ def _observability(mechanism: Mechanism, motion: PlatformMotion, config: Estimat
 
 
 def _profile(mechanism: Mechanism, options: argparse.Namespace) -> PlatformMotion:
+    if not options.duration >= 2.0:
+        raise TuningError(f'--duration {options.duration:g}: at least 2 s')
     try:
         return named_profile(options.profile, mechanism.machine, options.duration)
     except ValueError as error:
