@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 def scalar_part(q: Array) -> float:
     """``e0`` of a quaternion's vector part."""
-    return float(np.sqrt(max(0.0, 1.0 - q @ q)))
+    return max(0.0, 1.0 - float(q @ q)) ** 0.5
 
 
 def rotation_matrix(q: Array, w: float) -> Array:
@@ -61,7 +61,8 @@ class PlainHexapodModel:
         """``h(x)``."""
         rotation = rotation_matrix(state[6:9], scalar_part(state[6:9]))
         vectors = state[0:3] + self.platform_points @ rotation.T - self.base_points
-        return np.linalg.norm(vectors, axis=1)
+        lengths: Array = np.linalg.norm(vectors, axis=1)
+        return lengths
 
     def process_noise(self, state: Array, duration: float) -> Array:
         """``duration^2 G Q G^T``."""

@@ -17,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='check_consistency', description=__doc__)
     parser.add_argument('--seeds', type=int, default=50, help='runs of each machine and motion (default: 50)')
     parser.add_argument('--starts', type=int, default=100, help='starts of each kind (default: 100)')
-    duration = 'of each run, half of it for machines of other kinds [s] (default: 15)'
-    parser.add_argument('--duration', type=float, default=15.0, help=duration)
+    duration_help = 'of each run, half of it for machines of other kinds [s] (default: 15)'
+    parser.add_argument('--duration', type=float, default=15.0, help=duration_help)
     parser.add_argument('--quick', action='store_true', help='8 seeds, 20 starts, 6 s; the same limits')
     options = parser.parse_args(arguments)
     if min(options.seeds, options.starts) < 1 or not options.duration >= 4.0:
