@@ -12,6 +12,7 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
@@ -106,17 +107,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ros_domain():
         load = Load(options.machine, options.rate, options.seconds)
         ros = ['--ros-args', *(part for parameter in given for part in ('-p', parameter))]
-        with NodeProcess('pkm_estimation', 'estimator', ros):
+        with NodeProcess('pkm_estimation', 'estimator', ros) as node:
             wait_for(lambda: load.connected, 'the estimator', spin=load)
+            before = _processor_time(node.process.pid)
             latency, from_sending, missing = load.run()
+            spent = _processor_time(node.process.pid) - before
         load.destroy_node()
     count = len(load.samples)
     print(f'{count} IMU and {count} leg samples at {options.rate:g} Hz, {len(latency)} estimates, {missing} missing')
+    print(
+        f'processor time of the node: {1e3 * spent / count:.2f} ms per IMU and leg sample; load average '
+        f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors'
+    )
     p99 = [
         _describe(name, values[round(options.rate) :])  # without the first second: caches, start of the filter
         for name, values in (('stamp', latency), ('sending', from_sending))
     ]
     return 0 if missing == 0 and p99[0] <= TARGET_LATENCY else 1
+
+
+def _processor_time(pid: int) -> float:
+    """Processor time of a process so far [s]; NaN where there is no /proc."""
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+    except OSError:
+        return float('nan')
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def _describe(name: str, latency: Array) -> float:

@@ -133,8 +133,8 @@ def bias_plot(result: EstimationResult) -> str:
         for axis, (label, values, deviation) in zip(axes, panels, strict=True):
             for column in range(values.shape[1]):
                 change, bound = values[chosen, column] - values[-1, column], 2.0 * deviation[chosen, column]
-                label = f'{_label(values.shape[1], column)}, less {values[-1, column]:.5g}'
-                line = axis.plot(time, change, lw=0.8, label=label)[0]
+                name = f'{_label(values.shape[1], column)}, less {values[-1, column]:.5g}'
+                line = axis.plot(time, change, lw=0.8, label=name)[0]
                 axis.fill_between(time, change - bound, change + bound, color=line.get_color(), alpha=0.2, lw=0)
             limit = 3.0 * float(deviation[len(result) // 5 :].max())  # the start's may be a thousand times as large
             axis.set_ylim(-limit, limit)

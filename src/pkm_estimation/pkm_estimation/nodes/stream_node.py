@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -61,6 +62,10 @@ class StreamNode(LifecycleNode):
         if self.autostart:
             self.trigger_configure()
             self.trigger_activate()
+        # the many objects that importing has made stay for good: a collection that looked at them all would hold up
+        # the samples for tens of milliseconds
+        gc.collect()
+        gc.freeze()
 
     def _declare_child_frame(self) -> str:
         point: NDArray[np.float64] = np.array(self.config.reference_point)
