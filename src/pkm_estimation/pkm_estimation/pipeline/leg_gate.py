@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -13,24 +13,11 @@ from pkm_description.machine.model import Machine
 from scipy.stats import chi2, norm
 
 from pkm_estimation.filters import Innovation
+from pkm_estimation.pipeline.leg_fault import Complain, LegFault, LegResidual, LegSensor
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Complain = Callable[[str, str], None]
 
-#: fitting samples that bring back a leg that was out for long; one that was out for fewer needs only as many
-_FITTING_SAMPLES = 20
-#: a leg that was left out comes back only when its residual is below this part of what it was: a prediction that became
-#: vague is no proof
-_COME_DOWN = 0.3
-#: part of a new residual in its running mean
-_MEAN_FORGETTING = 0.2
-#: noise deviations by which a value must change to be a new one
-_CHANGED = 5.0
-#: samples after which a residual that stays the same is called an offset
-_OFFSET_SAMPLES = 5
-#: outages of at most so many samples are spikes
-_SPIKE_SAMPLES = 3
 #: measurements that must fit after a start before legs are judged by its predictions, and starts that may be given up
 _PROBATION, _GIVEN_UP_STARTS = 10, 3
 #: part of a new measurement in the running measure of how well the model fits
@@ -49,41 +36,11 @@ _CLEAN = 1e-3
 _MEDIAN = 0.4549
 
 
-@dataclass(frozen=True)
-class LegFault:
-    """A leg that is left out.
-
-    Attributes
-    ----------
-    kind : ``off_prediction``, ``stuck``, ``saturated``, ``swapped``, ``offset``
-    off, sigma : m, what it is off its prediction now, and that in standard deviations
-    samples : for so many measurements
-    """
-
-    kind: str
-    off: float
-    sigma: float
-    samples: int = 1
-    largest: float = 0.0
-    first: float = 0.0
-    mean: float = 0.0
-    fitting: int = 0
-    value: float = 0.0
-    prediction: float = 0.0
-
-
 class Judgement(NamedTuple):
     """What to do with a measurement: the legs to use, and a factor on their noise variances."""
 
     used: Indices
     noise_scale: float
-
-
-class _Conditional(NamedTuple):
-    """Residual of one leg, given the legs that are believed, and its standard deviation."""
-
-    residual: float
-    deviation: float
 
 
 class LegGate:
@@ -114,9 +71,13 @@ class LegGate:
         self._limits = [0.0, *chi2.isf(2.0 * norm.sf(gate), np.arange(1, count + 1)).tolist()]
         self._clean = [0.0, *chi2.isf(_CLEAN, np.arange(1, count + 1)).tolist()]
         self._gate = gate
-        joints = machine.actuated_joints
-        self._ends = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints]) + lengths_at_zero[:, None]
-        self._noise = machine.leg_sensors.position_noise
+        ends = [(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]
+        self._sensors = [
+            LegSensor(name, float(noise), (lower + float(zero), upper + float(zero)))
+            for name, noise, (lower, upper), zero in zip(
+                self._names, machine.leg_sensors.position_noise, ends, lengths_at_zero, strict=True
+            )
+        ]
         self.reset()
 
     def reset(self) -> None:
@@ -193,20 +154,21 @@ class LegGate:
             return self._disagreement(believed, residual, covariance, available, complain)
         self._disagree = False
         kept = [leg for leg in believed if leg not in failing]
-        back = []
+        back, bound = [], self._gate * max(1.0, self._scale) ** 0.5
         for leg in available.tolist():
             if leg in kept:
                 continue
-            given = _conditional(leg, kept, residual, covariance)
+            now = _conditional(leg, kept, lengths, residual, covariance)
             if leg in self.faults:
-                fault = self._watched(self.faults[leg], leg, lengths[leg], given, complain)
+                fault = self.faults[leg].after(now, self._gate, bound, complain)
                 if fault is None:
                     back.append(leg)
                     del self.faults[leg]
                 else:
                     self.faults[leg] = fault
             else:
-                self.faults[leg] = self._new_fault(leg, lengths[leg], given, complain)
+                last = None if self._lengths is None else float(self._lengths[leg])
+                self.faults[leg] = LegFault.begin(self._sensors[leg], now, last, complain)
         self._find_swapped(lengths, kept, residual, covariance, complain)
         return Judgement(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
 
@@ -249,58 +211,6 @@ class LegGate:
                 return best
         return None
 
-    def _new_fault(self, leg: int, value: float, given: _Conditional, complain: Complain) -> LegFault:
-        off, sigma = given.residual, abs(given.residual) / given.deviation
-        last = self._lengths
-        stays = last is not None and abs(value - last[leg]) < _CHANGED * self._noise[leg]
-        kind = 'saturated' if self._at_end(leg, value) else 'stuck' if stays else 'off_prediction'
-        fault = LegFault(kind, off, sigma, largest=abs(off), first=off, mean=off, value=value, prediction=value - off)
-        complain(f'leg_{kind}', f'{self._describe(leg, fault)}: left out')
-        return fault
-
-    def _watched(
-        self, fault: LegFault, leg: int, value: float, given: _Conditional, complain: Complain
-    ) -> LegFault | None:
-        """The fault after one more sample; ``None`` if the leg can be used again."""
-        noise = _CHANGED * self._noise[leg]
-        off, sigma, samples = given.residual, abs(given.residual) / given.deviation, fault.samples + 1
-        prediction = value - off
-        changed = abs(value - fault.value) > noise
-        bound = self._gate * max(1.0, self._scale) ** 0.5
-        kind = 'off_prediction' if changed and fault.kind in ('stuck', 'saturated') else fault.kind
-        mean = fault.mean + _MEAN_FORGETTING * (off - fault.mean)
-        small = min(abs(off), abs(mean)) < _COME_DOWN * fault.largest
-        fits = sigma < bound and small and kind not in ('stuck', 'saturated')
-        fitting = fault.fitting + 1 if fits else 0
-        if fitting >= min(_FITTING_SAMPLES, fault.samples):
-            spike = fault.samples <= _SPIKE_SAMPLES
-            what = f'a spike of {1e3 * fault.largest:.3g} mm' if spike else f'left out for {fault.samples} measurements'
-            complain('leg_returned', f'{self._names[leg]} fits again ({what})')
-            return None
-        if not fits and kind != 'swapped':
-            same = abs(off - fault.first) < noise + self._gate * given.deviation
-            if self._at_end(leg, value):
-                kind = 'saturated'
-            elif not changed and abs(prediction - fault.prediction) > 2.0 * noise + self._gate * given.deviation:
-                kind = 'stuck'
-            elif same and samples >= _OFFSET_SAMPLES and changed:
-                kind = 'offset'
-        watched = replace(
-            fault,
-            kind=kind,
-            off=off,
-            sigma=sigma,
-            samples=samples,
-            largest=max(fault.largest, abs(off)),
-            mean=mean,
-            fitting=fitting,
-            value=value if changed else fault.value,
-            prediction=prediction if changed else fault.prediction,
-        )
-        if kind not in (fault.kind, 'off_prediction'):
-            complain(f'leg_{kind}', self._describe(leg, watched))
-        return watched
-
     def _find_swapped(
         self, lengths: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
     ) -> None:
@@ -312,8 +222,8 @@ class LegGate:
             exchanged = residual.copy()
             exchanged[one] += exchange
             exchanged[other] -= exchange
-            given = [_conditional(leg, kept, exchanged, covariance) for leg in (one, other)]
-            fits = all(abs(g.residual) < self._gate * g.deviation for g in given)
+            given = [_conditional(leg, kept, lengths, exchanged, covariance) for leg in (one, other)]
+            fits = all(g.sigma < self._gate for g in given)
             known = all(self.faults[leg].kind == 'swapped' for leg in (one, other))
             if known and not fits:
                 self._rename((one, other), 'off_prediction')
@@ -327,24 +237,9 @@ class LegGate:
         for leg in legs:
             self.faults[leg] = replace(self.faults[leg], kind=kind)
 
-    def _at_end(self, leg: int, value: float) -> bool:
-        return bool((np.abs(value - self._ends[leg]) < _CHANGED * self._noise[leg]).any())
-
-    def _describe(self, leg: int, fault: LegFault) -> str:
-        text = {
-            'stuck': 'stuck, ',
-            'saturated': 'at the end of its stroke, ',
-            'offset': 'constant offset, ',
-        }.get(fault.kind, '')
-        return f'{self._names[leg]}: {text}{1e3 * abs(fault.off):.3g} mm off its prediction ({fault.sigma:.3g} sigma)'
-
     def descriptions(self) -> dict[str, str]:
         """What is wrong with the legs that are left out now, by name."""
-        return {
-            self._names[leg]: f'{fault.kind.replace("_", " ")}, {1e3 * abs(fault.off):.3g} mm off ({fault.sigma:.3g} '
-            f'sigma), left out for {fault.samples} measurements'
-            for leg, fault in sorted(self.faults.items())
-        }
+        return {self._names[leg]: fault.summary for leg, fault in sorted(self.faults.items())}
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
@@ -358,9 +253,12 @@ def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:
     return float(residual[rows] @ np.linalg.solve(covariance[np.ix_(rows, rows)], residual[rows]))
 
 
-def _conditional(leg: int, given: list[int], residual: Array, covariance: Array) -> _Conditional:
+def _conditional(
+    leg: int, given: list[int], lengths: Array, residual: Array, covariance: Array
+) -> LegResidual:
+    value = float(lengths[leg])
     if not given:
-        return _Conditional(float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
+        return LegResidual(value, float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
     gain = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given, leg])
-    variance = covariance[leg, leg] - gain @ covariance[given, leg]
-    return _Conditional(float(residual[leg] - gain @ residual[given]), max(float(variance), 1e-18) ** 0.5)
+    variance = float(covariance[leg, leg] - gain @ covariance[given, leg])
+    return LegResidual(value, float(residual[leg] - gain @ residual[given]), max(variance, 1e-18) ** 0.5)

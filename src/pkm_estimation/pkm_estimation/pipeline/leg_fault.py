@@ -1,0 +1,156 @@
+"""A leg that is left out: what is wrong with it, sample by sample, and when it can be believed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+Complain = Callable[[str, str], None]
+
+#: fitting samples that bring back a leg that was out for long; one that was out for fewer needs only as many
+_FITTING_SAMPLES = 20
+#: a leg that was left out comes back only when its residual is below this part of what it was: a prediction that became
+#: vague is no proof
+COME_DOWN = 0.3
+#: part of a new residual in its running mean
+_MEAN_FORGETTING = 0.2
+#: noise deviations by which a value must change to be a new one
+_CHANGED = 5.0
+#: samples after which a residual that stays the same is called an offset
+_OFFSET_SAMPLES = 5
+#: outages of at most so many samples are spikes
+_SPIKE_SAMPLES = 3
+
+_WORDS = {'stuck': 'stuck, ', 'saturated': 'at the end of its stroke, ', 'offset': 'constant offset, '}
+
+
+class LegSensor(NamedTuple):
+    """Name of a leg, standard deviation of its length and both ends of its stroke [m]."""
+
+    name: str
+    noise: float
+    ends: tuple[float, float]
+
+    def is_at_end(self, value: float) -> bool:
+        """Whether a length is that of an end of the stroke."""
+        return any(abs(value - end) < _CHANGED * self.noise for end in self.ends)
+
+    def is_same(self, value: float, other: float) -> bool:
+        """Whether two lengths differ by noise at most."""
+        return abs(value - other) <= _CHANGED * self.noise
+
+
+class LegResidual(NamedTuple):
+    """A length, its residual given the legs that are believed, and that one's standard deviation [m]."""
+
+    value: float
+    residual: float
+    deviation: float
+
+    @property
+    def prediction(self) -> float:
+        """What the length should have been [m]."""
+        return self.value - self.residual
+
+    @property
+    def sigma(self) -> float:
+        """Size of the residual in standard deviations."""
+        return abs(self.residual) / self.deviation
+
+
+@dataclass(frozen=True)
+class LegFault:
+    """A leg that is left out.
+
+    Attributes
+    ----------
+    leg : which
+    kind : ``off_prediction``, ``stuck``, ``saturated``, ``swapped``, ``offset``
+    off, sigma : m, what it is off its prediction now, and that in standard deviations
+    samples : for so many measurements
+    largest, first, mean : m, of its residuals
+    fitting : for so many measurements it has fitted again
+    value, prediction : m, when its value changed for the last time
+    """
+
+    leg: LegSensor
+    kind: str
+    off: float
+    sigma: float
+    samples: int
+    largest: float
+    first: float
+    mean: float
+    fitting: int
+    value: float
+    prediction: float
+
+    @classmethod
+    def begin(cls, leg: LegSensor, now: LegResidual, last: float | None, complain: Complain) -> LegFault:
+        """A leg that fits no more; ``last`` is its last length [m]."""
+        stays = last is not None and leg.is_same(now.value, last)
+        kind = 'saturated' if leg.is_at_end(now.value) else 'stuck' if stays else 'off_prediction'
+        off = now.residual
+        fault = cls(leg, kind, off, now.sigma, 1, abs(off), off, off, 0, now.value, now.prediction)
+        complain(f'leg_{kind}', f'{fault.text}: left out')
+        return fault
+
+    def after(self, now: LegResidual, gate: float, bound: float, complain: Complain) -> LegFault | None:
+        """The fault after one more sample; ``None`` if the leg can be used again.
+
+        ``gate`` and ``bound`` are in standard deviations: of a good model, and of the model as it fits now.
+        """
+        off, samples = now.residual, self.samples + 1
+        changed = not self.leg.is_same(now.value, self.value)
+        kind = 'off_prediction' if changed and self.kind in ('stuck', 'saturated') else self.kind
+        mean = self.mean + _MEAN_FORGETTING * (off - self.mean)
+        small = min(abs(off), abs(mean)) < COME_DOWN * self.largest
+        fits = now.sigma < bound and small and kind not in ('stuck', 'saturated')
+        fitting = self.fitting + 1 if fits else 0
+        if fitting >= min(_FITTING_SAMPLES, self.samples):
+            spike = self.samples <= _SPIKE_SAMPLES
+            what = f'a spike of {1e3 * self.largest:.3g} mm' if spike else f'left out for {self.samples} measurements'
+            complain('leg_returned', f'{self.leg.name} fits again ({what})')
+            return None
+        if not fits and kind != 'swapped':
+            kind = self._kind_of(kind, now, gate * now.deviation, changed, samples)
+        fault = replace(
+            self,
+            kind=kind,
+            off=off,
+            sigma=now.sigma,
+            samples=samples,
+            largest=max(self.largest, abs(off)),
+            mean=mean,
+            fitting=fitting,
+            value=now.value if changed else self.value,
+            prediction=now.prediction if changed else self.prediction,
+        )
+        if kind not in (self.kind, 'off_prediction'):
+            complain(f'leg_{kind}', fault.text)
+        return fault
+
+    def _kind_of(self, kind: str, now: LegResidual, doubt: float, changed: bool, samples: int) -> str:
+        noise = _CHANGED * self.leg.noise
+        if self.leg.is_at_end(now.value):
+            return 'saturated'
+        if not changed and abs(now.prediction - self.prediction) > 2.0 * noise + doubt:
+            return 'stuck'
+        if changed and samples >= _OFFSET_SAMPLES and abs(now.residual - self.first) < noise + doubt:
+            return 'offset'
+        return kind
+
+    @property
+    def text(self) -> str:
+        """What is wrong."""
+        size = f'{1e3 * abs(self.off):.3g} mm off its prediction ({self.sigma:.3g} sigma)'
+        return f'{self.leg.name}: {_WORDS.get(self.kind, "")}{size}'
+
+    @property
+    def summary(self) -> str:
+        """What is wrong, and for how long, without the leg's name."""
+        return (
+            f'{self.kind.replace("_", " ")}, {1e3 * abs(self.off):.3g} mm off ({self.sigma:.3g} sigma), '
+            f'left out for {self.samples} measurements'
+        )
