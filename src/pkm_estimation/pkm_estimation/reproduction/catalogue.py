@@ -20,6 +20,7 @@ from pkm_estimation.reproduction import (
     other_filters,
     robustness,
     simulator,
+    user_measurements,
 )
 from pkm_estimation.reproduction.laboratory import Laboratory
 from pkm_estimation.reproduction.requirements import REQUIREMENTS
@@ -92,7 +93,7 @@ CATALOGUE: tuple[RowGroup, ...] = (
     RowGroup(_rows(60, 60), interface.offline),
     RowGroup(_rows(61, 61), interface.contents),
     RowGroup(_rows(62, 62), other_filters.other_geometries),
-    RowGroup(_rows(63, 63), interface.own_measurements),
+    RowGroup(_rows(63, 63), user_measurements.own_measurements),
     RowGroup(_rows(64, 64), other_filters.extended_filters),
 )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.verification.check import Check, at_most, equal, holds, within
+from pkm_description.verification.check import Check, at_most, equal, holds
 
 from pkm_estimation.bags import BagWriter, read_bag
 from pkm_estimation.offline import EstimationResult, collect, estimate_recording
@@ -145,65 +145,3 @@ def contents(lab: Laboratory) -> Iterator[Check]:
         yield holds('S3-61', what, 'finite with each estimate', f'{100 * complete:.6g} % of {max(counts)}', good)
     level, sentence = run.verdict
     yield holds('S3-61', 'health', 'a level and a sentence', f'{level}: {sentence}', bool(level and sentence))
-
-
-#: m, of a camera that sees the platform's IMU
-CAMERA_NOISE = 5e-6
-
-
-def own_measurements(lab: Laboratory) -> Iterator[Check]:
-    """S3-63: two examples that need functions of the state only; nothing of the filter is changed."""
-    duration = 15.0 if lab.quick else 30.0
-    scenario = Scenario('srs', begin=5.0, duration=duration, config=DEFAULT, seed=7)
-    signals = signals_of(scenario)
-    plain, with_camera, with_rates = (make_filter(scenario) for _ in range(3))
-    random = np.random.default_rng(7)
-    camera = signals.states[:, :3] + CAMERA_NOISE * random.normal(size=(len(signals.inputs), 3))
-    rate_noise = float(np.max(machine_named('srs').leg_sensors.velocity_noise))
-    true_rates = np.gradient(_quiet_lengths(scenario), INTERVAL, axis=0)
-    rates = true_rates + rate_noise * random.normal(size=true_rates.shape)
-    for filter_ in (plain, with_camera, with_rates):
-        start(scenario, filter_, signals)
-    errors: list[list[Array]] = [[], []]
-    camera_nis, rate_nis = [], []
-    for k in range(1, len(signals.inputs) - 1):
-        for filter_ in (plain, with_camera, with_rates):
-            _step(filter_, signals, k)
-        camera_nis.append(add_position(with_camera, camera[k]))
-        rate_nis.append(add_leg_rates(with_rates, signals.inputs[k], rates[k], rate_noise))
-        for filter_, log in zip((plain, with_camera), errors, strict=True):
-            log.append(filter_.state[:3] - signals.states[k, :3])
-    rms = [1e6 * np.sqrt(np.mean(np.array(log)[300:] ** 2)) for log in errors]
-    yield within('S3-63', 'position by a camera, 5 um: mean NIS (three degrees of freedom)', 2.7, 3.3,
-                 float(np.mean(camera_nis[300:])))  # fmt: skip
-    text = f'{rms[1]:.2f} um with it, {rms[0]:.2f} without'
-    yield holds('S3-63', 'the same: position error, rms', 'smaller', text, bool(rms[1] < rms[0]))
-    yield within('S3-63', 'leg velocities with the noise of the machine file: mean NIS (six)', 5.4, 6.6,
-                 float(np.mean(rate_nis[300:])))  # fmt: skip
-
-
-def add_position(filter_: PlatformFilter, measured: Array) -> float:
-    """Give a filter the position (3,) m of its IMU, base axes; returns the NIS."""
-    noise = CAMERA_NOISE**2 * np.eye(3)
-    return filter_.ukf.update(lambda states: filter_.chart @ states[:3], measured, noise).nis
-
-
-def add_leg_rates(filter_: PlatformFilter, imu: Array, measured: Array, deviation: float) -> float:
-    """Give a filter the rates (L,) m/s of its legs: the change of the lengths over a very short prediction."""
-    short = 1e-4
-
-    def leg_rates(states: Array) -> Array:
-        lengths = filter_.legs.observe(states).copy()
-        moved = filter_.process.propagate(states.copy(), imu, imu, short)
-        rates: Array = (filter_.legs.observe(moved) - lengths) / short
-        return rates
-
-    # the gyroscope's noise turns the platform by as much, and its joints are that far away
-    reach = float(np.linalg.norm(filter_.geometry.platform_points, axis=1).max())
-    variance = deviation**2 + reach**2 * float(filter_.imu_covariance.diagonal()[3:].max())
-    return filter_.ukf.update(leg_rates, measured, variance * np.eye(len(measured))).nis
-
-
-def _quiet_lengths(scenario: Scenario) -> Array:
-    conditions = replace(scenario.conditions, noise=False)
-    return simulated(replace(scenario, conditions=conditions)).leg_lengths

@@ -145,5 +145,9 @@ def noise_from_innovations(lab: Laboratory) -> Iterator[Check]:
         good = 0.5 < ratio < 2.0 and 0.8 < found.r_scale < 1.25
         what = f'Q wrong by {factor:g}: suggested factors on Q and R'
         yield holds('S3-55', what, '1 within a factor of 2 (Q / R), 1 +- 25 % (R)', text, good)
-
-
+    # and without a recording: while running
+    adapting = replace(DEFAULT, q_scale=0.01, adapt_noise='q')
+    run = lab.pipelines([Scenario('srs', duration=max(lab.duration, 40.0), config=adapting)])[0]
+    standardised = (run.result.innovation / run.result.innovation_deviation)[run.time >= 20.0]
+    share = float(np.mean(np.abs(standardised) <= 2.0))
+    yield within('S3-55', "Q a hundred times too small, adapt_noise 'q': in band after 20 s", 0.90, 0.98, share)
