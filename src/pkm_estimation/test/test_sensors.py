@@ -10,7 +10,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
-from pkm_estimation.filters import euler
+from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
 
@@ -151,7 +151,7 @@ def test_euler_truth_satisfies_the_filters_recursion(profile):
     truth = euler_truth(motion, SRS.gravity, SRS.imu.position)
     states = np.zeros((15, len(truth.position)))
     states[:9] = np.hstack([truth.position, truth.velocity, truth.attitude]).T
-    process = InertialProcess(SRS.gravity, euler)
+    process = InertialProcess(SRS.gravity, INTEGRATORS['euler'])
     inputs = np.hstack([truth.specific_force, truth.angular_rate])
     for k in range(0, len(inputs) - 1, 40):
         moved = process.propagate(states[:, k : k + 1].copy(), inputs[k], inputs[k], 0.01)
