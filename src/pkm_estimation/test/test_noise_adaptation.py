@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.verdict import values
 from pkm_estimation.sensors import measure
 from test_pipeline import MECHANISM, SRS, feed, pairs
 
@@ -36,6 +37,8 @@ def test_wrong_noise_is_found(mode, wrong, q, r):
     assert 0.9 < in_band(outputs[last]) < 0.98
     assert pipeline.tracker.noise.q_factor == pytest.approx(q, rel=0.7)
     assert pipeline.tracker.noise.r_factor == pytest.approx(r, rel=0.3)
+    shown = values(pipeline.health.report())
+    assert shown['adapted factor on the IMU noise'] == pipeline.tracker.noise.q_factor
 
 
 def test_right_noise_stays():

@@ -57,6 +57,7 @@ class HealthReport:
     counters : totals since the beginning, by reason
     events : since the last report
     left_out : legs that are left out now, by name, and why
+    noise_factors : what adaptation has made of the noise variances of IMU and legs
     user_measurements : per name: how many, mean NIS and what to expect of it
     """
 
@@ -73,6 +74,7 @@ class HealthReport:
     events: tuple[Event, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
+    noise_factors: tuple[float, float] = (1.0, 1.0)
 
 
 class HealthMonitor:
@@ -83,6 +85,7 @@ class HealthMonitor:
         self._extra_states = extra_states or {}
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
+        self.noise_factors = 1.0, 1.0
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
@@ -182,6 +185,7 @@ class HealthMonitor:
             tuple(self._events),
             dict(self.left_out),
             {name: (count, total / count, size) for name, (count, total, size) in self._user.items()},
+            self.noise_factors,
         )
         self._events.clear()
         self._clear_window()

@@ -191,7 +191,8 @@ class Tracker:
             return None
         self.now = path.end
         if self.noise.accept(innovation):
-            self.filter.set_noise(self.noise.q_factor, self.noise.r_factor)
+            self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
+            self.filter.set_noise(*self.health.noise_factors)
         if not self._side.is_home_side(self.filter.imu_point):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return None

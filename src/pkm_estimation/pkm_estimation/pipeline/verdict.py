@@ -58,6 +58,8 @@ def values(report: HealthReport) -> dict[str, object]:
     for name, (numbers, deviations) in report.estimated.items():
         pairs = zip(numbers, deviations, strict=True)
         result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+    if report.noise_factors != (1.0, 1.0):
+        result['adapted factor on the IMU noise'], result['adapted factor on the leg noise'] = report.noise_factors
     for name, (count, nis, size) in report.user_measurements.items():
         result[f'{name} mean NIS'] = f'{nis:.3g} of {count}, expected {size}'
     result |= {f'{leg} left out': why for leg, why in report.left_out.items()}
