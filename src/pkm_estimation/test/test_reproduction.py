@@ -21,7 +21,7 @@ from pkm_estimation.reproduction.scenario import PRINTED, Scenario
 
 def small_laboratory():
     lab = Laboratory(quick=True)
-    lab.seeds, lab.duration, lab.settling = range(1, 3), 14.0, 6.0
+    lab.seeds, lab.duration, lab.settling = range(1, 2), 12.0, 5.0
     return lab
 
 
@@ -50,7 +50,7 @@ def test_a_requirement_fails_with_one_of_its_checks_and_without_any():
     assert statuses([replace(good, id='S3-02'), away])['S3-02'] == 'not reachable'
     every = [at_most(id, 'x', 1.0, 0.0) for id in REQUIREMENTS]
     assert verdict(every) == 'Miletovic 2017: 64 met, 0 failed, 0 not reachable'
-    assert verdict([*every[:-1], away]) == 'Miletovic 2017: 63 met, 1 failed, 0 not reachable'
+    assert verdict([*every[:-1], away]) == 'Miletovic 2017: 62 met, 1 failed, 1 not reachable'
 
 
 def test_an_error_in_a_measurement_and_a_missing_one_fail():
