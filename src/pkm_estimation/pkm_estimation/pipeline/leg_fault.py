@@ -96,16 +96,21 @@ class LegFault:
         complain(f'leg_{kind}', f'{fault.text}: left out')
         return fault
 
-    def after(self, now: LegResidual, gate: float, bound: float, complain: Complain) -> LegFault | None:
+    def after(
+        self, now: LegResidual, gate: float, bound: float, alone: bool, complain: Complain
+    ) -> LegFault | None:
         """The fault after one more sample; ``None`` if the leg can be used again.
 
-        ``gate`` and ``bound`` are in standard deviations: of a good model, and of the model as it fits now.
+        ``gate`` and ``bound`` are in standard deviations: of a good model, and of the model as it fits now. One leg
+        ``alone`` can stay out for long. The others cannot do without several, so these come back when the prediction
+        has become vaguer than what they were left out for.
         """
         off, samples = now.residual, self.samples + 1
         changed = not self.leg.is_same(now.value, self.value)
         kind = 'off_prediction' if changed and self.kind in ('stuck', 'saturated') else self.kind
         mean = self.mean + _MEAN_FORGETTING * (off - self.mean)
         small = min(abs(off), abs(mean)) < COME_DOWN * self.largest
+        small = small or (not alone and gate * now.deviation > abs(self.first))
         fits = now.sigma < bound and small and kind not in ('stuck', 'saturated')
         fitting = self.fitting + 1 if fits else 0
         if fitting >= min(_FITTING_SAMPLES, self.samples):

@@ -32,6 +32,9 @@ _OUTLIER = 6.0
 _NOISE_RATE, _NOISE_FADE = 0.1, 0.8
 #: tail probability up to which the other legs must fit for single legs to be blamed
 _CLEAN = 1e-3
+#: predictions vaguer than so many noise deviations of the sensors, as with an IMU of poor stamps and a raised
+#: ``q_scale``, carry one missing leg at most
+_VAGUE = 4.0
 #: median of a chi-square variable with one degree of freedom
 _MEDIAN = 0.4549
 
@@ -155,12 +158,13 @@ class LegGate:
         self._disagree = False
         kept = [leg for leg in believed if leg not in failing]
         back, bound = [], self._gate * max(1.0, self._scale) ** 0.5
+        alone = len(self.faults) == 1
         for leg in available.tolist():
             if leg in kept:
                 continue
             now = _conditional(leg, kept, lengths, residual, covariance)
             if leg in self.faults:
-                fault = self.faults[leg].after(now, self._gate, bound, complain)
+                fault = self.faults[leg].after(now, self._gate, bound, alone, complain)
                 if fault is None:
                     back.append(leg)
                     del self.faults[leg]
@@ -197,7 +201,8 @@ class LegGate:
 
     def _failing(self, legs: Sequence[int], residual: Array, covariance: Array) -> tuple[int, ...] | None:
         """Smallest set without which the others fit, of the smallest the likeliest; ``None`` where it is too many."""
-        for count in range(self._most_left_out - len(self.faults) + 1):
+        most = self._most_left_out if self._is_sharp(legs, covariance) else 1
+        for count in range(most - len(self.faults) + 1):
             best, best_nis = None, np.inf
             for left_out in combinations(legs, count):
                 rest = [leg for leg in legs if leg not in left_out]
@@ -210,6 +215,11 @@ class LegGate:
             if best is not None:
                 return best
         return None
+
+    def _is_sharp(self, legs: Sequence[int], covariance: Array) -> bool:
+        """Whether the prediction is good enough to do without several legs: not much vaguer than a sensor."""
+        ratios = [float(covariance[leg, leg]) ** 0.5 / max(self._sensors[leg].noise, 1e-12) for leg in legs]
+        return not ratios or float(np.median(ratios)) < _VAGUE
 
     def _find_swapped(
         self, lengths: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
