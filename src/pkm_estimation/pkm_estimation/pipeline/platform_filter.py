@@ -15,14 +15,11 @@ from scipy.linalg import block_diag
 from pkm_estimation.filters import (
     INTEGRATORS,
     CovarianceError,
-    ExtendedKalmanFilter,
     Innovation,
-    ScaledUnscentedTransform,
     UnscentedKalmanFilter,
 )
-from pkm_estimation.filters.posterior_linearisation import MAX_ITERATIONS, iterated_update
+from pkm_estimation.filters.posterior_linearisation import iterated_update
 from pkm_estimation.models import (
-    ACCELEROMETER_BIAS,
     ATTITUDE,
     GYROSCOPE_BIAS,
     POSITION,
@@ -30,13 +27,13 @@ from pkm_estimation.models import (
     VELOCITY,
     EstimatorGeometry,
     InertialProcess,
-    LegLengthModel,
 )
 from pkm_estimation.models.attitude_chart import move_chart, rotation_of
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.config import EstimatorConfig
+from pkm_estimation.pipeline.filter_parts import make_filter, measurement_model, step_limits, walk_variances
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
 from pkm_estimation.pipeline.platform_points import PlatformPoints
 from pkm_estimation.pipeline.point_motion import PointMotion, point_motion
@@ -45,15 +42,6 @@ Array = NDArray[np.float64]
 
 #: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
 CHART_RADIUS = 0.1
-
-
-def _make_filter(size: int, config: EstimatorConfig) -> UnscentedKalmanFilter | ExtendedKalmanFilter:
-    """Filter of the kind that the settings name."""
-    if config.filter in ('ekf', 'iekf'):
-        iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
-        return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations)
-    transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
-    return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
 
 
 class PlatformFilter:
@@ -88,12 +76,12 @@ class PlatformFilter:
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
         size = self.layout.size
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
-        self.legs = self._measurement_model(mechanism)
+        self.legs = measurement_model(geometry, self.layout, config.estimate, mechanism)
         self._nominal_noise = imu_covariance, length_covariance
         self.set_noise(1.0, 1.0)
-        self.ukf = _make_filter(size, config)
-        self._walk = self._walk_variances()
-        self._longest_step = self._step_limits()
+        self.ukf = make_filter(size, config)
+        self._walk = walk_variances(self.layout, config)
+        self._longest_step = step_limits(self.layout, geometry)
         self.chart = np.eye(3)
         self._moves = config.filter == 'manifold'
 
@@ -330,20 +318,6 @@ class PlatformFilter:
         speed = variances[VELOCITY].max() + reach * variances[GYROSCOPE_BIAS].max()
         return self.length_covariance + variances[rows] * speed * np.eye(len(self.length_covariance))
 
-    def _measurement_model(self, mechanism: Mechanism | None) -> LegLengthModel | CalibratedLegModel | DriveModel:
-        geometry, estimate = self.geometry, self.config.estimate
-        if mechanism is not None and not mechanism.has_closed_form:
-            if estimate:
-                raise ConfigurationError(
-                    f'estimate = {estimate!r}: further states need U-P legs, those of {mechanism.machine.name} are of '
-                    'another kind'
-                )
-            return DriveModel(mechanism, geometry.imu_position)
-        points = geometry.platform_points_from_imu
-        if estimate:
-            return CalibratedLegModel(geometry.base_points, points, geometry.gravity, self.layout)
-        return LegLengthModel(geometry.base_points, points)
-
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
         self.chart = rotation
@@ -355,22 +329,6 @@ class PlatformFilter:
         """Rotation (3, 3) from platform axes to base axes."""
         rotation: Array = self.chart @ rotation_of(self.ukf.state[ATTITUDE])
         return rotation
-
-    def _walk_variances(self) -> Array | None:
-        """Growth of the variances (n,) per second by random walks, ``None`` where nothing walks."""
-        config, walk = self.config, np.zeros(self.layout.size)
-        walk[ACCELEROMETER_BIAS] = config.accelerometer_bias_walk**2
-        walk[GYROSCOPE_BIAS] = config.gyroscope_bias_walk**2
-        if self.layout.leg_offsets is not None:
-            walk[self.layout.leg_offsets] = config.leg_offset_walk**2
-        return walk if walk.any() else None
-
-    def _step_limits(self) -> Array:
-        """Largest change (n,) of each state in one iteration of an update: inside of what a linearisation can see."""
-        limit = np.full(self.layout.size, np.inf)
-        limit[POSITION] = 0.5 * float(np.linalg.norm(self.geometry.platform_points, axis=1).mean())
-        limit[ATTITUDE] = 0.15
-        return limit
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
         """Pose and twist of a point (3,) of the platform, see :func:`point_motion`."""
