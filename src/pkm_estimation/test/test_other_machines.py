@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.kinematics import drive_positions, motion_from_drives
+from pkm_description.kinematics import drive_positions
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_estimation.consistency.drive_sines import drive_sines
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.pipeline import EstimatorPipeline
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 from pkm_estimation.sensors import measure
-
-
-def drive_sines(mechanism: Mechanism, duration: float, rate: float) -> PlatformMotion:
-    """Drives on sines around home, faded in; as large as a tenth of the stroke."""
-    time = np.arange(0.0, duration, 1.0 / rate)
-    home = mechanism.machine.home
-    centre = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
-    limits = [joint.limits for joint in mechanism.machine.actuated_joints]
-    size = np.array([min(0.02, 0.1 * (limit.upper - limit.lower)) for limit in limits])
-    frequency = 2 * np.pi * np.linspace(0.4, 0.7, mechanism.actuated_count)
-    # 1 - cos begins at rest, and the fade makes the acceleration begin at zero
-    fade = np.clip(time / 2.0, 0.0, 1.0)
-    s, ds, dds = (
-        fade**3 * (10 - 15 * fade + 6 * fade**2),
-        30 * fade**2 * (1 - fade) ** 2 / 2.0,
-        (60 * fade - 180 * fade**2 + 120 * fade**3) / 4.0,
-    )
-    s, ds, dds = s[:, None], ds[:, None], dds[:, None]
-    angle = time[:, None] * frequency
-    wave, rate_, bend = np.sin(angle), frequency * np.cos(angle), -(frequency**2) * np.sin(angle)
-    return motion_from_drives(
-        mechanism, time, centre + size * s * wave, size * (ds * wave + s * rate_),
-        size * (dds * wave + 2 * ds * rate_ + s * bend),
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])

@@ -64,32 +64,29 @@ def forward_dynamics(
     # without friction that depends on the load, which needs the acceleration first
     bias = generalised_force(mechanism, legs, motion, friction and not loaded, sign_smoothing, external_wrench)
     mass = mass_matrix_of(mechanism, legs, rotation_base_platform)
+    velocities, _, rates = leg_rates(mechanism, legs, motion)
+    held = constraint_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
     if not loaded:
-        return _accelerations(mechanism, legs, motion, mass, drive - bias)
+        return _accelerations(legs, mass, drive - bias, held)
 
     def accelerate(torques: Array) -> PlatformMotion:
-        free = _accelerations(mechanism, legs, motion, mass, drive - bias - platform_force(legs, torques))
+        free = _accelerations(legs, mass, drive - bias - platform_force(legs, torques), held)
         return replace(motion, linear_acceleration=free[:, :3], angular_acceleration=free[:, 3:])
 
-    velocities, _, _ = leg_rates(mechanism, legs, motion)
     torques = free_motion_friction(mechanism, legs, accelerate, velocities, sign_smoothing, external_wrench)
-    return _accelerations(mechanism, legs, motion, mass, drive - bias - platform_force(legs, torques))
+    return _accelerations(legs, mass, drive - bias - platform_force(legs, torques), held)
 
 
-def _accelerations(
-    mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion, mass: Array, force: Array
-) -> Array:
-    """Platform accelerations (N, 6) under generalised forces (N, 6), held by the constraints."""
+def _accelerations(legs: ClosedLegs, mass: Array, force: Array, held: Array) -> Array:
+    """Platform accelerations (N, 6) under generalised forces (N, 6), ``constraints @ acceleration = held`` (N, K)."""
     count = legs.constraints.shape[1]
     if not count:
         return np.asarray(np.linalg.solve(mass, force[..., None]), dtype=float)[..., 0]
-    velocities, _, rates = leg_rates(mechanism, legs, motion)
     matrix = np.zeros((len(mass), 6 + count, 6 + count))
     # multipliers in units of the mass: otherwise heavy machines would be badly conditioned
     scale = np.abs(mass).max(axis=(1, 2))[:, None, None]
     matrix[:, :6, :6] = mass / scale
     matrix[:, :6, 6:], matrix[:, 6:, :6] = np.swapaxes(legs.constraints, 1, 2), legs.constraints
-    held = constraint_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
     right = np.concatenate([force / scale[..., 0], held], axis=1)
     try:
         solution = np.asarray(np.linalg.solve(matrix, right[..., None]), dtype=float)

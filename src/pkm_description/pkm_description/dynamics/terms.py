@@ -93,9 +93,9 @@ def drive_force_terms(
     strut_swing, from_normal = inertia(cross(spin, cross(spin, legs.levers)))
 
     prismatic = np.array([kind == 'prismatic' for kind in mechanism.joint_kinds])
-    every, drift = _velocity_torques(mechanism, legs, velocities)
-    turning, _ = _velocity_torques(mechanism, legs, np.where(prismatic, 0.0, velocities))
-    sliding, _ = _velocity_torques(mechanism, legs, np.where(prismatic, velocities, 0.0))
+    every, drift = _velocity_torques(mechanism, legs, velocities, weight)
+    turning, _ = _velocity_torques(mechanism, legs, np.where(prismatic, 0.0, velocities), weight)
+    sliding, _ = _velocity_torques(mechanism, legs, np.where(prismatic, velocities, 0.0), weight)
     coriolis = every - turning - sliding
 
     parts = _platform_parts(mechanism, motion)
@@ -119,17 +119,19 @@ def _torques(mechanism: Mechanism, legs: ClosedLegs, velocities: Array, accelera
     return chain_torques(mechanism, legs.chain, rates, second)
 
 
-def _velocity_torques(mechanism: Mechanism, legs: ClosedLegs, velocities: Array) -> tuple[Array, Array]:
+def _velocity_torques(
+    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, weight: Array
+) -> tuple[Array, Array]:
     """Torques (N, L, J) of joint velocities alone while the tips do not accelerate, and the joint accelerations then.
 
-    Quadratic in the velocities, so that shares of single joints and of their products can be told apart.
+    ``weight`` (N, L, J) are the torques at rest. The others are quadratic in the velocities, so that shares of single
+    joints and of their products can be told apart.
     """
     rates = chain_velocities(mechanism, legs.chain, velocities)
     at_rest = np.zeros_like(legs.levers[:, 0])
     bias = closing_bias(mechanism, legs, velocities, rates, at_rest)
     accelerations = -(legs.tip_jacobian_inverse @ bias[..., None])[..., 0]
-    rest = np.zeros_like(velocities)
-    return _torques(mechanism, legs, velocities, accelerations) - _torques(mechanism, legs, rest, rest), accelerations
+    return _torques(mechanism, legs, velocities, accelerations) - weight, accelerations
 
 
 def _platform_parts(mechanism: Mechanism, motion: PlatformMotion) -> tuple[Array, Array, Array]:

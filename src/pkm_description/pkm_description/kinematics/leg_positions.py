@@ -102,7 +102,7 @@ def nearest_positions(mechanism: Mechanism, anchors: Array, initial: Array) -> A
     rows = mechanism.closing_equations
     step_limit = np.array(
         [
-            _LONGEST_STEP * (1.0 if kind == 'revolute' else _reach(mechanism))
+            _LONGEST_STEP * (1.0 if kind == 'revolute' else mechanism.leg_reach)
             for kind in mechanism.joint_kinds
         ]
     )
@@ -152,10 +152,3 @@ def _judged(mechanism: Mechanism, anchors: Array, positions: Array) -> Array:
             f'{distance[sample, leg]:.3g} m: {reason}'
         )
     return positions
-
-
-def _reach(mechanism: Mechanism) -> float:
-    """Length scale of the legs [m]."""
-    spans = np.linalg.norm(mechanism.joint_translations[:, 1:], axis=-1).sum(axis=1)
-    reach = spans + np.linalg.norm(mechanism.tips, axis=-1) + np.abs(mechanism.home_positions).max(axis=1)
-    return float(reach.max())

@@ -121,6 +121,13 @@ class Mechanism:
             return False
 
     @cached_property
+    def leg_reach(self) -> float:
+        """Length scale of the legs [m]: how far the longest of them reaches about home."""
+        spans = np.linalg.norm(self.joint_translations[:, 1:], axis=-1).sum(axis=1)
+        reach = spans + np.linalg.norm(self.tips, axis=-1) + np.abs(self.home_positions).max(axis=1)
+        return float(reach.max())
+
+    @cached_property
     def platform_radius(self) -> float:
         """Mean distance of the platform joints from the platform origin [m]."""
         return float(np.linalg.norm(self.platform_points, axis=1).mean())

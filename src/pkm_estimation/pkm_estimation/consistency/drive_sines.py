@@ -6,6 +6,7 @@ import numpy as np
 from pkm_description.kinematics import drive_positions, motion_from_drives
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
+from pkm_description.motion.envelope import product
 
 #: s
 _FADE_IN = 2.0
@@ -24,15 +25,12 @@ def drive_sines(mechanism: Mechanism, duration: float, rate: float) -> PlatformM
     size = np.array([min(_LARGEST, _PART_OF_STROKE * (limit.upper - limit.lower)) for limit in limits])
     frequency = 2.0 * np.pi * np.linspace(*_FREQUENCIES, mechanism.actuated_count)
     part = np.clip(time / _FADE_IN, 0.0, 1.0)[:, None]
-    fade = part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
-    fade_rate = 30.0 * part**2 * (1.0 - part) ** 2 / _FADE_IN
-    fade_bend = (60.0 * part - 180.0 * part**2 + 120.0 * part**3) / _FADE_IN**2
-    angle = time[:, None] * frequency
-    wave, wave_rate, wave_bend = np.sin(angle), frequency * np.cos(angle), -(frequency**2) * np.sin(angle)
-    return motion_from_drives(
-        mechanism,
-        time,
-        centre + size * fade * wave,
-        size * (fade_rate * wave + fade * wave_rate),
-        size * (fade_bend * wave + 2.0 * fade_rate * wave_rate + fade * wave_bend),
+    fade = (
+        part**3 * (10.0 - 15.0 * part + 6.0 * part**2),
+        30.0 * part**2 * (1.0 - part) ** 2 / _FADE_IN,
+        (60.0 * part - 180.0 * part**2 + 120.0 * part**3) / _FADE_IN**2,
     )
+    angle = time[:, None] * frequency
+    wave = size * np.sin(angle), size * frequency * np.cos(angle), -size * frequency**2 * np.sin(angle)
+    positions, velocities, accelerations = product(fade, wave)
+    return motion_from_drives(mechanism, time, centre + positions, velocities, accelerations)

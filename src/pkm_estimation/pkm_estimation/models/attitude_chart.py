@@ -20,6 +20,13 @@ def rotation_of(vector_part: Array) -> Array:
     return matrix_from_quaternion(np.array([*vector_part.tolist(), scalar_part(vector_part)]))
 
 
+def rotations_of(vector_parts: Array) -> tuple[Array, int]:
+    """Rotation matrices (N, 3, 3) of quaternions' vector parts (N, 3), and how many had ``q.q > 1`` (S3-26)."""
+    rest = 1.0 - np.sum(vector_parts * vector_parts, axis=1, keepdims=True)
+    quaternions = np.concatenate([vector_parts, np.sqrt(np.maximum(rest, 0.0))], axis=1)
+    return matrix_from_quaternion(quaternions), int(np.count_nonzero(rest < 0.0))
+
+
 def scalar_part(vector_part: Array) -> float:
     """Scalar part of a unit quaternion, guarded away from zero."""
     return max(1e-9, 1.0 - float(vector_part @ vector_part)) ** 0.5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+from pkm_description.kinematics.rotation import rotation_exp
 
+from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
 
@@ -55,11 +56,8 @@ class CalibratedLegModel:
 
     def _pose(self, states: Array) -> tuple[Array, Array]:
         """Position (N, 3) and rotation (N, 3, 3) at the time of the measurement."""
-        vector = states[ATTITUDE].T
-        rest = 1.0 - np.sum(vector * vector, axis=1, keepdims=True)
-        self.outside_unit_sphere += int(np.count_nonzero(rest < 0.0))
-        quaternion = np.concatenate([vector, np.sqrt(np.maximum(rest, 0.0))], axis=1)
-        rotation = matrix_from_quaternion(quaternion)
+        rotation, outside = rotations_of(states[ATTITUDE].T)
+        self.outside_unit_sphere += outside
         position = states[POSITION].T
         if self._layout.imu_delay is None:
             return position, rotation

@@ -11,9 +11,9 @@ from pkm_description.kinematics import drive_positions, joint_positions, leg_len
 from pkm_description.kinematics.chain import chain_pose, tip_jacobian
 from pkm_description.kinematics.leg_inverse import leg_inverse
 from pkm_description.kinematics.leg_positions import nearest_positions
-from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.mechanism import Mechanism
 
+from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
 
 Array = NDArray[np.float64]
@@ -65,11 +65,9 @@ class DriveModel:
     def observe(self, states: Array) -> Array:
         """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
         mechanism = self.mechanism
-        vector = states[ATTITUDE].T
-        rest = 1.0 - np.sum(vector * vector, axis=1, keepdims=True)
-        self.outside_unit_sphere += int(np.count_nonzero(rest < 0.0))
-        quaternion = np.concatenate([vector, np.sqrt(np.maximum(rest, 0.0))], axis=1)
-        rotation = self._chart @ matrix_from_quaternion(quaternion)
+        rotation, outside = rotations_of(states[ATTITUDE].T)
+        self.outside_unit_sphere += outside
+        rotation = self._chart @ rotation
         position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
         levers = mechanism.platform_points @ np.swapaxes(rotation, 1, 2)
         anchors = position[:, None] + levers

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkm_description.verification.check import Check, Status, holds, within
 from scipy.stats import f as f_distribution
 
-from pkm_estimation.reproduction.filter_run import FilterRun, in_band, mean_nis, pooled_rms
+from pkm_estimation.reproduction.filter_run import in_band, mean_nis, pooled_rms
 from pkm_estimation.reproduction.laboratory import Laboratory
 from pkm_estimation.reproduction.scenario import PRINTED, Scenario
 
@@ -120,8 +120,3 @@ def _runs(motion: str, integrator: str, truth: str) -> list[Scenario]:
         start='printed',
     )
     return [replace(scenario, seed=seed) for seed in range(1, SEEDS_46 + 1)]
-
-
-def table_runs(lab: Laboratory) -> list[FilterRun]:
-    """Runs of the table's first row, for figures."""
-    return lab.filters(_runs('mp1', 'heun', 'exact'))
