@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,17 @@ from pkm_description.errors import PkmError
 from pkm_description.machine.model import Machine
 
 from pkm_estimation.bags import RecordedData
+from pkm_estimation.filters import Innovation
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorOutput, EstimatorPipeline
+from pkm_estimation.pipeline.angular_acceleration import in_imu_axes
 from pkm_estimation.pipeline.health import HealthReport
+from pkm_estimation.pipeline.output import filter_states
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
+
+#: estimates that become arrays at once
+_BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -109,74 +115,105 @@ def estimate_recording(
         If nothing could be estimated; says why.
     """
     pipeline = EstimatorPipeline(machine, config)
-    outputs: list[EstimatorOutput] = []
+    collection = _Collection()
     imu = data.require(data.imu_data_raw, 'imu/data_raw')
     legs = data.require(data.joint_states, 'joint_states')
     total = len(imu) + len(legs)
     waiting_for_start = start_stamp_ns is not None
+    imu_stamps, leg_stamps, names = imu.stamps.tolist(), legs.stamps.tolist(), tuple(legs.names)
     for done, (is_imu, index) in enumerate(_in_recorded_order(imu.recorded_at, legs.recorded_at)):
+        outputs: list[EstimatorOutput] = []
         if is_imu:
-            outputs += pipeline.add_imu(int(imu.stamps[index]), imu.specific_force[index], imu.angular_rate[index])
+            outputs = pipeline.add_imu(imu_stamps[index], imu.specific_force[index], imu.angular_rate[index])
         else:
-            stamp = int(legs.stamps[index])
+            stamp = leg_stamps[index]
             waiting_for_start = waiting_for_start and stamp < (start_stamp_ns or 0)
             if not waiting_for_start:
-                outputs += pipeline.add_joint_positions(stamp, legs.names, legs.positions[index], legs.efforts[index])
+                outputs = pipeline.add_joint_positions(stamp, names, legs.positions[index], legs.efforts[index])
+        for output in outputs:
+            collection.add(output)
         if progress is not None and done % (total // 100 + 1) == 0:
             progress(done / total)
-    if not outputs:
+    if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
         raise PkmError(f'{data.path}: no estimate from {len(legs)} leg and {len(imu)} IMU samples ({counters})')
-    return collect(outputs, pipeline.health.report(), pipeline.filter.layout.groups)
+    return collection.result(pipeline.health.report(), pipeline.filter.layout.groups)
 
 
 def collect(
-    outputs: list[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
+    outputs: Sequence[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
 ) -> EstimationResult:
     """Stack single estimates into arrays; ``extra_states`` are the columns of those that were estimated."""
-    legs = len(outputs[0].lengths)
+    collection = _Collection()
+    for output in outputs:
+        collection.add(output)
+    return collection.result(health, extra_states or {})
+
+
+class _Collection:
+    """Estimates that become arrays block by block: a filter's covariances would fill the memory in minutes."""
+
+    def __init__(self) -> None:
+        self._outputs: list[EstimatorOutput] = []
+        self._blocks: list[dict[str, Array]] = []
+        self.count = 0
+
+    def add(self, output: EstimatorOutput) -> None:
+        """Take an estimate."""
+        self._outputs.append(output)
+        self.count += 1
+        if len(self._outputs) == _BLOCK:
+            self._close_block()
+
+    def _close_block(self) -> None:
+        if self._outputs:
+            self._blocks.append(_columns(self._outputs))
+            self._outputs.clear()
+
+    def result(self, health: HealthReport, extra_states: dict[str, slice]) -> EstimationResult:
+        """All of them."""
+        self._close_block()
+        columns = {name: np.concatenate([block[name] for block in self._blocks]) for name in self._blocks[0]}
+        motion, baseline = (
+            MotionEstimate(*(columns.pop(f'{kind}_{entry.name}') for entry in fields(MotionEstimate)))
+            for kind in ('motion', 'baseline')
+        )
+        return EstimationResult(motion=motion, baseline=baseline, extra_states=extra_states, health=health, **columns)
+
+
+def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, Array]:
+    """Arrays by the names of :class:`EstimationResult`."""
+    model, known = outputs[0].model, filter_states(outputs)
+    motion, inertial = model.motion(known), vars(model.inertial(known))
+    inertial.pop('imu_covariance')
+    blank = Innovation(np.full_like(outputs[0].lengths, np.nan), np.full_like(outputs[0].lengths, np.nan), np.nan)
+    innovations = [blank if output.innovation is None else output.innovation for output in outputs]
+    residual, variance, nis = (np.array(values) for values in zip(*innovations, strict=True))
+    with_baseline = [(output.stamp, output.baseline) for output in outputs if output.baseline is not None]
     stamps = np.array([output.stamp for output in outputs], dtype=np.int64)
-    with_baseline = [output.baseline for output in outputs if output.baseline is not None]
-    baseline_stamps = [output.stamp for output in outputs if output.baseline is not None]
-    innovations = [output.innovation for output in outputs]
-    blank = np.full(legs, np.nan)
-    return EstimationResult(
-        motion=MotionEstimate(
-            stamps,
-            position=np.array([output.motion.position for output in outputs]),
-            orientation=np.array([output.motion.orientation for output in outputs]),
-            linear_velocity=np.array([output.motion.velocity for output in outputs]),
-            angular_velocity=np.array([output.motion.angular_velocity for output in outputs]),
-            pose_covariance=np.array([output.motion.pose_covariance for output in outputs]),
-            twist_covariance=np.array([output.motion.twist_covariance for output in outputs]),
-        ),
-        baseline=MotionEstimate(
-            np.array(baseline_stamps, dtype=np.int64),
-            np.array([b.position for b in with_baseline]).reshape(-1, 3),
-            np.array([b.orientation for b in with_baseline]).reshape(-1, 4),
-            np.array([b.velocity for b in with_baseline]).reshape(-1, 3),
-            np.array([b.angular_velocity for b in with_baseline]).reshape(-1, 3),
-            np.array([b.pose_covariance for b in with_baseline]).reshape(-1, 6, 6),
-            np.zeros((len(with_baseline), 6, 6)),
-        ),
-        started=np.array([output.started for output in outputs]),
-        accelerometer_bias=np.array([output.accelerometer_bias for output in outputs]),
-        gyroscope_bias=np.array([output.gyroscope_bias for output in outputs]),
-        bias_deviation=np.array([output.bias_deviation for output in outputs]),
-        innovation=np.array([blank if i is None else i.residual for i in innovations]),
-        innovation_deviation=np.array([blank if i is None else i.standard_deviation for i in innovations]),
-        nis=np.array([np.nan if i is None else i.nis for i in innovations]),
-        specific_force=np.array([output.specific_force for output in outputs]),
-        angular_rate=np.array([output.angular_rate for output in outputs]),
-        linear_acceleration=np.array([output.linear_acceleration for output in outputs]),
-        angular_acceleration=np.array(
-            [np.full(3, np.nan) if o.angular_acceleration is None else o.angular_acceleration[0] for o in outputs]
-        ),
-        state=np.array([output.state for output in outputs]),
-        state_deviation=np.array([output.state_deviation for output in outputs]),
-        extra_states=extra_states or {},
-        health=health,
-    )
+    return inertial | {
+        'motion_stamps': stamps,
+        'motion_position': motion.position,
+        'motion_orientation': motion.orientation,
+        'motion_linear_velocity': motion.velocity,
+        'motion_angular_velocity': motion.angular_velocity,
+        'motion_pose_covariance': motion.pose_covariance,
+        'motion_twist_covariance': motion.twist_covariance,
+        'baseline_stamps': np.array([stamp for stamp, _ in with_baseline], dtype=np.int64),
+        'baseline_position': np.array([b.position for _, b in with_baseline]).reshape(-1, 3),
+        'baseline_orientation': np.array([b.orientation for _, b in with_baseline]).reshape(-1, 4),
+        'baseline_linear_velocity': np.array([b.velocity for _, b in with_baseline]).reshape(-1, 3),
+        'baseline_angular_velocity': np.array([b.angular_velocity for _, b in with_baseline]).reshape(-1, 3),
+        'baseline_pose_covariance': np.array([b.pose_covariance for _, b in with_baseline]).reshape(-1, 6, 6),
+        'baseline_twist_covariance': np.zeros((len(with_baseline), 6, 6)),
+        'started': np.array([output.started for output in outputs]),
+        'innovation': residual,
+        'innovation_deviation': np.sqrt(variance),
+        'nis': nis,
+        'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
+        'state': model.state(known),
+        'state_deviation': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
+    }
 
 
 def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> Iterator[tuple[bool, int]]:
@@ -185,5 +222,5 @@ def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> Iterator[tuple[bool, 
     index = np.concatenate([np.arange(len(imu_at)), np.arange(len(legs_at))])
     # running maximum: a recorder's clock that steps back must not change the order within a stream
     at = np.concatenate([np.maximum.accumulate(imu_at), np.maximum.accumulate(legs_at)])
-    for position in np.argsort(at, kind='stable'):
-        yield bool(is_imu[position]), int(index[position])
+    order = np.argsort(at, kind='stable')
+    yield from zip(is_imu[order].tolist(), index[order].tolist(), strict=True)

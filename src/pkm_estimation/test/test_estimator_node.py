@@ -137,9 +137,9 @@ def test_every_sample_gives_every_output(sensors):
         assert np.array(message.twist.covariance).tobytes() == output.motion.twist_covariance.tobytes()
     last, output = {topic: sensors.heard[topic][-1] for topic in OUTPUTS}, expected[-1]
     assert last['imu/data'].header.frame_id == last['platform/accel'].header.frame_id == SRS.imu.frame
-    assert array3(last['imu/data'].linear_acceleration) == pytest.approx(output.specific_force)
+    assert array3(last['imu/data'].linear_acceleration) == pytest.approx(output.inertial.specific_force)
     assert last['imu/data'].orientation_covariance[0] == -1.0
-    assert array3(last['platform/accel'].accel.accel.linear) == pytest.approx(output.linear_acceleration)
+    assert array3(last['platform/accel'].accel.accel.linear) == pytest.approx(output.inertial.linear_acceleration)
     assert np.abs(array3(last['platform/accel'].accel.accel.linear)).max() < 1.5  # without gravity
     joints = last['platform/joint_states']
     assert tuple(joints.name) == SRS.joint_names

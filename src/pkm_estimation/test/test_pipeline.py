@@ -57,7 +57,7 @@ def as_bytes(outputs):
                 getattr(o.motion, name).tobytes()
                 for name in ('position', 'orientation', 'velocity', 'pose_covariance', 'twist_covariance')
             ),
-            o.specific_force.tobytes(),
+            o.inertial.specific_force.tobytes(),
             o.state.tobytes(),
             None if o.baseline is None else o.baseline.velocity.tobytes(),
         )
@@ -80,7 +80,7 @@ def test_first_estimate_is_the_start_and_later_ones_are_near_the_truth(pipeline)
     rotation = MOTION.rotation_base_platform[-1]
     assert outputs[-1].motion.velocity == pytest.approx(rotation.T @ MOTION.linear_velocity[-1], abs=1e-3)
     assert outputs[-1].motion.angular_velocity == pytest.approx(rotation.T @ MOTION.angular_velocity[-1], abs=2e-3)
-    assert outputs[-1].accelerometer_bias == pytest.approx(SRS.imu.accelerometer_bias, abs=5e-3)
+    assert outputs[-1].inertial.accelerometer_bias == pytest.approx(SRS.imu.accelerometer_bias, abs=5e-3)
     assert pipeline.health.counters == {'imu_accepted': 200, 'legs_accepted': 200, 'started': 1}
 
 

@@ -38,6 +38,12 @@ def skew(vector: Array) -> Array:
     return result
 
 
+def rotated(rotation: Array, vectors: Array) -> Array:
+    """Vectors (..., n) turned by matrices (..., n, n), each by its own; both broadcast."""
+    turned: Array = (rotation @ vectors[..., None])[..., 0]
+    return turned
+
+
 def rotation_exp(vector: Array) -> Array:
     """Rotation matrix (..., 3, 3) of rotation vectors (..., 3) rad (Rodrigues), exact down to zero angle."""
     vector = np.asarray(vector, dtype=float)

@@ -14,6 +14,8 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
 
 Array = NDArray[np.float64]
 
+_LEAST_SQUARE = 1e-9
+
 
 def rotation_of(vector_part: Array) -> Array:
     """Rotation matrix (3, 3) of a quaternion's vector part (3,); its scalar part is not negative."""
@@ -29,7 +31,12 @@ def rotations_of(vector_parts: Array) -> tuple[Array, int]:
 
 def scalar_part(vector_part: Array) -> float:
     """Scalar part of a unit quaternion, guarded away from zero."""
-    return max(1e-9, 1.0 - float(vector_part @ vector_part)) ** 0.5
+    return max(_LEAST_SQUARE, 1.0 - float(vector_part @ vector_part)) ** 0.5
+
+
+def scalar_parts(vector_parts: Array) -> Array:
+    """The same of many (N, 3)."""
+    return np.sqrt(np.maximum(_LEAST_SQUARE, 1.0 - np.add.reduce(vector_parts * vector_parts, axis=1)))
 
 
 def move_chart(chart: Array, state: Array, covariance: Array, position: slice, attitude: slice) -> Array:

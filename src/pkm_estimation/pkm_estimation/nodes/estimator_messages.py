@@ -75,10 +75,10 @@ def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:
     message = Imu()
     message.header.stamp = time
     message.header.frame_id = frame
-    message.linear_acceleration = vector3(output.specific_force)
-    message.angular_velocity = vector3(output.angular_rate)
-    message.linear_acceleration_covariance = output.imu_covariance[:3, :3].ravel()
-    message.angular_velocity_covariance = output.imu_covariance[3:, 3:].ravel()
+    message.linear_acceleration = vector3(output.inertial.specific_force)
+    message.angular_velocity = vector3(output.inertial.angular_rate)
+    message.linear_acceleration_covariance = output.inertial.imu_covariance[:3, :3].ravel()
+    message.angular_velocity_covariance = output.inertial.imu_covariance[3:, 3:].ravel()
     message.orientation_covariance[0] = -1.0
     return message
 
@@ -91,9 +91,9 @@ def acceleration(time: Time, frame: str, output: EstimatorOutput) -> AccelWithCo
     message = AccelWithCovarianceStamped()
     message.header.stamp = time
     message.header.frame_id = frame
-    message.accel.accel.linear = vector3(output.linear_acceleration)
+    message.accel.accel.linear = vector3(output.inertial.linear_acceleration)
     covariance = np.zeros((6, 6))
-    covariance[:3, :3] = output.imu_covariance[:3, :3]
+    covariance[:3, :3] = output.inertial.imu_covariance[:3, :3]
     if output.angular_acceleration is None:
         covariance[3, 3] = covariance[4, 4] = covariance[5, 5] = -1.0
     else:

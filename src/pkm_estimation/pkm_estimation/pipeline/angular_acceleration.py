@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +17,19 @@ Array = NDArray[np.float64]
 
 #: lags after which the start of the differentiator (as if at rest) has died out to less than 1e-3
 _SETTLING_LAGS = 6.0
+
+
+class RawRate(NamedTuple):
+    """An estimate as it is kept: what costs time is worked out when it is asked for.
+
+    Attributes
+    ----------
+    value : three numbers, rad/s^2, platform axes
+    interval : s, of the samples, from which the noise follows
+    """
+
+    value: list[float]
+    interval: float
 
 
 class AngularAcceleration:
@@ -29,6 +45,7 @@ class AngularAcceleration:
 
     def __init__(self, time_constant: float) -> None:
         self._differentiate = ButterworthDifferentiator(time_constant)
+        self._settling = _SETTLING_LAGS * self.lag
         self.reset()
 
     @property
@@ -45,30 +62,36 @@ class AngularAcceleration:
         """Forget the past."""
         self._differentiate.reset()
         self._last: Instant | None = None
-        self._age = 0.0
-        self._noise = 0.0, 0.0
-        self._value: Array = np.zeros(3)
+        self._age = self._interval = 0.0
+        self._value = [0.0, 0.0, 0.0]
 
     def advance(self, segment: Segment) -> None:
         """Take the input of a segment; one that was taken before (a prediction that is repeated) changes nothing."""
-        if self._last is not None and segment.end.instant <= self._last:
-            return
+        start, end, duration, imu_interval = segment
         if self._last is None:
-            self._differentiate(segment.start.value[3:], 0.0)
-        self._last = segment.end.instant
-        self._value = self._differentiate(segment.end.value[3:], segment.duration)
-        self._age += segment.duration
-        interval = max(segment.imu_interval, segment.duration)
-        if interval != self._noise[0]:  # the same for thousands of samples
-            self._noise = interval, self._differentiate.noise_gain(interval)
+            self._differentiate.advance(start.value.tolist()[3:], 0.0)
+        elif end.instant <= self._last:
+            return
+        self._last = end.instant
+        self._value = self._differentiate.advance(end.value.tolist()[3:], duration)
+        self._age += duration
+        self._interval = max(imu_interval, duration)
 
-    def estimate(self, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array] | None:
-        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds ago and its covariance (3, 3), IMU axes.
+    def raw(self) -> RawRate | None:
+        """What :meth:`judged` and :func:`in_imu_axes` need later; ``None`` until the differentiator has settled."""
+        return None if self._age < self._settling else RawRate(self._value, self._interval)
 
-        ``None`` until the differentiator has settled. The covariance is that of the samples' white noise, of
-        ``imu_covariance`` (6, 6) in IMU axes; what the lag makes of a changing acceleration is not in it.
+    def judged(self, raw: RawRate, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array]:
+        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds before ``raw``, and its covariance (3, 3), IMU axes.
+
+        The covariance is that of the samples' white noise, of ``imu_covariance`` (6, 6) in IMU axes; what the lag makes
+        of a changing acceleration is not in it.
         """
-        if self._age < _SETTLING_LAGS * self.lag:
-            return None
-        value = frame.to_imu(np.concatenate([np.zeros(3), self._value]))[3:]
-        return value, self._noise[1] * imu_covariance[3:, 3:]
+        return in_imu_axes([raw], frame)[0], self._differentiate.noise_gain(raw.interval) * imu_covariance[3:, 3:]
+
+
+def in_imu_axes(raws: Sequence[RawRate | None], frame: ImuFrame) -> Array:
+    """Angular accelerations (N, 3) rad/s^2, IMU axes; NaN where there is none."""
+    unsettled = [np.nan, np.nan, np.nan]
+    values = np.array([unsettled if raw is None else raw.value for raw in raws]).reshape(-1, 3)
+    return frame.vector_to_imu(values)

@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from pkm_description.kinematics import length_jacobian
 from pkm_description.mechanism import Mechanism
 
+from pkm_estimation.models import POSITION
+
 if TYPE_CHECKING:
     from pkm_estimation.pipeline.platform_filter import PlatformFilter
 
 Array = NDArray[np.float64]
 
-#: every so many measurements the pose is looked at: a platform takes longer to pass a singular pose
-_WATCH_INTERVAL = 10
+#: ns after which the pose is looked at again: a platform takes longer to pass a singular pose
+_WATCH_INTERVAL = 100_000_000
 
 
 class AssemblySide:
@@ -30,9 +32,22 @@ class AssemblySide:
         self._centre = machine.base_points.mean(axis=0)
         normal = np.linalg.svd(machine.base_points - self._centre)[2][-1]
         self._normal = normal * np.sign(normal @ (machine.home.position - self._centre))
+        self._height = float(self._normal @ self._centre)
+        self._chart: Array | None = None
+        self._normal_in_chart: Array = np.zeros(0)
         self._mechanism = mechanism
         home = machine.home
         self._sign = self._determinant_sign(home.position, home.rotation_base_platform) if self._struts else 1.0
+
+    def holds(self, filter_: PlatformFilter) -> bool:
+        """Whether the filter's point is on that side; cheap enough for every measurement."""
+        if not self._struts:
+            return True
+        if filter_.chart is not self._chart:
+            self._chart = filter_.chart
+            self._normal_in_chart = np.zeros(filter_.layout.size)
+            self._normal_in_chart[POSITION] = self._normal @ filter_.chart
+        return bool(self._normal_in_chart.dot(filter_.ukf.state) > self._height)
 
     def is_home_side(self, position: Array) -> bool:
         """Whether a point (3,) of the platform lies on the side of the base where the machine was built (S3-34)."""
@@ -64,13 +79,16 @@ class PoseWatch:
 
     def reset(self) -> None:
         """Forget the past."""
-        self.count, self._was_singular = 0, False
+        self._looked_at: int | None = None
+        self._was_singular = False
 
-    def look(self, filter_: PlatformFilter) -> str:
-        """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing."""
-        self.count += 1
-        if self.count % _WATCH_INTERVAL or not self._mechanism.has_closed_form:
+    def look(self, filter_: PlatformFilter, stamp: int) -> str:
+        """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing; ``stamp`` [ns] is now."""
+        if self._looked_at is None:
+            self._looked_at = stamp
+        if not self._mechanism.has_closed_form or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
             return ''
+        self._looked_at = stamp
         rotation = filter_.rotation
         position = filter_.imu_point - rotation @ self._imu_position
         jacobian = length_jacobian(self._mechanism, position, rotation)

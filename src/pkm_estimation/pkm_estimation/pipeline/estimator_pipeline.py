@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,15 @@ class EstimatorPipeline:
         """Declared delay of the IMU's stamps [s], with what was found of it."""
         return 1e-9 * self.tracker.delay.nanoseconds
 
+    @property
+    def baseline_wanted(self) -> bool:
+        """Whether the baseline runs beside the filter; can be changed at any time, then it starts anew."""
+        return self.tracker.baseline_wanted
+
+    @baseline_wanted.setter
+    def baseline_wanted(self, wanted: bool) -> None:
+        self.tracker.baseline_wanted = wanted
+
     def reset(self, stamp: int = 0) -> None:
         """Forget all but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
         self._clear()
@@ -99,8 +109,9 @@ class EstimatorPipeline:
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
         """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
-        value = np.array([*specific_force, *angular_rate], dtype=float)
-        if value.shape != (6,) or not np.isfinite(value).all():
+        value = np.concatenate((specific_force, angular_rate), dtype=float)
+        # the product is finite if all six are, but for numbers beyond 1e154
+        if value.shape != (6,) or not (value.dot(value) < inf or np.isfinite(value).all()):
             self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {value.tolist()}')
             return []
         instant = admit('imu', self._imu_gate, stamp, self.health)
@@ -182,7 +193,13 @@ class EstimatorPipeline:
         if len(self._waiting) >= self.config.queue_length:
             self._waiting.popleft()
             self._overflow(topic, measurement.instant.stamp)
-        if self._last is not None and measurement_order(measurement) < measurement_order(self._last):
+        last = self._last
+        # instants first: the order of equal ones costs more to tell
+        if (
+            last is not None
+            and measurement.instant <= last.instant
+            and measurement_order(measurement) < measurement_order(last)
+        ):
             taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
             if taken is None:
                 self._drop_too_late(topic, measurement.instant)
@@ -239,18 +256,26 @@ class EstimatorPipeline:
         outputs = []
         while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
             measurement = self._waiting.popleft()
-            order = measurement_order(measurement)
-            answered_before = False if known is None else known.get(order, False)
-            self.health.muted = known is not None and order in known
-            output, answered = self._process(measurement)
-            self.health.muted = answered_before
-            if isinstance(output, EstimatorOutput) and not answered_before:
+            if known is None:
+                output, answered = self._process(measurement)
+            else:
+                output, answered = self._process_silently(measurement, known)
+            if output is not None:
                 self.health.output(output)
                 outputs.append(output)
-            self.health.muted = False
-            if not answered and (known is None or order not in known):
-                self.health.count(f'{order[1] or "legs"}_rejected')
+            if not answered:
+                self.health.count(f'{measurement_order(measurement)[1] or "legs"}_rejected')
         return outputs
+
+    def _process_silently(
+        self, measurement: Measurement, known: dict[tuple[Instant, str], bool]
+    ) -> tuple[EstimatorOutput | None, bool]:
+        """Process a measurement, perhaps again; no output, event or rejection of it is told twice."""
+        answered_before = known.get(measurement_order(measurement))
+        self.health.muted = answered_before is not None
+        output, answered = self._process(measurement)
+        self.health.muted = False
+        return None if answered_before else output, answered or answered_before is not None
 
     def _process(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement; also whether it was used."""

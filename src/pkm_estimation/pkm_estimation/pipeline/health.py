@@ -15,6 +15,8 @@ from pkm_estimation.pipeline.output import EstimatorOutput
 
 Array = NDArray[np.float64]
 
+#: innovations that are kept before they are summed up, all at once
+_MOST_KEPT = 1000
 #: standard deviations below which a state group counts as converged: m, m/s, 1, m/s^2, rad/s
 CONVERGED_BELOW = {
     'position': 1e-3,
@@ -94,11 +96,12 @@ class HealthMonitor:
         self._clear_window()
 
     def _clear_window(self) -> None:
-        self._samples, self._innovations, self._nis_sum = 0, 0, 0.0
+        self._samples, self._summed_up, self._nis_sum = 0, 0, 0.0
+        self._innovations: list[Innovation] = []
         self._in_band = np.zeros(self.leg_count)
         self._squares = np.zeros(self.leg_count)
         self._seen = np.zeros(self.leg_count)
-        self._stamps: dict[str, list[int]] = {}
+        self._streams: dict[str, _Stream] = {}
         self._user: dict[str, tuple[int, float, int]] = {}
 
     def count(self, reason: str) -> None:
@@ -116,8 +119,12 @@ class HealthMonitor:
 
     def accepted(self, topic: str, stamp: int) -> None:
         """Note an accepted sample of a topic."""
-        self.counters[f'{topic}_accepted'] += 1
-        self._stamps.setdefault(topic, []).append(stamp)
+        stream = self._streams.get(topic)
+        if stream is None:
+            stream = self._streams[topic] = _Stream(topic, stamp)
+        self.counters[stream.counter] += 1
+        stream.count += 1
+        stream.last = stamp
 
     def output(self, output: EstimatorOutput) -> None:
         """Note an estimate."""
@@ -127,20 +134,30 @@ class HealthMonitor:
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}
         self._last = output
-        for name, rows in STATE_GROUPS.items():
-            if name not in self._convergence_time and output.state_deviation[rows].max() < CONVERGED_BELOW[name]:
-                self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
-        if output.innovation is None:
+        if len(self._convergence_time) < len(STATE_GROUPS):
+            deviation = output.state_deviation
+            for name, rows in STATE_GROUPS.items():
+                if name not in self._convergence_time and deviation[rows].max() < CONVERGED_BELOW[name]:
+                    self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
+        if output.innovation is not None:
+            self._innovations.append(output.innovation)
+            if len(self._innovations) >= _MOST_KEPT:
+                self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Add the innovations that were kept to the sums."""
+        if not self._innovations:
             return
-        ratio = output.innovation.residual / output.innovation.standard_deviation
-        seen = ratio == ratio  # not NaN
-        if not seen.all():
-            ratio = np.where(seen, ratio, 0.0)
-        self._innovations += 1
-        self._nis_sum += output.innovation.nis
-        self._seen += seen
-        self._in_band += seen & (np.abs(ratio) <= 2.0)
-        self._squares += ratio * ratio
+        residuals, variances, nis = (np.array(values) for values in zip(*self._innovations, strict=True))
+        ratios = residuals / np.sqrt(variances)
+        seen = ~np.isnan(ratios)
+        ratios = np.where(seen, ratios, 0.0)
+        self._summed_up += len(nis)
+        self._nis_sum += float(nis.sum())
+        self._seen += seen.sum(axis=0)
+        self._in_band += (seen & (np.abs(ratios) <= 2.0)).sum(axis=0)
+        self._squares += np.square(ratios).sum(axis=0)
+        self._innovations.clear()
 
     def user_measurement(self, name: str, innovation: Innovation) -> None:
         """Note a user's measurement, used or not."""
@@ -157,10 +174,18 @@ class HealthMonitor:
         if self._last is None:
             return {}
         last = self._last
+        inertial, state, deviation = last.inertial, last.state, last.state_deviation
         return {
-            'accelerometer_bias': (last.accelerometer_bias, last.bias_deviation[:3]),
-            'gyroscope_bias': (last.gyroscope_bias, last.bias_deviation[3:]),
-        } | {name: (last.state[rows], last.state_deviation[rows]) for name, rows in self._extra_states.items()}
+            'accelerometer_bias': (inertial.accelerometer_bias, inertial.bias_deviation[:3]),
+            'gyroscope_bias': (inertial.gyroscope_bias, inertial.bias_deviation[3:]),
+        } | {name: (state[rows], deviation[rows]) for name, rows in self._extra_states.items()}
+
+    def _rate(self, topic: str) -> float:
+        """Mean rate [Hz] by the stamps of a topic; 0 if there are too few to tell."""
+        stream = self._streams.get(topic)
+        if stream is None or stream.count < 2 or stream.last <= stream.first:
+            return 0.0
+        return (stream.count - 1) / ((stream.last - stream.first) * 1e-9)
 
     def report(self) -> HealthReport:
         """Sum up and begin a new window."""
@@ -170,14 +195,15 @@ class HealthMonitor:
             for name, rows in STATE_GROUPS.items()
             if deviation is None or not deviation[rows].max() < CONVERGED_BELOW[name]
         )
+        self._sum_up()
         seen = np.where(self._seen > 0, self._seen, np.nan)
         report = HealthReport(
             self._samples,
-            self._nis_sum / self._innovations if self._innovations else float('nan'),
+            self._nis_sum / self._summed_up if self._summed_up else float('nan'),
             self._in_band / seen,
             np.sqrt(self._squares / seen),
-            _rate(self._stamps.get('imu', [])),
-            _rate(self._stamps.get('legs', [])),
+            self._rate('imu'),
+            self._rate('legs'),
             unconverged,
             dict(self._convergence_time),
             self._estimated(),
@@ -192,8 +218,11 @@ class HealthMonitor:
         return report
 
 
-def _rate(stamps: list[int]) -> float:
-    """Mean rate [Hz] of stamps [ns]; 0 if there are too few to tell."""
-    if len(stamps) < 2 or stamps[-1] <= stamps[0]:
-        return 0.0
-    return (len(stamps) - 1) / ((stamps[-1] - stamps[0]) * 1e-9)
+class _Stream:
+    """Accepted samples of one topic in a window: how many, and the first and the last stamp [ns]."""
+
+    __slots__ = ('count', 'counter', 'first', 'last')
+
+    def __init__(self, topic: str, stamp: int) -> None:
+        self.counter = f'{topic}_accepted'
+        self.count, self.first, self.last = 0, stamp, stamp

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.kinematics.rotation import rotated
 from pkm_description.machine.model import ImuSensor
 
 Array = NDArray[np.float64]
@@ -18,7 +19,7 @@ class ImuFrame:
     """
 
     def __init__(self, imu: ImuSensor) -> None:
-        self._block = np.kron(np.eye(2), imu.rotation_platform_imu)
+        self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
         variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2
         self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
 
@@ -26,11 +27,15 @@ class ImuFrame:
         """Pair of vectors (6,) from IMU axes to platform axes."""
         return self._block @ sample
 
-    def to_imu(self, sample: Array) -> Array:
-        """Pair of vectors (6,) from platform axes to IMU axes."""
-        return self._block.T @ sample
+    def to_imu(self, samples: Array) -> Array:
+        """Pairs of vectors (..., 6) from platform axes to IMU axes."""
+        return rotated(self._block.T, samples)
+
+    def vector_to_imu(self, vectors: Array) -> Array:
+        """Vectors (..., 3) from platform axes to IMU axes."""
+        return rotated(self._block.T[:3, :3], vectors)
 
     def covariance_to_imu(self, covariance: Array) -> Array:
-        """Covariance (6, 6) of a pair of vectors, from platform axes to IMU axes."""
+        """Covariances (..., 6, 6) of pairs of vectors, from platform axes to IMU axes."""
         turned: Array = self._block.T @ covariance @ self._block
         return turned

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -125,7 +126,7 @@ class LegGate:
             self._given_up = 0
         normalised = (innovation.residual / np.sqrt(innovation.variance)).tolist()
         errors = [error if error == error else 0.0 for error in normalised]  # NaN: not used
-        ordered = sorted(error * error for error in normalised if error == error)
+        ordered = sorted([error * error for error in normalised if error == error])
         middle = len(ordered) // 2
         median = ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
         self._scale += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, self._scale)) - self._scale)
@@ -253,8 +254,8 @@ class LegGate:
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    squares = sum(a * a for a in one) * sum(b * b for b in other)
+    product = sum(map(mul, one, other))
+    squares = sum(map(mul, one, one)) * sum(map(mul, other, other))
     return product / squares**0.5 if squares > 0.0 else 0.0
 
 

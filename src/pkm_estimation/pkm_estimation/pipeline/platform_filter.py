@@ -36,7 +36,7 @@ from pkm_estimation.pipeline.config import EstimatorConfig
 from pkm_estimation.pipeline.filter_parts import make_filter, measurement_model, step_limits, walk_variances
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
 from pkm_estimation.pipeline.platform_points import PlatformPoints
-from pkm_estimation.pipeline.point_motion import PointMotion, point_motion
+from pkm_estimation.pipeline.point_motion import FilterStates, PointMotion, point_motions
 
 Array = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class PlatformFilter:
         self.ukf = make_filter(size, config)
         self._walk = walk_variances(self.layout, config)
         self._longest_step = step_limits(self.layout, geometry)
-        self.chart = np.eye(3)
+        self._set_chart(np.eye(3))
         self._moves = config.filter == 'manifold'
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
@@ -320,7 +320,7 @@ class PlatformFilter:
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
-        self.chart = rotation
+        self.chart, self.chart_quaternion = rotation, quaternion_from_matrix(rotation)
         self.process.set_gravity(rotation.T @ self.geometry.gravity)
         self.legs.set_chart(rotation)
 
@@ -331,5 +331,11 @@ class PlatformFilter:
         return rotation
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
-        """Pose and twist of a point (3,) of the platform, see :func:`point_motion`."""
-        return point_motion(self, imu, point)
+        """Pose and twist of a point (3,) of the platform with the IMU sample (6,) of now, see :func:`point_motions`."""
+        known = FilterStates(*(values[None] for values in self.known(imu)))
+        return point_motions(self.layout, self.geometry, known, point)[0]
+
+    def known(self, imu: Array) -> tuple[Array, ...]:
+        """What :class:`FilterStates` holds, of now and without its leading axis; ``imu`` (6,) is the sample of now."""
+        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
+        return state, covariance, self.chart, self.chart_quaternion, imu, self.imu_covariance

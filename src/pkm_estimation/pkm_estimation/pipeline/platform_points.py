@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+from pkm_description.kinematics.rotation import matrix_from_quaternion, rotated, rotation_exp
 
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
 
@@ -34,7 +34,7 @@ class PlatformPoints:
         rate, force = imu[3:] - states[GYROSCOPE_BIAS].T, imu[:3] - states[ACCELEROMETER_BIAS].T
         if layout.imu_rotation is not None:
             mounting = rotation_exp(states[layout.imu_rotation].T)
-            rate, force = _turned(mounting, rate), _turned(mounting, force)
+            rate, force = rotated(mounting, rate), rotated(mounting, force)
         self._imu_place = np.broadcast_to(filter_.geometry.imu_position, vector.shape)
         if layout.imu_position is not None:
             self._imu_place = self._imu_place + states[layout.imu_position].T
@@ -42,25 +42,20 @@ class PlatformPoints:
         self._velocity = states[VELOCITY].T
         if layout.imu_delay is not None:  # the states lag by the rest of the delay
             rest = states[layout.imu_delay].T
-            self._imu_point = self._imu_point + _turned(rotation, self._velocity * rest)
-            felt = _turned(np.swapaxes(rotation, 1, 2), np.broadcast_to(filter_.geometry.gravity, vector.shape))
+            self._imu_point = self._imu_point + rotated(rotation, self._velocity * rest)
+            felt = rotated(np.swapaxes(rotation, 1, 2), np.broadcast_to(filter_.geometry.gravity, vector.shape))
             self._velocity = self._velocity + rest * (force + felt - np.cross(rate, self._velocity))
             rotation = rotation @ rotation_exp(rate * rest)
         self.rotation, self.angular_velocity, self.specific_force = rotation, rate, force
 
     def position(self, point: Array | None = None) -> Array:
         """Position (N, 3) m, base axes, of a point (3,) of the platform; default: its origin."""
-        return self._imu_point + _turned(self.rotation, self._from_imu(point))
+        return self._imu_point + rotated(self.rotation, self._from_imu(point))
 
     def velocity(self, point: Array | None = None) -> Array:
         """Velocity (N, 3) m/s, base axes, of a point (3,) of the platform; default: its origin."""
         in_platform = self._velocity + np.cross(self.angular_velocity, self._from_imu(point))
-        return _turned(self.rotation, in_platform)
+        return rotated(self.rotation, in_platform)
 
     def _from_imu(self, point: Array | None) -> Array:
         return -self._imu_place if point is None else point - self._imu_place
-
-
-def _turned(rotation: Array, vectors: Array) -> Array:
-    turned: Array = (rotation @ vectors[..., None])[..., 0]
-    return turned

@@ -50,16 +50,23 @@ def measurement_order(measurement: Measurement) -> tuple[Instant, str]:
 
 
 class Segment(NamedTuple):
-    """Input that is linear from ``start`` to ``end``; ``imu_interval`` [s] lies between the IMU samples around it."""
+    """Input that is linear from ``start`` to ``end``.
+
+    Attributes
+    ----------
+    duration : s, of the segment
+    imu_interval : s, between the IMU samples around it
+    """
 
     start: ImuSample
     end: ImuSample
+    duration: float
     imu_interval: float
 
-    @property
-    def duration(self) -> float:
-        """Length of the segment [s]."""
-        return seconds(self.start.instant, self.end.instant)
+    @classmethod
+    def between(cls, start: ImuSample, end: ImuSample, imu_interval: float) -> Segment:
+        """Segment whose duration is that of its stamps."""
+        return cls(start, end, seconds(start.instant, end.instant), imu_interval)
 
 
 class InputPath(NamedTuple):
@@ -83,7 +90,7 @@ def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant,
     while len(queue) > 1 and queue[1].instant <= instant:
         before = queue.popleft()
         if now is not None and queue[0].instant > now.instant:
-            segments.append(Segment(now, queue[0], seconds(before.instant, queue[0].instant)))
+            segments.append(Segment.between(now, queue[0], seconds(before.instant, queue[0].instant)))
             now = queue[0]
     before = queue[0]
     if before.instant > instant or before.instant.epoch != instant.epoch:
@@ -97,5 +104,5 @@ def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant,
     weight = seconds(before.instant, instant) / interval
     end = ImuSample(instant, before.value + weight * (after.value - before.value))
     if now is not None:
-        segments.append(Segment(now, end, interval))
+        segments.append(Segment.between(now, end, interval))
     return InputPath(segments, end)

@@ -13,7 +13,7 @@ from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.models import BIASES, EstimatorGeometry
+from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.pipeline.angular_acceleration import AngularAcceleration
 from pkm_estimation.pipeline.assembly_side import AssemblySide, PoseWatch
@@ -26,7 +26,7 @@ from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.pipeline.leg_gate import LegGate
 from pkm_estimation.pipeline.leg_message import LegSample
 from pkm_estimation.pipeline.noise_adaptation import NoiseAdaptation
-from pkm_estimation.pipeline.output import EstimatorOutput
+from pkm_estimation.pipeline.output import EstimatorOutput, OutputModel
 from pkm_estimation.pipeline.platform_filter import PlatformFilter
 from pkm_estimation.pipeline.samples import (
     ImuSample,
@@ -76,7 +76,11 @@ class Tracker:
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
         self.leg_gate = LegGate(machine, measured_at_zero(mechanism), gate)
         self.noise = NoiseAdaptation(config.adapt_noise)
-        self._reference_point = np.array(config.reference_point)
+        point = np.array(config.reference_point)
+        self._output_model = OutputModel(
+            self.filter.layout, self.filter.geometry, imu_frame, point, self.angular_acceleration
+        )
+        self.baseline_wanted = config.baseline
         self.now: ImuSample | None = None
         self._lost_samples = 0
         self._memory = Memory(
@@ -108,7 +112,8 @@ class Tracker:
 
     def due(self, instant: Instant) -> Instant:
         """The IMU's stamp that belongs to a measurement's: later by the delay of the IMU's stamps."""
-        return Instant(instant.epoch, instant.stamp + self.delay.nanoseconds)
+        delay = self.delay.nanoseconds
+        return Instant(instant.epoch, instant.stamp + delay) if delay else instant
 
     def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
         """Estimate at a leg measurement; ``None`` where there is none, and an event says why."""
@@ -193,10 +198,10 @@ class Tracker:
         if self.noise.accept(innovation):
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
-        if not self._side.is_home_side(self.filter.imu_point):
+        if not self._side.holds(self.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return None
-        trouble = self.pose_watch.look(self.filter)
+        trouble = self.pose_watch.look(self.filter, stamp)
         if trouble == 'wrong_assembly_mode':
             self._fail(stamp, trouble, 'the estimate has passed a singular pose')
             return None
@@ -293,33 +298,13 @@ class Tracker:
     def _output(
         self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
     ) -> EstimatorOutput:
-        frame, filter_, baseline = self.imu_frame, self.filter, None
-        state, covariance = filter_.state, filter_.covariance
-        biases = state[BIASES]
-        motion = filter_.point_motion(imu, self._reference_point)
-        corrected = frame.to_imu(imu - biases)
-        gravity_felt = motion.rotation_base_platform.T @ self.machine.gravity
-        biases_imu = frame.to_imu(biases)
-        bias_covariance = frame.covariance_to_imu(covariance[BIASES, BIASES])
-        imu_covariance = frame.covariance_to_imu(filter_.imu_covariance)
-        if self.config.baseline:
-            baseline = self.baseline.estimate(measurement.instant, measurement.sample)
+        instant, sample = measurement.instant, measurement.sample
+        baseline = None
+        if self.baseline_wanted:
+            baseline = self.baseline.estimate(instant, sample)
+        else:
+            self.baseline.reset()  # so that it starts anew, should it be wanted again
         return EstimatorOutput(
-            stamp=measurement.instant.stamp,
-            started=started,
-            motion=motion,
-            specific_force=corrected[:3],
-            angular_rate=corrected[3:],
-            imu_covariance=bias_covariance + imu_covariance,
-            angular_acceleration=self.angular_acceleration.estimate(frame, imu_covariance),
-            linear_acceleration=frame.to_imu(np.concatenate([imu[:3] - biases[:3] + gravity_felt, np.zeros(3)]))[:3],
-            accelerometer_bias=biases_imu[:3],
-            gyroscope_bias=biases_imu[3:],
-            bias_deviation=np.sqrt(bias_covariance.diagonal()),
-            innovation=innovation,
-            state=state.copy(),
-            state_deviation=np.sqrt(covariance.diagonal()),
-            lengths=measurement.sample.lengths,
-            efforts=measurement.sample.efforts,
-            baseline=baseline,
-        )
+            instant.stamp, started, self.filter.known(imu), self._output_model, innovation,
+            self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline,
+        )  # fmt: skip
