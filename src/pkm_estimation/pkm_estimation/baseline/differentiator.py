@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtbtrs
 
 Array = NDArray[np.float64]
 Numbers = TypeVar('Numbers', float, Array)
@@ -71,6 +72,36 @@ class ButterworthDifferentiator:
             rates.append(after)
             smoothed.append(smooth + half * (rate + after))
         self._rate, self._smoothed, self._value = rates, smoothed, values
+        return rates
+
+    def series(self, values: Array, intervals: Array, begins: NDArray[np.bool_]) -> Array:
+        """What repeated calls give for N samples, whatever this object remembers: filtered rates (N, k).
+
+        The recursion is a triangular system of equations with a narrow band, solved from the top.
+
+        Parameters
+        ----------
+        values : (N, k), k signals
+        intervals : (N,) s, from the sample before
+        begins : (N,), True where the past is forgotten before the sample; always so before the first one
+        """
+        goes_on = ~begins
+        goes_on[:1] = False
+        half, keep, push = (np.where(goes_on, factor, 0.0) for factor in self.step(intervals))
+        drift = half * (1.0 + keep)
+        # unknowns x0, r0, x1, r1, ...: below the diagonal of ones stand -d(x1, r1) / d(x0, r0)
+        band = np.zeros((4, 2 * len(values)))
+        before = slice(0, -2, 2), slice(1, -2, 2)
+        band[2, before[0]] = -(1.0 - 2.0 * half * push)[1:] * goes_on[1:]
+        band[3, before[0]] = 2.0 * push[1:]
+        band[1, before[1]] = -drift[1:]
+        band[2, before[1]] = -keep[1:]
+        sums = np.concatenate([values[:1], values[1:] + values[:-1]])
+        right = np.empty((2 * len(values), values.shape[1]), order='F')
+        right[0::2] = np.where(goes_on[:, None], (half * push)[:, None] * sums, values)
+        right[1::2] = push[:, None] * sums
+        states, _ = dtbtrs(band, right, uplo='L', diag='U', overwrite_b=1)
+        rates: Array = states[1::2]
         return rates
 
     def step(self, interval: Numbers) -> tuple[Numbers, Numbers, Numbers]:

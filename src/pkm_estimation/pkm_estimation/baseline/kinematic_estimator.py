@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics, solve_closure
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
+from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, skew
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
 
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
-from pkm_estimation.baseline.warm_start import WarmPose, WarmStart
+from pkm_estimation.baseline.pose_solver import PoseSolver
+from pkm_estimation.baseline.warm_start import FoundPose
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class BaselineEstimate:
-    """One sample of the baseline.
+    """What the baseline says of one sample, or of N samples along a leading axis.
 
     Attributes
     ----------
@@ -33,7 +32,7 @@ class BaselineEstimate:
     jacobian_velocity : (3,) m/s, platform axes, by the Jacobian from differentiated lengths (not from the paper)
     angular_velocity : (3,) rad/s, platform axes, through the Jacobian (the paper gives none)
     pose_covariance : (6, 6), the length noise mapped to position and rotation about base axes
-    iterations : Gauss-Newton steps
+    iterations : () Gauss-Newton steps
     """
 
     position: Array
@@ -43,21 +42,46 @@ class BaselineEstimate:
     jacobian_velocity: Array
     angular_velocity: Array
     pose_covariance: Array
-    iterations: int
+    iterations: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, found: FoundPose, rates: Array, length_covariance: Array) -> BaselineEstimate:
+        """Put together from poses and the filtered rates (3 + L,) of position and lengths."""
+        rotation, inverse = found.rotation, found.inverse_jacobian
+        to_platform = np.swapaxes(rotation, -1, -2)
+        twist = rotated(inverse, rates[..., 3:])
+        return cls(
+            found.position,
+            rotation,
+            quaternion_from_matrix(rotation),
+            rotated(to_platform, rates[..., :3]),
+            rotated(to_platform, twist[..., :3]),
+            rotated(to_platform, twist[..., 3:]),
+            inverse @ length_covariance @ np.swapaxes(inverse, -1, -2),
+            found.iterations,
+        )
 
     def at_point(self, point: Array) -> BaselineEstimate:
         """The same for another point (3,) of the platform, in ``platform_link``, instead of its origin."""
         arm = self.rotation_base_platform @ point
-        turning = np.cross(self.angular_velocity, point)
-        jacobian = np.eye(6)
-        jacobian[:3, 3:] = -skew(arm)
+        turning = cross(self.angular_velocity, point)
+        jacobian = np.array(np.broadcast_to(np.eye(6), self.pose_covariance.shape))
+        jacobian[..., :3, 3:] = -skew(arm)
         return replace(
             self,
             position=self.position + arm,
             velocity=self.velocity + turning,
             jacobian_velocity=self.jacobian_velocity + turning,
-            pose_covariance=jacobian @ self.pose_covariance @ jacobian.T,
+            pose_covariance=jacobian @ self.pose_covariance @ np.swapaxes(jacobian, -1, -2),
         )
+
+
+class EstimateSeries(NamedTuple):
+    """Estimates of M of N samples: their ``places`` (M,), and what was wrong with the others, by place."""
+
+    estimates: BaselineEstimate
+    places: NDArray[np.intp]
+    errors: dict[int, KinematicsError]
 
 
 class KinematicEstimator:
@@ -83,70 +107,53 @@ class KinematicEstimator:
         self.mechanism = mechanism
         self.length_covariance = length_covariance
         self.tolerance, self.max_iterations = tolerance, max_iterations
-        self._position_rate = ButterworthDifferentiator(time_constant, damping)
-        self._length_rate = ButterworthDifferentiator(time_constant, damping)
-        self._last: Pose | None = None
-        self._near: WarmPose | None = None
-        self._warm = WarmStart(mechanism, tolerance) if mechanism.has_closed_form else None
+        self._differentiate = ButterworthDifferentiator(time_constant, damping)
+        self._solver = PoseSolver(mechanism, tolerance, max_iterations)
+        self._last: FoundPose | None = None
 
     @property
     def remembering(self) -> tuple[object, ...]:
         """The objects that hold what it remembers."""
-        return self, self._position_rate, self._length_rate
+        return self, self._differentiate
 
     def reset(self) -> None:
         """Start anew from home with the next sample, at rest."""
-        self._last = self._near = None
-        self._position_rate.reset()
-        self._length_rate.reset()
+        self._last = None
+        self._differentiate.reset()
 
     def pose(self, lengths: Array) -> tuple[Pose, int]:
-        """Solve one set of lengths (L,), from the last pose, or from home if that fails; also the iterations.
+        """Solve one set of lengths (L,) from home, whatever this object remembers; also the iterations.
 
         Raises
         ------
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        if self._last is not None:
-            try:
-                return self._solve(lengths, self._last)
-            except KinematicsError:
-                pass  # a jump: the iteration from home decides
-        return self._solve(lengths, self.mechanism.machine.home)
+        found = self._solver.search(lengths, None)
+        return Pose(found.position[0], found.rotation_base_platform[0]), int(found.iterations[0])
 
     def estimate(self, lengths: Array, interval: float) -> BaselineEstimate:
         """Estimate from lengths (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
-        self._near = self._solve_with_jacobian(lengths)
-        pose, inverse, iterations = self._near
-        self._last = pose
-        rotation = pose.rotation_base_platform
-        twist = inverse @ self._length_rate(lengths, interval)
-        return BaselineEstimate(
-            pose.position,
-            rotation,
-            quaternion_from_matrix(rotation),
-            rotation.T @ self._position_rate(pose.position, interval),
-            rotation.T @ twist[:3],
-            rotation.T @ twist[3:],
-            inverse @ self.length_covariance @ inverse.T,
-            iterations,
-        )
+        self._last = self._solver.solve(lengths, self._last)
+        signals = [*self._last.position.tolist(), *lengths.tolist()]
+        rates = np.array(self._differentiate.advance(signals, interval))
+        return BaselineEstimate.of(self._last, rates, self.length_covariance)
 
-    def _solve_with_jacobian(self, lengths: Array) -> WarmPose:
-        """Pose, twist per rate of the drives, and iterations."""
-        if self._warm is not None and self._near is not None:
-            near = self._warm.solve(lengths, self._near)
-            if near is not None:
-                return near
-        pose, iterations = self.pose(lengths)
-        legs = close_legs(self.mechanism, pose.position[None], pose.rotation_base_platform[None])
-        return WarmPose(pose, twist_from_leg_rates(self.mechanism, legs)[0], iterations)
+    def series(self, lengths: Array, intervals: Array, begins: NDArray[np.bool_]) -> EstimateSeries:
+        """What repeated calls of :meth:`estimate` give for N samples, whatever this object remembers, in batch.
 
-    def _solve(self, lengths: Array, start: Pose) -> tuple[Pose, int]:
-        if not self.mechanism.has_closed_form:
-            # from home, followed in small steps if need be; the last configuration could be used, but is not needed
-            closed = solve_closure(self.mechanism, lengths[None]).require()
-            return Pose(closed.position[0], closed.rotation_base_platform[0]), int(closed.iterations[0])
-        result = forward_kinematics(self.mechanism, lengths[None], start, self.tolerance, self.max_iterations).require()
-        return Pose(result.position[0], result.rotation_base_platform[0]), int(result.iterations[0])
+        A sample without a pose is left out, and the next one is a beginning.
+
+        Parameters
+        ----------
+        lengths : (N, L) m
+        intervals : (N,) s, from the sample before
+        begins : (N,), True where :meth:`reset` comes before the sample
+        """
+        found, begins, errors = self._solver.series(lengths, begins)
+        good = np.ones(len(lengths), dtype=bool)
+        good[list(errors)] = False
+        found = found.at(good)
+        signals = np.concatenate([found.position, lengths[good]], axis=1)
+        rates = self._differentiate.series(signals, intervals[good], begins[good])
+        return EstimateSeries(BaselineEstimate.of(found, rates, self.length_covariance), np.flatnonzero(good), errors)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.leg_lengths import leg_vectors
-from pkm_description.kinematics.rotation import cross, rotation_exp
-from pkm_description.machine.model import Pose
+from pkm_description.kinematics.rotation import cross, rotated, rotation_exp
 from pkm_description.mechanism import Mechanism
 
 Array = NDArray[np.float64]
@@ -21,15 +20,39 @@ _MAX_ITERATIONS = 6
 #: a step with an old Jacobian must leave no more than this part of the error
 _SHRINKS = 0.02
 #: longest step that a warm start takes: rad, m per metre of platform radius
-_LONGEST_STEP = 0.1
+LONGEST_STEP = 0.1
 
 
-class WarmPose(NamedTuple):
-    """Pose, the inverse (6, 6) of the length Jacobian there, and the steps taken."""
+class FoundPose(NamedTuple):
+    """A pose, or N of them along a leading axis.
 
-    pose: Pose
+    Attributes
+    ----------
+    position, rotation : (3,) m, (3, 3)
+    inverse_jacobian : (6, A), twist [velocity, angular velocity], base axes, per rate of the A drives
+    iterations : () steps taken
+    """
+
+    position: Array
+    rotation: Array
     inverse_jacobian: Array
-    iterations: int
+    iterations: NDArray[np.intp]
+
+    def at(self, chosen: int | NDArray[np.bool_]) -> FoundPose:
+        """One or some of N poses."""
+        return FoundPose(
+            self.position[chosen], self.rotation[chosen], self.inverse_jacobian[chosen], self.iterations[chosen]
+        )
+
+
+def corrected(position: Array, rotation: Array, inverse: Array, error: Array) -> tuple[Array, Array]:
+    """Poses (..., 3) m, (..., 3, 3) after a Newton step; ``error`` (..., L) m is what their lengths lack."""
+    return moved(position, rotation, rotated(inverse, error))
+
+
+def moved(position: Array, rotation: Array, step: Array) -> tuple[Array, Array]:
+    """Poses after small steps (..., 6): metres, and a turn about base axes [rad]."""
+    return position + step[..., :3], rotation_exp(step[..., 3:]) @ rotation
 
 
 class WarmStart:
@@ -45,15 +68,15 @@ class WarmStart:
         self._branch = home_branch(mechanism)
         self._reach = np.array([1.0, 1.0, 1.0, *3 * (mechanism.platform_radius,)])
 
-    def solve(self, lengths: Array, start: WarmPose) -> WarmPose | None:
+    def solve(self, lengths: Array, start: FoundPose) -> FoundPose | None:
         """Pose of lengths (L,) m near ``start``; ``None`` if in doubt.
 
         The Jacobian of the start serves as long as its steps shrink the error well: from sample to sample it changes
         little, and a new one costs more than a step.
         """
-        mechanism, inverse = self._mechanism, start.inverse_jacobian
-        position, rotation = start.pose.position, start.pose.rotation_base_platform
-        longest = _LONGEST_STEP * mechanism.platform_radius
+        mechanism = self._mechanism
+        position, rotation, inverse, _ = start
+        longest = LONGEST_STEP * mechanism.platform_radius
         before = np.inf
         for iteration in range(_MAX_ITERATIONS + 1):
             vectors, levers = leg_vectors(mechanism, position, rotation)
@@ -69,19 +92,20 @@ class WarmStart:
                 except np.linalg.LinAlgError:
                     return None
                 if done:
-                    return self._judged(WarmPose(Pose(position, rotation), inverse, iteration), jacobian)
+                    # the new inverse is there: what remains of the error costs one product
+                    pose = corrected(position, rotation, inverse, error)
+                    return self._judged(FoundPose(*pose, inverse, np.array(iteration)), jacobian)
             before = largest
             step = inverse @ error
             if not np.abs(step * self._reach).max() <= longest:  # also if it is NaN
                 return None
-            position = position + step[:3]
-            rotation = rotation_exp(step[3:]) @ rotation
+            position, rotation = moved(position, rotation, step)
         return None
 
-    def _judged(self, found: WarmPose, jacobian: Array) -> WarmPose | None:
+    def _judged(self, found: FoundPose, jacobian: Array) -> FoundPose | None:
         squares = float(np.vdot(jacobian, jacobian)) * float(np.vdot(found.inverse_jacobian, found.inverse_jacobian))
         if not squares <= _MAX_CONDITION**2:
             return None
-        if not self._branch.contains(found.pose.position, jacobian):
+        if not self._branch.contains(found.position, jacobian):
             return None
         return found

@@ -17,9 +17,25 @@ from pkm_estimation.pipeline.leg_message import LegMessageReader, LegSample
 from pkm_estimation.pipeline.samples import seconds
 from pkm_estimation.pipeline.stamps import Instant, StampGate, admit
 
+#: event at a sample that fits no pose
+WITHOUT_POSE = 'baseline_without_pose'
+
+
+def kinematic_estimator(mechanism: Mechanism, config: EstimatorConfig) -> KinematicEstimator:
+    """Forward kinematics and differentiator as the settings say, with the noise of the machine's leg sensors."""
+    return KinematicEstimator(
+        mechanism,
+        np.diag(mechanism.machine.leg_sensors.position_noise**2),
+        config.differentiator_time_constant,
+        config.differentiator_damping,
+    )
+
 
 class BaselineStream:
     """Feeds a :class:`KinematicEstimator` by stamps; starts anew after a gap or with a new clock.
+
+    Whoever leaves out samples, because nobody wants the estimates, calls :meth:`reset` instead: what happened
+    meanwhile is not known, so it must not be differentiated.
 
     Attributes
     ----------
@@ -27,12 +43,7 @@ class BaselineStream:
     """
 
     def __init__(self, mechanism: Mechanism, config: EstimatorConfig, health: HealthMonitor) -> None:
-        self.estimator = KinematicEstimator(
-            mechanism,
-            np.diag(mechanism.machine.leg_sensors.position_noise**2),
-            config.differentiator_time_constant,
-            config.differentiator_damping,
-        )
+        self.estimator = kinematic_estimator(mechanism, config)
         self._config, self._health = config, health
         self._point = np.array(config.reference_point)
         self._leg_count = mechanism.leg_count
@@ -44,7 +55,7 @@ class BaselineStream:
         return self, *self.estimator.remembering
 
     def reset(self) -> None:
-        """Forget the past."""
+        """Forget the past; takes no time."""
         self._last = None
 
     def estimate(self, instant: Instant, sample: LegSample) -> BaselineEstimate | None:
@@ -59,7 +70,7 @@ class BaselineStream:
         try:
             estimate = self.estimator.estimate(sample.lengths, interval)
         except KinematicsError as error:
-            self._health.event(instant.stamp, 'baseline_without_pose', str(error))
+            self._health.event(instant.stamp, WITHOUT_POSE, str(error))
             self._last = None
             return None
         return estimate.at_point(self._point) if self._point.any() else estimate
