@@ -9,10 +9,10 @@ from pkm_description.kinematics.leg_lengths import leg_lengths
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
-from pkm_description.motion.profiles import mp1
+from pkm_description.motion.profiles import mp1, named_profile
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
 from pkm_estimation.baseline.pose_solver import PoseSolver
-from pkm_estimation.consistency.drive_sines import drive_sines
+from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline
 from pkm_estimation.pipeline.baseline_series import baseline_series
 from pkm_estimation.pipeline.baseline_stream import BaselineStream
 from pkm_estimation.pipeline.config import EstimatorConfig
@@ -21,6 +21,7 @@ from pkm_estimation.pipeline.leg_message import LegSample
 from pkm_estimation.pipeline.stamps import Instant
 from pkm_estimation.sensors import measure
 from scipy.signal import lfilter
+from test_pipeline import feed, leg_message, pairs
 
 SRS = Mechanism(load_machine('srs'))
 KINDS = ('position', 'rotation_base_platform', 'orientation', 'velocity', 'jacobian_velocity', 'angular_velocity')
@@ -28,7 +29,7 @@ KINDS = ('position', 'rotation_base_platform', 'orientation', 'velocity', 'jacob
 
 def recording(mechanism: Mechanism, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Epochs, stamps and lengths at about 100 Hz with all that can be wrong with them."""
-    motion = mp1(mechanism.machine, 30.0) if mechanism.has_closed_form else drive_sines(mechanism, 12.0, 100.0)
+    motion = named_profile('mp1' if mechanism.has_closed_form else 'drives', mechanism.machine, 15.0, 100.0)
     data = measure(mechanism, motion[slice(400, 400 + count)], seed=1)
     lengths, random = data.leg_lengths.copy(), np.random.default_rng(2)
     stamps = data.stamps + random.integers(-2_000_000, 2_000_000, count)
@@ -69,6 +70,7 @@ def test_series_is_the_stream(name, count, point):
         values = np.array([getattr(expected[place], kind) for place in places])
         np.testing.assert_allclose(getattr(series.estimates, kind), values, rtol=0.0, atol=1e-9, err_msg=kind)
     covariances = np.array([expected[place].pose_covariance for place in places])
+    assert np.abs(series.estimates.velocity).max() > 0.02
     # of Jacobians at poses 1e-9 m (the solver's tolerance) of leg length apart at most
     size = np.abs(covariances).max()
     np.testing.assert_allclose(series.estimates.pose_covariance, covariances, rtol=0.0, atol=1e-7 * size)
@@ -151,6 +153,24 @@ def test_stream_that_was_switched_off_starts_anew(pause):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.velocity, other.velocity)
         np.testing.assert_array_equal(one.angular_velocity, other.angular_velocity)
+
+
+def test_baseline_of_a_running_estimator_can_be_switched():
+    """The filter does not notice; the baseline is that of a stream that sees what comes after the pause only."""
+    unswitched = feed(EstimatorPipeline(SRS.machine), pairs(range(200)))
+    pipeline = EstimatorPipeline(SRS.machine)
+    outputs = feed(pipeline, pairs(range(80)))
+    pipeline.baseline_wanted = False
+    outputs += feed(pipeline, pairs(range(80, 110)))
+    pipeline.baseline_wanted = True
+    outputs += feed(pipeline, pairs(range(110, 200)))
+    assert [o.baseline is None for o in outputs] == [80 <= k < 110 for k in range(200)]
+    for switched, other in zip(outputs, unswitched, strict=True):
+        np.testing.assert_array_equal(switched.state, other.state)
+    alone = BaselinePipeline(SRS.machine)
+    expected = [alone.add_joint_positions(*leg_message(k)[1:]).estimate for k in range(110, 200)]
+    for output, estimate in zip(outputs[110:], expected, strict=True):
+        np.testing.assert_array_equal(output.baseline.velocity, estimate.velocity)
 
 
 def test_pose_for_a_start_does_not_depend_on_what_the_baseline_saw():

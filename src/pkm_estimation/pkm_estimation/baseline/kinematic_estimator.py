@@ -85,7 +85,7 @@ class EstimateSeries(NamedTuple):
 
 
 class KinematicEstimator:
-    """Sample-by-sample baseline; warm start from the last pose.
+    """Baseline, sample by sample with a warm start from the last pose, or over a recording at once.
 
     Parameters
     ----------
@@ -106,7 +106,6 @@ class KinematicEstimator:
     ) -> None:
         self.mechanism = mechanism
         self.length_covariance = length_covariance
-        self.tolerance, self.max_iterations = tolerance, max_iterations
         self._differentiate = ButterworthDifferentiator(time_constant, damping)
         self._solver = PoseSolver(mechanism, tolerance, max_iterations)
         self._last: FoundPose | None = None
