@@ -110,7 +110,7 @@ def test_poses_through_a_singular_one_are_those_of_sample_by_sample(name, axis):
         assert found.position == pytest.approx(pose.position, abs=1e-9)
         assert found.rotation == pytest.approx(pose.rotation, abs=1e-9)
     # and the path is one on which that is not a matter of course
-    alone, good = solver._from_home(lengths)
+    alone, good = solver.from_home(lengths)
     other = [np.abs(alone.rotation[place] - pose.rotation).max() > 1e-3 for place, pose in expected.items()]
     assert any(other) or not good.all()
 

@@ -88,7 +88,7 @@ class PoseSolver:
         """
         count, begins = len(lengths), begins.copy()
         begins[:1] = True
-        found, good = self._from_home(lengths)
+        found, good = self.from_home(lengths)
         doubtful = ~good
         doubtful[1:] |= ~begins[1:] & ~self._near(found.position, found.rotation)
         errors: dict[int, KinematicsError] = {}
@@ -107,6 +107,26 @@ class PoseSolver:
                 doubtful[place + 1] = not (good[place + 1] and near)
             place = _next(doubtful, place + 1)
         return PoseSeries(found, begins, errors)
+
+    def from_home(self, lengths: Array) -> tuple[FoundPose, Booleans]:
+        """Solve lengths (N, L) from home; also which of them are to be trusted."""
+        count, drives = lengths.shape
+        found = FoundPose(
+            np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 6, drives)), np.zeros(count, dtype=np.intp)
+        )
+        good = np.zeros(count, dtype=bool)
+        for first in range(0, count, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            result = self._iterate(lengths[block])
+            trusted = result.accepted if isinstance(result, ClosureResult) else result.trusted
+            try:
+                poses = self._with_jacobian(lengths[block], result, trusted)
+            except KinematicsError:
+                continue  # one of them is singular: which one is seen when each is solved by itself
+            for values, some in zip(found, (*poses, result.iterations[trusted]), strict=True):
+                values[block][trusted] = some
+            good[block] = trusted
+        return found, good
 
     def _iterate(self, lengths: Array, start: Pose | None = None) -> ForwardKinematicsResult | ClosureResult:
         """Solve lengths (N, L) from one start, default home."""
@@ -128,26 +148,6 @@ class PoseSolver:
         inverse = invert_jacobian(length_jacobian(self.mechanism, position, rotation))
         error = lengths[good] - leg_lengths(self.mechanism, position, rotation)
         return *corrected(position, rotation, inverse, error), inverse
-
-    def _from_home(self, lengths: Array) -> tuple[FoundPose, Booleans]:
-        """Solve lengths (N, L) from home; also which of them are to be trusted."""
-        count, drives = lengths.shape
-        found = FoundPose(
-            np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 6, drives)), np.zeros(count, dtype=np.intp)
-        )
-        good = np.zeros(count, dtype=bool)
-        for first in range(0, count, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            result = self._iterate(lengths[block])
-            trusted = result.accepted if isinstance(result, ClosureResult) else result.trusted
-            try:
-                poses = self._with_jacobian(lengths[block], result, trusted)
-            except KinematicsError:
-                continue  # one of them is singular: which one is seen when each is solved by itself
-            for values, some in zip(found, (*poses, result.iterations[trusted]), strict=True):
-                values[block][trusted] = some
-            good[block] = trusted
-        return found, good
 
     def _near(self, position: Array, rotation: Array) -> Booleans:
         """Which of N poses are so near to the one before that a warm start finds them, (N - 1,)."""
