@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_estimation.bags import Odometry
-from pkm_estimation.offline import MotionEstimate
+from pkm_estimation.estimation_result import MotionEstimate
 
 _FIELDS = ('position', 'orientation', 'linear_velocity', 'angular_velocity', 'pose_covariance', 'twist_covariance')
 

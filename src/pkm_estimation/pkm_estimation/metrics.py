@@ -12,7 +12,7 @@ from pkm_description.machine.model import ImuSensor
 from scipy.spatial.transform import Rotation
 
 from pkm_estimation.bags import Odometry
-from pkm_estimation.offline import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
 
 Array = NDArray[np.float64]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,84 +10,15 @@ from pkm_description.errors import PkmError
 from pkm_description.machine.model import Machine
 
 from pkm_estimation.bags import RecordedData
-from pkm_estimation.filters import Innovation
+from pkm_estimation.collection import Collection, baseline_motion, streamed_baseline
+from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorOutput, EstimatorPipeline
-from pkm_estimation.pipeline.angular_acceleration import in_imu_axes
-from pkm_estimation.pipeline.health import HealthReport
-from pkm_estimation.pipeline.output import filter_states
+from pkm_estimation.pipeline.baseline_series import baseline_series
+from pkm_estimation.pipeline.baseline_stream import BaselineStream
+from pkm_estimation.pipeline.leg_message import LegSample
+from pkm_estimation.pipeline.stamps import Instant
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
-
-#: estimates that become arrays at once
-_BLOCK = 500
-
-
-@dataclass(frozen=True)
-class MotionEstimate:
-    """N poses and twists of ``platform_link`` in ``base_link``.
-
-    Attributes
-    ----------
-    stamps : (N,) ns
-    position : (N, 3) m
-    orientation : (N, 4) quaternion xyzw
-    linear_velocity, angular_velocity : (N, 3) m/s, rad/s, platform axes
-    pose_covariance, twist_covariance : (N, 6, 6); zero where none is given (twist of the baseline)
-    """
-
-    stamps: Stamps
-    position: Array
-    orientation: Array
-    linear_velocity: Array
-    angular_velocity: Array
-    pose_covariance: Array
-    twist_covariance: Array
-
-    def __len__(self) -> int:
-        return len(self.stamps)
-
-
-@dataclass(frozen=True)
-class EstimationResult:
-    """Estimates of a whole recording.
-
-    Attributes
-    ----------
-    motion : filter
-    baseline : conventional estimator, on the same measurements
-    started : (N,) True where the filter (re-)started
-    accelerometer_bias, gyroscope_bias : (N, 3) IMU axes
-    bias_deviation : (N, 6) standard deviations
-    innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
-    nis : (N,) normalised innovation squared, NaN at starts
-    specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
-    angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
-    state, state_deviation : (N, n) the filter's own states and standard deviations
-    extra_states : columns of the further states that were estimated, by name
-    health : counters and events of the whole run
-    """
-
-    motion: MotionEstimate
-    baseline: MotionEstimate
-    started: NDArray[np.bool_]
-    accelerometer_bias: Array
-    gyroscope_bias: Array
-    bias_deviation: Array
-    innovation: Array
-    innovation_deviation: Array
-    nis: Array
-    specific_force: Array
-    angular_rate: Array
-    linear_acceleration: Array
-    angular_acceleration: Array
-    state: Array
-    state_deviation: Array
-    extra_states: dict[str, slice]
-    health: HealthReport
-
-    def __len__(self) -> int:
-        return len(self.motion)
 
 
 def estimate_recording(
@@ -96,6 +26,7 @@ def estimate_recording(
     data: RecordedData,
     config: EstimatorConfig | None = None,
     start_stamp_ns: int | None = None,
+    baseline_stamp_ns: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> EstimationResult:
     """Run the estimator over recorded ``joint_states`` and ``imu/data_raw``.
@@ -105,6 +36,8 @@ def estimate_recording(
     machine, data, config : what to estimate, from what, how
     start_stamp_ns : leave out leg measurements before this stamp; with the stamp of the first recorded estimate the
         live node's run is repeated bit by bit
+    baseline_stamp_ns : run the baseline sample by sample from this stamp on, as the node does while somebody listens;
+        by default it runs over everything at once: the same to rounding, at a tenth of the time
     progress : called with the finished part (0-1) about a hundred times
 
     Raises
@@ -115,7 +48,8 @@ def estimate_recording(
         If nothing could be estimated; says why.
     """
     pipeline = EstimatorPipeline(machine, config)
-    collection = _Collection()
+    pipeline.baseline_wanted = False  # afterwards, all at once: a tenth of the time
+    collection = Collection()
     imu = data.require(data.imu_data_raw, 'imu/data_raw')
     legs = data.require(data.joint_states, 'joint_states')
     total = len(imu) + len(legs)
@@ -137,83 +71,28 @@ def estimate_recording(
     if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
         raise PkmError(f'{data.path}: no estimate from {len(legs)} leg and {len(imu)} IMU samples ({counters})')
-    return collection.result(pipeline.health.report(), pipeline.filter.layout.groups)
+    baseline = _baseline(pipeline, collection, baseline_stamp_ns)
+    return collection.result(baseline, pipeline.health.report(), pipeline.filter.layout.groups)
 
 
-def collect(
-    outputs: Sequence[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
-) -> EstimationResult:
-    """Stack single estimates into arrays; ``extra_states`` are the columns of those that were estimated."""
-    collection = _Collection()
-    for output in outputs:
-        collection.add(output)
-    return collection.result(health, extra_states or {})
-
-
-class _Collection:
-    """Estimates that become arrays block by block: a filter's covariances would fill the memory in minutes."""
-
-    def __init__(self) -> None:
-        self._outputs: list[EstimatorOutput] = []
-        self._blocks: list[dict[str, Array]] = []
-        self.count = 0
-
-    def add(self, output: EstimatorOutput) -> None:
-        """Take an estimate."""
-        self._outputs.append(output)
-        self.count += 1
-        if len(self._outputs) == _BLOCK:
-            self._close_block()
-
-    def _close_block(self) -> None:
-        if self._outputs:
-            self._blocks.append(_columns(self._outputs))
-            self._outputs.clear()
-
-    def result(self, health: HealthReport, extra_states: dict[str, slice]) -> EstimationResult:
-        """All of them."""
-        self._close_block()
-        columns = {name: np.concatenate([block[name] for block in self._blocks]) for name in self._blocks[0]}
-        motion, baseline = (
-            MotionEstimate(*(columns.pop(f'{kind}_{entry.name}') for entry in fields(MotionEstimate)))
-            for kind in ('motion', 'baseline')
-        )
-        return EstimationResult(motion=motion, baseline=baseline, extra_states=extra_states, health=health, **columns)
-
-
-def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, Array]:
-    """Arrays by the names of :class:`EstimationResult`."""
-    model, known = outputs[0].model, filter_states(outputs)
-    motion, inertial = model.motion(known), vars(model.inertial(known))
-    inertial.pop('imu_covariance')
-    blank = Innovation(np.full_like(outputs[0].lengths, np.nan), np.full_like(outputs[0].lengths, np.nan), np.nan)
-    innovations = [blank if output.innovation is None else output.innovation for output in outputs]
-    residual, variance, nis = (np.array(values) for values in zip(*innovations, strict=True))
-    with_baseline = [(output.stamp, output.baseline) for output in outputs if output.baseline is not None]
-    stamps = np.array([output.stamp for output in outputs], dtype=np.int64)
-    return inertial | {
-        'motion_stamps': stamps,
-        'motion_position': motion.position,
-        'motion_orientation': motion.orientation,
-        'motion_linear_velocity': motion.velocity,
-        'motion_angular_velocity': motion.angular_velocity,
-        'motion_pose_covariance': motion.pose_covariance,
-        'motion_twist_covariance': motion.twist_covariance,
-        'baseline_stamps': np.array([stamp for stamp, _ in with_baseline], dtype=np.int64),
-        'baseline_position': np.array([b.position for _, b in with_baseline]).reshape(-1, 3),
-        'baseline_orientation': np.array([b.orientation for _, b in with_baseline]).reshape(-1, 4),
-        'baseline_linear_velocity': np.array([b.velocity for _, b in with_baseline]).reshape(-1, 3),
-        'baseline_angular_velocity': np.array([b.angular_velocity for _, b in with_baseline]).reshape(-1, 3),
-        'baseline_pose_covariance': np.array([b.pose_covariance for _, b in with_baseline]).reshape(-1, 6, 6),
-        'baseline_twist_covariance': np.zeros((len(with_baseline), 6, 6)),
-        'started': np.array([output.started for output in outputs]),
-        'innovation': residual,
-        'innovation_deviation': np.sqrt(variance),
-        'nis': nis,
-        'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
-        'state': model.state(known),
-        'state_deviation': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
-    }
+def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: int | None) -> MotionEstimate:
+    """Baseline at the estimates' measurements, in the order of their stamps; empty where the settings say so."""
+    mechanism, config, health = pipeline.mechanism, pipeline.config, pipeline.health
+    epochs, stamps, lengths = collection.columns('epoch', 'motion_stamps', 'lengths')
+    if not config.baseline:
+        return baseline_motion(stamps[:0], None)
+    order = np.lexsort([stamps, epochs])
+    epochs, stamps, lengths = epochs[order], stamps[order], lengths[order]
+    if first_stamp is None:
+        series = baseline_series(mechanism, config, epochs, stamps, lengths, health)
+        return baseline_motion(series.stamps, series.estimates)
+    stream = BaselineStream(mechanism, config, health)
+    estimates = [
+        (stamp, stream.estimate(Instant(epoch, stamp), LegSample(row, row, np.flatnonzero(np.isfinite(row)))))
+        for epoch, stamp, row in zip(epochs.tolist(), stamps.tolist(), lengths, strict=True)
+        if stamp >= first_stamp
+    ]
+    return streamed_baseline(estimates)
 
 
 def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> Iterator[tuple[bool, int]]:

@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from pkm_estimation.bags import Odometry
+from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
 from pkm_estimation.metrics import matching
 from pkm_estimation.models.extra_states import EXTRA_STATES
-from pkm_estimation.offline import EstimationResult, MotionEstimate
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from pkm_description.report import render
 
 from pkm_estimation import plots
 from pkm_estimation.bags import RecordedData
+from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.metrics import error_table, motion_of_point
-from pkm_estimation.offline import EstimationResult
 from pkm_estimation.pipeline import EstimatorConfig
 from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
 

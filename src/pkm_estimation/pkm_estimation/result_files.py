@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pkm_description.errors import PkmError
 
-from pkm_estimation.offline import EstimationResult
+from pkm_estimation.estimation_result import EstimationResult
 
 _CSV_COLUMNS = (
     ('position', ('x', 'y', 'z')),

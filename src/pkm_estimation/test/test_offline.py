@@ -12,11 +12,13 @@ from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.bags import BagWriter, read_bag
+from pkm_estimation.collection import collect
 from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.estimation_result import MotionEstimate
 from pkm_estimation.metrics import error_table
 from pkm_estimation.nodes.estimate import load_config, main
-from pkm_estimation.offline import MotionEstimate, estimate_recording
-from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
+from pkm_estimation.offline import estimate_recording
+from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.sensors import measure
 
 SRS = load_machine('srs')
@@ -97,6 +99,25 @@ def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
     assert 'position[1]' in comparison.difference
     from_the_beginning = estimate_recording(SRS, data)
     assert not compare_with_live(without_covariances(from_the_beginning.motion), live).identical
+
+
+def test_baseline_all_at_once_or_sample_by_sample_as_the_node_does(bag):
+    data = read_bag(bag[0])
+    at_once = estimate_recording(SRS, data).baseline
+    first = int(at_once.stamps[3])
+    one_by_one = estimate_recording(SRS, data, baseline_stamp_ns=first).baseline
+    pipeline, outputs, legs, imu = EstimatorPipeline(SRS), [], data.joint_states, data.imu_data_raw
+    for k, stamp in enumerate(legs.stamps.tolist()):
+        pipeline.baseline_wanted = stamp >= first
+        pipeline.add_imu(stamp, imu.specific_force[k], imu.angular_rate[k])
+        outputs += pipeline.add_joint_positions(stamp, legs.names, legs.positions[k])
+    live = collect(outputs, pipeline.health.report()).baseline
+    assert len(at_once) == len(live) + 3 == 800
+    for name, values in vars(live).items():
+        np.testing.assert_array_equal(getattr(one_by_one, name), values, err_msg=name)
+    np.testing.assert_allclose(at_once.position[3:], live.position, atol=1e-9)
+    # the differentiator began three samples later: forgotten after some time constants
+    np.testing.assert_allclose(at_once.linear_velocity[103:], live.linear_velocity[100:], atol=1e-8)
 
 
 def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):

@@ -16,8 +16,9 @@ from pkm_description.machine import load_machine
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.comparison import compare_with_live
+from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.metrics import error_table, motion_of_point
-from pkm_estimation.offline import EstimationResult, estimate_recording
+from pkm_estimation.offline import estimate_recording
 from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
 from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
 from pkm_estimation.report import report_text
@@ -62,12 +63,14 @@ def _run(options: argparse.Namespace) -> int:
     data = read_bag(options.bag, namespace=options.namespace)
     for warning in data.warnings:
         print(f'warning: {warning}', file=sys.stderr)
-    start = options.start_stamp
+    start, baseline_start = options.start_stamp, None
     if options.compare_live:
         live = data.require(data.platform_odometry, 'platform/odometry')
         start = int(live.stamps[0])
+        if data.baseline_odometry is not None:
+            baseline_start = int(data.baseline_odometry.stamps[0])
     began = time.monotonic()
-    result = estimate_recording(machine, data, config, start, progress=_progress('estimating'))
+    result = estimate_recording(machine, data, config, start, baseline_start, _progress('estimating'))
     spent = time.monotonic() - began
     summary = describe(result, data, options.settling, config)
     print(summary)

@@ -17,6 +17,7 @@ from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.angular_acceleration import AngularAcceleration, RawRate
 from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.pipeline.point_motion import FilterStates, PointMotion, attitudes, point_motions
+from pkm_estimation.pipeline.stamps import Instant
 
 Array = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ class EstimatorOutput:
 
     Parameters
     ----------
-    stamp : ns
+    instant : of the measurement; ``stamp`` [ns] is its stamp
     started : True for the first estimate of a (re-)start, which is the start pose itself
     known : the filter's state, covariance, chart, ... of now, see :class:`FilterStates`, without the leading axis
     model : works out the rest
@@ -111,7 +112,7 @@ class EstimatorOutput:
 
     def __init__(
         self,
-        stamp: int,
+        instant: Instant,
         started: bool,
         known: tuple[Array, ...],
         model: OutputModel,
@@ -121,7 +122,8 @@ class EstimatorOutput:
         efforts: Array,
         baseline: BaselineEstimate | None,
     ) -> None:
-        self.stamp, self.started, self.model = stamp, started, model
+        self.instant, self.stamp = instant, instant.stamp
+        self.started, self.model = started, model
         self.innovation, self.differentiated = innovation, differentiated
         self.lengths, self.efforts, self.baseline = lengths, efforts, baseline
         self._known = known

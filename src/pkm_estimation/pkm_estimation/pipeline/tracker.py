@@ -305,6 +305,6 @@ class Tracker:
         else:
             self.baseline.reset()  # so that it starts anew, should it be wanted again
         return EstimatorOutput(
-            instant.stamp, started, self.filter.known(imu), self._output_model, innovation,
+            instant, started, self.filter.known(imu), self._output_model, innovation,
             self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline,
         )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.verification.check import Check, at_least, at_most, equal, holds
 
-from pkm_estimation.offline import collect
+from pkm_estimation.collection import collect
 from pkm_estimation.pipeline import EstimatorPipeline
 from pkm_estimation.reproduction.accuracy import FILTERS
 from pkm_estimation.reproduction.filter_run import FilterRun

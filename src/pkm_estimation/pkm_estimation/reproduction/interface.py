@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from pkm_description.verification.check import Check, at_most, equal, holds
 
 from pkm_estimation.bags import BagWriter, read_bag
-from pkm_estimation.offline import EstimationResult, collect, estimate_recording
+from pkm_estimation.collection import collect
+from pkm_estimation.estimation_result import EstimationResult
+from pkm_estimation.offline import estimate_recording
 from pkm_estimation.pipeline import EstimatorPipeline, PlatformFilter
 from pkm_estimation.reproduction.filter_run import Signals, make_filter, signals_of, start
 from pkm_estimation.reproduction.laboratory import Laboratory

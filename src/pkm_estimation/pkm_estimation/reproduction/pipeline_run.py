@@ -10,7 +10,8 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.motion import PlatformMotion
 from scipy.spatial.transform import Rotation
 
-from pkm_estimation.offline import EstimationResult, MotionEstimate, collect
+from pkm_estimation.collection import collect
+from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
 from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.pipeline.verdict import summarise
 from pkm_estimation.reproduction.scenario import Scenario, machine_named, mechanism_named, profile_named

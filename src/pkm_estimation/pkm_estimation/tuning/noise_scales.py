@@ -12,8 +12,9 @@ from pkm_description.errors import PkmError
 from pkm_description.machine.model import Machine
 from scipy.optimize import minimize_scalar
 
+from pkm_estimation.collection import collect
+from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.models.drives import measured_at_zero
-from pkm_estimation.offline import EstimationResult, collect
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
