@@ -7,9 +7,9 @@ import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import named_profile
 from pkm_estimation.consistency.checks import consistency_checks
 from pkm_estimation.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
-from pkm_estimation.consistency.drive_sines import drive_sines
 from pkm_estimation.consistency.monte_carlo import Normalised
 from pkm_estimation.consistency.scenarios import mp1_scenario, standstill_scenario
 from pkm_estimation.consistency.state_error import free_directions, normalised_error_squared
@@ -45,7 +45,7 @@ def test_first_order_integration_is_seen():
 def test_free_directions_are_those_of_the_motion(name, count):
     """Differences of neighbouring poses and velocities of an admissible motion lie in their span."""
     mechanism = Mechanism(load_machine(name))
-    motion = drive_sines(mechanism, 4.0, 1000.0)
+    motion = named_profile('drives', mechanism.machine, 4.0, 1000.0)
     k = 3000
     chart = rotation_exp(np.array([0.05, -0.1, 0.2])) @ motion.rotation_base_platform[k]
     directions = free_directions(mechanism, motion, k, chart)

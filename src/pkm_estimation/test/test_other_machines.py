@@ -7,7 +7,7 @@ import pytest
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
-from pkm_estimation.consistency.drive_sines import drive_sines
+from pkm_description.motion.profiles import named_profile
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.pipeline import EstimatorPipeline
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
@@ -18,7 +18,7 @@ from pkm_estimation.sensors import measure
 def test_machine_of_another_kind_is_estimated(name: str) -> None:
     machine = load_machine(name)
     mechanism = Mechanism(machine)
-    motion = drive_sines(mechanism, 12.0, 100.0)
+    motion = named_profile('drives', machine, 12.0, 100.0)
     data = measure(mechanism, motion, seed=1)
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
     names = [joint.name for joint in machine.actuated_joints]
@@ -44,7 +44,7 @@ def test_machine_of_another_kind_is_estimated(name: str) -> None:
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
 def test_measurement_is_the_machines_kinematics(name: str) -> None:
     mechanism = Mechanism(load_machine(name))
-    motion = drive_sines(mechanism, 4.0, 5.0)
+    motion = named_profile('drives', mechanism.machine, 4.0, 5.0)
     imu = mechanism.machine.imu.position
     from pkm_description.kinematics.rotation import quaternion_from_matrix
 

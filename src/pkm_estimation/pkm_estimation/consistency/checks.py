@@ -1,14 +1,18 @@
-"""Requirements on consistency and convergence, each with its measured figure."""
+"""Requirements on consistency, convergence, late IMUs and failing legs, each with its measured figure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
 
 from pkm_description.machine import load_machine
 from pkm_description.verification.check import Check, equal, holds
 
 from pkm_estimation.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
-from pkm_estimation.consistency.monte_carlo import Normalised, consistency
+from pkm_estimation.consistency.delay_checks import delay_checks, delay_scenarios
+from pkm_estimation.consistency.leg_fault_checks import leg_fault_checks
+from pkm_estimation.consistency.monte_carlo import consistency
+from pkm_estimation.consistency.normalised_check import normalised_check
 from pkm_estimation.consistency.scenarios import Scenario, all_scenarios
 from pkm_estimation.pipeline import EstimatorConfig
 
@@ -18,24 +22,76 @@ PAPER = EstimatorConfig(filter='paper', noise_inflation=1.1, integrator='heun')
 #: s after the start until claims are compared with the truth
 SETTLING = 1.0
 
+#: whose legs fail
+FAULTY_MACHINES = 'srs', 'palida'
+
 Report = Callable[[str], None]
 
 
-def all_checks(seeds: int, starts: int, duration: float, report: Report) -> Iterator[tuple[str, list[Check]]]:
-    """Yield a title and its checks, one scenario after the other.
+@dataclass(frozen=True)
+class Extent:
+    """How much is run.
 
-    Parameters
+    Attributes
     ----------
     seeds : of each scenario
     starts : drawn from the broad prior, and from forward kinematics
     duration : s, of each scenario
-    report : is told what is being done
+    delay_seeds, leg_seeds : of each delay of the IMU; of each leg and fault
+    fault_duration : s, of each run with a delay, and of each fault of a leg
     """
-    for scenario in all_scenarios(duration):
-        report(f'{scenario.title}: {seeds} seeds')
-        yield scenario.title, consistency_checks(scenario, seeds)
-    report(f'starts: {starts} each')
-    yield 'srs, starts', convergence_checks(starts, duration)
+
+    seeds: int = 50
+    starts: int = 100
+    duration: float = 15.0
+    delay_seeds: int = 5
+    leg_seeds: int = 1
+    fault_duration: float = 20.0
+
+
+QUICK = Extent(seeds=8, starts=20, duration=6.0, delay_seeds=1, fault_duration=12.0)
+
+Checks = Iterator[tuple[str, list[Check]]]
+
+
+def all_checks(sections: Container[str], extent: Extent, report: Report) -> Checks:
+    """Yield a title and its checks, one scenario after the other; ``report`` is told what is being done."""
+    for name, section in SECTIONS.items():
+        if name in sections:
+            yield from section(extent, report)
+
+
+def _nees(extent: Extent, report: Report) -> Checks:
+    for scenario in all_scenarios(extent.duration):
+        report(f'{scenario.title}: {extent.seeds} seeds')
+        yield scenario.title, consistency_checks(scenario, extent.seeds)
+
+
+def _starts(extent: Extent, report: Report) -> Checks:
+    report(f'starts: {extent.starts} each')
+    yield 'srs, starts', convergence_checks(extent.starts, extent.duration)
+
+
+def _delay(extent: Extent, report: Report) -> Checks:
+    for scenario in delay_scenarios(extent.fault_duration):
+        report(f'{scenario.title}: {extent.delay_seeds} seeds')
+        yield scenario.title, delay_checks(scenario, extent.delay_seeds, extent.fault_duration)
+
+
+def _legs(extent: Extent, report: Report) -> Checks:
+    for name in FAULTY_MACHINES:
+        report(f'{name}, legs that fail: every leg, {extent.leg_seeds} seeds')
+        machine = load_machine(name)
+        yield f'{name}, MP1, legs that fail', leg_fault_checks(machine, extent.leg_seeds, extent.fault_duration)
+
+
+#: what can be chosen
+SECTIONS: dict[str, Callable[[Extent, Report], Checks]] = {
+    'nees': _nees,
+    'starts': _starts,
+    'delay': _delay,
+    'legs': _legs,
+}
 
 
 def consistency_checks(scenario: Scenario, seeds: int, config: EstimatorConfig | None = None) -> list[Check]:
@@ -43,32 +99,9 @@ def consistency_checks(scenario: Scenario, seeds: int, config: EstimatorConfig |
     result = consistency(scenario, seeds, config or EstimatorConfig(), SETTLING)
     cautious = scenario.imu_noise_ratio > 1.0
     return [
-        _judge('NEES', 'state errors', result.nees, cautious),
-        _judge('NIS', 'innovations', result.nis, cautious),
+        normalised_check('NEES', 'state errors', result.nees, cautious),
+        normalised_check('NIS', 'innovations', result.nis, cautious),
     ]
-
-
-def _judge(id: str, what: str, normalised: Normalised, cautious: bool) -> Check:
-    """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
-
-    How many times have their own mean inside is printed, too, but not judged: state errors are correlated over seconds,
-    so that few times of a run are independent.
-
-    An IMU sample acts half in the step before it and half in the step behind it. The filter takes steps as independent:
-    right in the long run, but a little cautious for one step. Where the IMU's noise in a step is greater than the legs'
-    (``cautious``), that shows, and only the upper bound is required.
-    """
-    freedoms = normalised.freedoms
-    lower, upper = normalised.bounds()
-    wanted = f'{freedoms.mean():g}' if freedoms.min() == freedoms.max() else f'{freedoms.min()}-{freedoms.max()}'
-    mean = normalised.mean
-    return holds(
-        id,
-        f'mean of the normalised {what}, {wanted} expected{"; noisy IMU: upper bound only" if cautious else ""}',
-        f'<= {upper:.4g}' if cautious else f'{lower:.4g} .. {upper:.4g}',
-        f'{mean:.4g}, {100.0 * normalised.part_inside():.0f} % of the times within {lower:.4g} .. {upper:.4g}',
-        mean <= upper and (cautious or mean >= lower),
-    )
 
 
 def convergence_checks(starts: int, duration: float) -> list[Check]:

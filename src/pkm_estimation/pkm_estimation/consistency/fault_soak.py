@@ -12,6 +12,7 @@ from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
 
+from pkm_estimation.consistency.faulty_leg import LEG_FAULTS, FaultyLeg
 from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.sensors import measure
@@ -23,7 +24,6 @@ PERIOD, RATE = 5.0, 100.0
 #: mean number of samples between faults, and the longest fault in samples
 _BETWEEN, _LONGEST = 150, 100
 
-LEG_FAULTS = ('offset', 'spikes', 'stuck', 'end_of_stroke', 'swapped', 'millimetres', 'not_a_number', 'missing_name')
 ALL_LEGS_FAULTS = ('burst', 'jump', 'all_stuck', 'shuffled_names', 'twice_the_same_name', 'too_few', 'wrong_count')
 IMU_FAULTS = ('imu_spike', 'imu_nan', 'imu_stuck', 'imu_huge', 'imu_lost')
 STAMP_FAULTS = ('zero', 'repeated', 'backward', 'far_future', 'legs_lost', 'clock_reset', 'late_legs', 'late_imu')
@@ -85,24 +85,10 @@ class _Messages:
         random, fault, leg, size = self.random, self.fault, self._leg, self._size
         names = list(self.names)
         x = self.positions[index] + self._leg_noise * random.normal(size=len(names))
-        if fault == 'offset':
-            x[leg] += size
-        elif fault == 'spikes' and random.random() < 0.3:
-            x[leg] += random.choice([-0.1, 0.1])
-        elif fault == 'stuck':
-            x[leg] = self._value[leg]
-        elif fault == 'end_of_stroke':
-            x[leg] = self._ends[leg, 1]
-        elif fault == 'swapped':
-            x[[leg, self._other]] = x[[self._other, leg]]
-        elif fault == 'millimetres':
-            x[leg] *= 1e3
-        elif fault == 'not_a_number':
-            x[leg] = random.choice([np.nan, np.inf, -np.inf, 1e300])
-        elif fault == 'missing_name':
-            del names[leg]
-            x = np.delete(x, leg)
-        elif fault == 'burst':
+        if fault in LEG_FAULTS:
+            faulty = FaultyLeg(fault, leg, self._other, size, self._value[leg], self._ends[leg, 1])
+            return faulty.spoil(names, x, random)
+        if fault == 'burst':
             x += abs(size) * random.normal(size=len(x))
         elif fault == 'jump':
             x += size

@@ -12,7 +12,6 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion import PlatformMotion
 from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_profile
 
-from pkm_estimation.consistency.drive_sines import drive_sines
 from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
 
@@ -82,7 +81,7 @@ def standstill_scenario(machine: Machine, duration: float) -> Scenario:
 
 def drives_scenario(machine: Machine, duration: float) -> Scenario:
     """Sines of the drives, for machines of any kind."""
-    return Scenario.of(f'{machine.name}, sines', machine, drive_sines(Mechanism(machine), duration, RATE))
+    return Scenario.of(f'{machine.name}, sines', machine, named_profile('drives', machine, duration, RATE))
 
 
 def all_scenarios(duration: float) -> list[Scenario]:

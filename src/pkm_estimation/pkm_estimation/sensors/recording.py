@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +34,7 @@ class SensorData:
 
 
 def measure(
-    mechanism: Mechanism, motion: PlatformMotion, seed: int | None, start_stamp: int = 1_000_000_000
+    mechanism: Mechanism, motion: PlatformMotion, seed: int | Sequence[int] | None, start_stamp: int = 1_000_000_000
 ) -> SensorData:
     """Measure a motion: analytic truth plus bias, plus white noise if there is a ``seed``.
 

@@ -1,0 +1,172 @@
+"""One leg after the other fails on a moving machine: is it named, and is the estimate without it good and honest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
+from pkm_description.verification.check import Check, at_most, holds
+
+from pkm_estimation.consistency.faulty_leg import FaultyLeg
+from pkm_estimation.consistency.monte_carlo import ERROR_INTERVAL, Normalised
+from pkm_estimation.consistency.normalised_check import normalised_check
+from pkm_estimation.consistency.scenarios import RATE, mp1_scenario
+from pkm_estimation.consistency.state_error import free_directions, normalised_error_squared, state_error
+from pkm_estimation.models import STATE_SIZE
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.sensors import measure
+
+Array = NDArray[np.float64]
+
+#: s of good samples before the fault, and limits of the issue: s until the leg is named, m of the position's error
+_BEFORE, NAMED_WITHIN, LARGEST_ERROR = 8.0, 0.05, 0.2e-3
+#: noise deviations by which a measurement must be off for the time to count: a stuck leg is right until it should move
+_WRONG = 10.0
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    """A fault and the reasons by which it may be named.
+
+    Attributes
+    ----------
+    title : in words
+    kind : of :class:`FaultyLeg`
+    reasons : every event during the fault must be one of these, and concern the faulty leg
+    offset : m
+    legs : that are faulty at once; the limit of the position's error is for one
+    """
+
+    title: str
+    kind: str
+    reasons: frozenset[str]
+    offset: float = 0.0
+    legs: int = 1
+
+
+_OFF = 'leg_off_prediction'
+CASES = (
+    FaultCase('5 mm off', 'offset', frozenset({_OFF, 'leg_offset'}), 5e-3),
+    FaultCase('stuck 5 mm off', 'stuck', frozenset({_OFF, 'leg_stuck'}), 5e-3),
+    FaultCase('spikes of 10 cm', 'spikes', frozenset({_OFF, 'leg_returned', 'position_out_of_stroke'})),
+    FaultCase('stuck at its last value', 'stuck', frozenset({'leg_stuck'})),
+    FaultCase('at the end of its stroke', 'end_of_stroke', frozenset({'leg_saturated'})),
+    FaultCase('millimetres for metres', 'millimetres', frozenset({'position_out_of_stroke', _OFF})),
+    FaultCase('missing', 'missing_name', frozenset({'missing_joint'})),
+    FaultCase('swapped with the next leg', 'swapped', frozenset({_OFF, 'legs_swapped'}), legs=2),
+)
+
+
+@dataclass(frozen=True)
+class FaultRun:
+    """What the estimator made of a fault.
+
+    Attributes
+    ----------
+    named_after : s from the first wrong measurement until all faulty legs were named; infinite where they were not
+    reasons, others : names of the events that concern the faulty legs, and of those that concern anything else
+    largest_error : m, position of the platform's origin, since the fault began
+    squares : (T,) normalised state error squared, every :data:`ERROR_INTERVAL`
+    """
+
+    named_after: float
+    reasons: frozenset[str]
+    others: frozenset[str]
+    largest_error: float
+    squares: Array
+
+
+def leg_fault_checks(
+    machine: Machine, seeds: int, duration: float, cases: tuple[FaultCase, ...] = CASES
+) -> list[Check]:
+    """Every leg with every fault for ``duration`` s of the paper's first motion, ``seeds`` times."""
+    scenario = mp1_scenario(machine, _BEFORE + duration)
+    run = partial(fault_run, scenario.mechanism, scenario.motion)
+    legs = range(scenario.mechanism.leg_count)
+    checks = []
+    for number, case in enumerate(cases):
+        checks += _judge(case, [run(case, leg, [number, leg, seed]) for leg in legs for seed in range(seeds)])
+    return checks
+
+
+def fault_run(mechanism: Mechanism, motion: PlatformMotion, case: FaultCase, leg: int, seed: list[int]) -> FaultRun:
+    """One leg fails :data:`_BEFORE` s after the begin of a motion; ``seed`` is that of noise and spikes."""
+    machine, names = mechanism.machine, list(mechanism.actuated_joint_names)
+    zero, begin = measured_at_zero(mechanism), round(_BEFORE * RATE)
+    data = measure(mechanism, motion, seed)
+    positions = data.leg_lengths - zero
+    ideal = measure(mechanism, motion, None).leg_lengths - zero
+    other = (leg + 1) % mechanism.leg_count
+    held = positions[begin - 1, leg] + case.offset
+    fault = FaultyLeg(case.kind, leg, other, case.offset, held, machine.actuated_joints[leg].limits.upper)
+    faulty = {machine.legs[index].name for index in (leg, other)[: case.legs]}
+    biases = _biases(machine)
+    random = np.random.default_rng([*seed, 1])
+    pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
+    reasons: set[str] = set()
+    others: set[str] = set()
+    unnamed, first_wrong, named_after, largest, squares = set(faulty), -1, np.inf, 0.0, []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        if k == begin:
+            pipeline.health.report()  # what was before does not count
+        sent = (names, positions[k]) if k < begin else fault.spoil(names, positions[k], random)
+        outputs = pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        outputs += pipeline.add_joint_positions(stamp, *sent)
+        if k < begin:
+            continue
+        if first_wrong < 0 and _is_wrong(sent, ideal[k], machine):
+            first_wrong = stamp
+        for event in pipeline.health.report().events:
+            concerned = {name for name in faulty if name in event.detail}
+            (reasons if concerned else others).add(event.name)
+            unnamed -= concerned
+        if first_wrong >= 0 and not unnamed and named_after == np.inf:
+            named_after = 1e-9 * (stamp - first_wrong)
+        largest = max([largest, *(float(np.linalg.norm(o.motion.position - motion.position[k])) for o in outputs)])
+        if (k - begin) % round(ERROR_INTERVAL * RATE) == 0:
+            filter_ = pipeline.filter
+            directions = free_directions(mechanism, motion, k, filter_.chart)
+            error = state_error(filter_, motion, k, biases)
+            squares.append(normalised_error_squared(error, filter_.covariance, directions))
+    return FaultRun(named_after, frozenset(reasons), frozenset(others), largest, np.array(squares))
+
+
+def _biases(machine: Machine) -> Array:
+    """Biases (6,) of the simulated IMU in platform axes."""
+    imu = machine.imu
+    return np.concatenate([imu.rotation_platform_imu @ bias for bias in (imu.accelerometer_bias, imu.gyroscope_bias)])
+
+
+def _is_wrong(sent: tuple[list[str], Array], ideal: Array, machine: Machine) -> bool:
+    """Whether the positions are further from the truth than noise can be, or too few."""
+    positions = sent[1]
+    if len(positions) < len(ideal):
+        return True
+    return bool(np.any(np.abs(positions - ideal) > _WRONG * machine.leg_sensors.position_noise))
+
+
+def _judge(case: FaultCase, runs: list[FaultRun]) -> list[Check]:
+    reasons, others = (frozenset().union(*sets) for sets in zip(*((r.reasons, r.others) for r in runs), strict=True))
+    slowest, largest = max(r.named_after for r in runs), max(r.largest_error for r in runs)
+    told = f'{", ".join(sorted(reasons)) or "nothing"}{" and wrongly " if others else ""}{", ".join(sorted(others))}'
+    squares = np.array([r.squares for r in runs]).T
+    named = holds(
+        'named', f'{case.title}: every leg by name as {" or ".join(sorted(case.reasons))}, nothing else',
+        f'<= {1e3 * NAMED_WITHIN:g} ms', f'{1e3 * slowest:.0f} ms at most in {len(runs)} runs: {told}',
+        # stamps are whole nanoseconds
+        slowest <= NAMED_WITHIN + 1e-6 and reasons <= case.reasons and not others,
+    )  # fmt: skip
+    what = f'{case.title}: largest error of the position while it lasts'
+    error = (
+        at_most('error', what, 1e3 * LARGEST_ERROR, 1e3 * largest, 'mm')
+        if case.legs == 1
+        else holds('error', what, 'finite: the limit is for one leg', f'{1e3 * largest:.4g} mm', np.isfinite(largest))
+    )
+    nees = Normalised(squares, np.full(len(squares), STATE_SIZE))
+    return [named, error, normalised_check('NEES', f'state errors, {case.title}', nees)]
