@@ -25,7 +25,7 @@ class ImuFrame:
 
     def to_platform(self, sample: Array) -> Array:
         """Pair of vectors (6,) from IMU axes to platform axes."""
-        return self._block @ sample
+        return self._block.dot(sample)
 
     def to_imu(self, samples: Array) -> Array:
         """Pairs of vectors (..., 6) from platform axes to IMU axes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -178,8 +179,9 @@ class Tracker:
             return 'clock_reset'
         if seconds(self.now.instant, due) > self.config.maximum_leg_gap:
             return 'leg_gap'
-        if any(max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap for segment in path.segments):
-            return 'imu_gap'
+        for segment in path.segments:
+            if max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap:
+                return 'imu_gap'
         return None
 
     # -- prediction and correction -------------------------------------------------------------------------------------
@@ -250,14 +252,15 @@ class Tracker:
     def _predict(self, segment: Segment) -> None:
         """Predict over a segment in steps that are not too long."""
         self.angular_acceleration.advance(segment)
-        first, change = segment.start.value, segment.end.value - segment.start.value
-        duration = segment.duration
-        steps = max(1, ceil(duration / self.config.maximum_step - 1e-9))
+        first, last, duration = segment.start.value, segment.end.value, segment.duration
         imu_interval = max(duration, segment.imu_interval)
-        for step in range(1, steps + 1):
-            last = segment.end.value if step == steps else segment.start.value + (step / steps) * change
-            self.filter.predict(first, last, duration / steps, imu_interval)
-            first = last
+        if duration <= self.config.maximum_step:
+            self.filter.predict(first, last, duration, imu_interval)
+            return
+        steps = ceil(duration / self.config.maximum_step - 1e-9)
+        inputs = first + np.linspace(0.0, 1.0, steps + 1)[:, None] * (last - first)
+        for start, end in pairwise(inputs):
+            self.filter.predict(start, end, duration / steps, imu_interval)
 
     # -- start and stop ------------------------------------------------------------------------------------------------
 
