@@ -27,11 +27,13 @@ FAULT = 800
 class Run:
     """A run of the default estimator with a fault of the legs."""
 
-    def __init__(self, fault, begin=FAULT, end=10**9, last=1500, first=0, config=None, data=DATA, motion=MOTION):
-        self.pipeline = EstimatorPipeline(SRS, config or EstimatorConfig(baseline=False))
+    def __init__(
+        self, fault, begin=FAULT, end=10**9, last=1500, first=0, config=None, data=DATA, motion=MOTION, machine=SRS
+    ):
+        self.pipeline = EstimatorPipeline(machine, config or EstimatorConfig(baseline=False))
         self.outputs, self.errors, squares = [], [], []
         for k in range(first, last):
-            positions = data.leg_lengths[k] - SRS.lengths_at_zero
+            positions = data.leg_lengths[k] - machine.lengths_at_zero
             if begin <= k < end:
                 positions = fault(k, positions)
             self.pipeline.add_imu(int(data.stamps[k]), data.specific_force[k], data.angular_rate[k])
@@ -134,6 +136,46 @@ def test_swapped_legs_are_named():
     detail, delay = run.event('legs_swapped')
     assert detail.startswith('leg2 and leg5') and delay <= 0.05
     assert run.report.counters['legs_swapped'] == 1
+
+
+def test_swapped_legs_stay_out_where_they_pass_each_other_and_come_back_when_mended():
+    """Two legs of palida that cross: equally long for a moment, but still exchanged."""
+    machine = load_machine('palida')
+    motion = mp1_profile(machine, 60.0).evaluate(10.0 + np.arange(1700) / 100.0)
+    data = measure(Mechanism(machine), motion, seed=2)
+    crossings = np.flatnonzero(np.diff(np.sign(data.leg_lengths[500:1500, 2] - data.leg_lengths[500:1500, 3])))
+    assert len(crossings) >= 2
+
+    def swap(k, x):
+        return x[[0, 1, 3, 2, 4, 5]]
+
+    run = Run(swap, begin=500, end=1500, last=1700, data=data, motion=motion, machine=machine)
+    assert run.report.counters['leg3_left_out'] == run.report.counters['leg4_left_out']
+    assert run.report.counters['leg3_left_out'] > 1000
+    assert run.report.counters['leg_returned'] == 2  # mended, and not before
+    assert np.mean(run.squares) < 9.0
+    assert max(run.errors[-50:]) < 0.1e-3
+
+
+def test_swapped_legs_that_are_equally_long_for_good_are_used():
+    """Home at rest, where all legs of SIMONA are equally long: nothing is wrong with exchanged values there."""
+    motion = mp1_profile(SRS, 30.0).evaluate(14.0 + np.arange(1900) / 100.0)
+    data = measure(MECHANISM, motion, seed=2)
+    run = Run(lambda k, x: x[[0, 4, 2, 3, 1, 5]], begin=300, last=1900, data=data, motion=motion)
+    assert run.report.counters['legs_swapped'] >= 1
+    assert run.report.left_out == {}
+    assert max(run.errors[-20:]) < 0.1e-3
+
+
+def test_spikes_are_no_constant_offset():
+    """Spikes of the same size, samples apart, while the leg is still out: its mean tells them from an offset."""
+    pattern = np.random.default_rng(5).random(1500) < 0.3
+    run = Run(lambda k, x: x + np.array([0.1 * pattern[k], 0, 0, 0, 0, 0]))
+    run.assert_good()
+    assert set(run.report.counters) - {'imu_accepted', 'legs_accepted', 'started', 'leg1_left_out'} == {
+        'leg_off_prediction',
+        'leg_returned',
+    }
 
 
 def test_millimetres_are_recognised():

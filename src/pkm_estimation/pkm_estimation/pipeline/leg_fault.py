@@ -70,7 +70,7 @@ class LegFault:
     off, sigma : m, what it is off its prediction now, and that in standard deviations
     samples : for so many measurements
     largest, first, mean : m, of its residuals
-    fitting : for so many measurements it has fitted again
+    fitting : for so many measurements it has fitted again, or has been as long as the leg that it is swapped with
     value, prediction : m, when its value changed for the last time
     """
 
@@ -112,7 +112,7 @@ class LegFault:
         small = min(abs(off), abs(mean)) < COME_DOWN * self.largest
         small = small or (not alone and gate * now.deviation > abs(self.first))
         fits = now.sigma < bound and small and kind not in ('stuck', 'saturated')
-        fitting = self.fitting + 1 if fits else 0
+        fitting = self.fitting if kind == 'swapped' else self.fitting + 1 if fits else 0
         if fitting >= min(_FITTING_SAMPLES, self.samples):
             spike = self.samples <= _SPIKE_SAMPLES
             what = f'a spike of {1e3 * self.largest:.3g} mm' if spike else f'left out for {self.samples} measurements'
@@ -136,13 +136,21 @@ class LegFault:
             complain(f'leg_{kind}', fault.text)
         return fault
 
+    def beside_its_twin(self, equal: bool) -> LegFault:
+        """The fault of a leg that is still swapped, now perhaps equally long as the other.
+
+        Both fit a vague prediction when they pass each other. They are used again where they stay equal, as at rest.
+        """
+        return replace(self, fitting=self.fitting + 1 if equal else 0)
+
     def _kind_of(self, kind: str, now: LegResidual, doubt: float, changed: bool, samples: int) -> str:
         noise = _CHANGED * self.leg.noise
         if self.leg.is_at_end(now.value):
             return 'saturated'
         if not changed and abs(now.prediction - self.prediction) > 2.0 * noise + doubt:
             return 'stuck'
-        if changed and samples >= _OFFSET_SAMPLES and abs(now.residual - self.first) < noise + doubt:
+        steady = max(abs(now.residual - self.first), abs(self.mean - self.first)) < noise + doubt  # no spike again
+        if changed and samples >= _OFFSET_SAMPLES and steady:
             return 'offset'
         return kind
 

@@ -238,15 +238,20 @@ class LegGate:
             known = all(self.faults[leg].kind == 'swapped' for leg in (one, other))
             if known and not fits:
                 self._rename((one, other), 'off_prediction')
+            elif known:
+                values = float(lengths[one]), float(lengths[other])
+                equal = any(self._sensors[leg].is_same(*values) for leg in (one, other))
+                for leg in (one, other):
+                    self.faults[leg] = self.faults[leg].beside_its_twin(equal)
             # legs that are equally long fit either way: no proof
-            elif not known and fits and all(g.deviation * self._gate < abs(exchange) for g in given):
+            elif fits and all(g.deviation * self._gate < abs(exchange) for g in given):
                 names = f'{self._names[one]} and {self._names[other]}'
                 complain('legs_swapped', f'{names} fit their predictions when exchanged: swapped, left out')
                 self._rename((one, other), 'swapped')
 
     def _rename(self, legs: tuple[int, ...], kind: str) -> None:
         for leg in legs:
-            self.faults[leg] = replace(self.faults[leg], kind=kind)
+            self.faults[leg] = replace(self.faults[leg], kind=kind, fitting=0)
 
     def descriptions(self) -> dict[str, str]:
         """What is wrong with the legs that are left out now, by name."""
