@@ -9,16 +9,21 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 
 from pkm_description.errors import PkmError
 
 
-def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -> int:
+def run_node(
+    factory: Callable[[], object],
+    args: Sequence[str] | None = None,
+    executor: type[Executor] = SingleThreadedExecutor,
+) -> int:
     """Run the node that ``factory`` makes until SIGINT, shutdown or ``SystemExit``.
 
     The factory may return a node, or an object with a ``run()`` method and a ``destroy_node()`` method that has a loop
-    of its own (the simulator). ``destroy_node()`` is called in every case.
+    of its own (the simulator). ``destroy_node()`` is called in every case. A node without a loop of its own is spun by
+    an ``executor``.
 
     Returns
     -------
@@ -35,7 +40,7 @@ def run_node(factory: Callable[[], object], args: Sequence[str] | None = None) -
         except PkmError as error:
             print(f'error: {error}', file=sys.stderr, flush=True)
             return 1
-        return _spin(node)
+        return _spin(node, executor)
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     except Exception:
@@ -74,12 +79,12 @@ def _interrupt_once() -> threading.Event:
     return interrupted
 
 
-def _spin(node: object) -> int:
+def _spin(node: object, executor_type: type[Executor]) -> int:
     try:
         if hasattr(node, 'run'):
             node.run()
         else:
-            executor = SingleThreadedExecutor()
+            executor = executor_type()
             executor.add_node(node)  # type: ignore[arg-type]
             executor.spin()
     except SystemExit as request:

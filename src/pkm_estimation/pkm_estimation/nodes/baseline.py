@@ -5,6 +5,7 @@ from __future__ import annotations
 from nav_msgs.msg import Odometry
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.stream_executor import StreamExecutor
 from sensor_msgs.msg import JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
@@ -50,7 +51,7 @@ class BaselineNode(StreamNode):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT."""
-    return run_node(BaselineNode, args)
+    return run_node(BaselineNode, args, StreamExecutor)
 
 
 if __name__ == '__main__':

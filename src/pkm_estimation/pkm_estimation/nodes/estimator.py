@@ -9,6 +9,7 @@ from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import Imu, JointState
@@ -73,6 +74,8 @@ class EstimatorNode(StreamNode):
     def _take_joint_state(self, message: JointState) -> None:
         if not self.is_active:
             return
+        if self.config.baseline:  # half as much work as the filter's; only while somebody listens
+            self.pipeline.baseline_wanted = self._baseline.get_subscription_count() > 0
         time = nanoseconds(message.header.stamp)
         self._publish(self.pipeline.add_joint_positions(time, message.name, message.position, message.effort))
         self.note(time)
@@ -92,7 +95,7 @@ class EstimatorNode(StreamNode):
                 self._imu.publish(messages.imu(time, self.machine.imu.frame, output))
             if self._acceleration.get_subscription_count():
                 self._acceleration.publish(messages.acceleration(time, self.machine.imu.frame, output))
-            if output.baseline is not None and self._baseline.get_subscription_count():
+            if output.baseline is not None:
                 self._baseline.publish(messages.baseline_odometry(time, self.child_frame, output.baseline))
             if self._viewing.is_due(output.stamp):
                 self._publish_view(output)
@@ -127,7 +130,7 @@ class EstimatorNode(StreamNode):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT."""
-    return run_node(EstimatorNode, args)
+    return run_node(EstimatorNode, args, StreamExecutor)
 
 
 if __name__ == '__main__':

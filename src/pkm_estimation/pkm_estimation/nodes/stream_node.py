@@ -27,8 +27,6 @@ from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline
 from pkm_estimation.pipeline.health import HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
-#: messages that one callback takes
-_MOST_AT_ONCE = 20
 _LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
 
 Pipeline = EstimatorPipeline | BaselinePipeline
@@ -97,22 +95,8 @@ class StreamNode(LifecycleNode):
         return publisher
 
     def subscribe(self, kind: type, topic: str, callback: Callable[[Any], None]) -> None:
-        """Subscription to a sensor stream that lives until the node is cleaned up.
-
-        A callback is followed by those of the messages that wait already: the executor spends more time on finding a
-        message than we do on using it, and it would fall behind at 1 kHz.
-        """
-
-        def take(message: Any) -> None:
-            callback(message)
-            for _ in range(_MOST_AT_ONCE):  # then it is another topic's turn
-                with subscription.handle:
-                    waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-                if waiting is None:
-                    return
-                callback(waiting[0])
-
-        subscription: Any = self.create_subscription(kind, topic, take, self._input_qos)
+        """Subscription to a sensor stream that lives until the node is cleaned up."""
+        subscription: Any = self.create_subscription(kind, topic, callback, self._input_qos)
         self._owned.append((self.destroy_subscription, subscription))
 
     def broadcast_reference_point(self) -> None:
