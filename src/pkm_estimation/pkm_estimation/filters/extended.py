@@ -7,6 +7,7 @@ sigma points, and it is the derivative of the very model that the unscented filt
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ class ExtendedKalmanFilter:
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
+        limit: float = inf,
     ) -> Innovation:
         """Correct the state; parameters and result as :meth:`UnscentedKalmanFilter.update`."""
         rows = np.arange(len(measurement)) if used is None else used
@@ -72,6 +74,8 @@ class ExtendedKalmanFilter:
                 full = np.full((2, len(measurement)), np.nan)
                 full[0, rows], full[1, rows] = residual, spread.diagonal()
                 first = Innovation(full[0], full[1], float(error @ error))
+                if first.nis > limit:
+                    return first
             there = prior + gain @ residual
             settled = np.abs(there - here).max() < _SETTLED
             here = there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -107,6 +107,7 @@ class UnscentedKalmanFilter:
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
+        limit: float = inf,
     ) -> Innovation:
         """Correct the state with ``measurement`` (m,).
 
@@ -116,6 +117,7 @@ class UnscentedKalmanFilter:
         measurement : (m,)
         noise_covariance : (m, m)
         used : indices of the entries to use, all by default; the others come back as NaN in the innovation
+        limit : normalised innovation squared beyond which nothing is corrected
         """
         predicted = observe(self.draw_points())
         if used is not None:
@@ -139,6 +141,13 @@ class UnscentedKalmanFilter:
         # it in several threads even for six rows, and waits for milliseconds where the processor is busy
         whitener, _ = dtrtri(factor, 1)
         error = whitener.dot(residual)
+        nis = float(error.dot(error))
+        variance = innovation_covariance.diagonal()
+        innovation = Innovation(residual, variance, nis)
+        if used is not None:
+            innovation = Innovation(_spread(residual, used, full_size), _spread(variance, used, full_size), nis)
+        if nis > limit:
+            return innovation
         slope = whitener.dot(root.dot(self._deviations_of_factor))
         work.factor[:] = self._factor_by_rows
         gain = whitener.T.dot(slope).dot(work.factor, work.gain)
@@ -150,11 +159,7 @@ class UnscentedKalmanFilter:
         if self._shift_weight < 0.0:  # beta < alpha^2: the root above lacks this part
             own = shift.dot(gain)
             self.covariance += self._shift_weight * np.outer(own, own)
-        nis = error.dot(error)
-        variance = innovation_covariance.diagonal()
-        if used is not None:
-            residual, variance = _spread(residual, used, full_size), _spread(variance, used, full_size)
-        return Innovation(residual, variance, float(nis))
+        return innovation
 
     def predicted_innovation(
         self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array
