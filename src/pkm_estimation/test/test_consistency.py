@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import named_profile
-from pkm_estimation.consistency.checks import consistency_checks
+from pkm_description.verification.check import holds
+from pkm_estimation.consistency.checks import SECTIONS, consistency_checks
 from pkm_estimation.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
+from pkm_estimation.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenarios
+from pkm_estimation.consistency.leg_fault_checks import CASES, leg_fault_checks
 from pkm_estimation.consistency.monte_carlo import Normalised
 from pkm_estimation.consistency.scenarios import mp1_scenario, standstill_scenario
 from pkm_estimation.consistency.state_error import free_directions, normalised_error_squared
@@ -77,6 +82,34 @@ def test_starts_that_the_printed_filter_misses():
     assert sum(found[0]) == 6
     assert sum(found[1]) < 6
     assert from_forward_kinematics(scenario, 0, EstimatorConfig())
+
+
+def test_unknown_delay_is_found_and_an_ignored_one_is_seen():
+    scenario = next(delay_scenarios(14.0))
+    assert [c.status for c in delay_checks(scenario, 1, 14.0, (0.03,))] == ['met', 'met', 'met']
+    ignored, undelayed = (delay_run(scenario, delay, 0, 11.0, KNOWN) for delay in (0.03, 0.0))
+    assert ignored.in_band < 0.9 < undelayed.in_band
+    assert ignored.error > 2.0 * undelayed.error
+
+
+def test_failing_legs_are_judged():
+    """A leg 5 mm off meets all three requirements; named by a wrong reason, or not at all, it fails."""
+    offset = CASES[0]
+    assert [c.status for c in leg_fault_checks(SRS, 1, 1.0, (offset,))] == ['met', 'met', 'met']
+    wrong_reason = replace(offset, reasons=frozenset({'leg_stuck'}))
+    unseen = replace(offset, offset=2e-5)
+    checks = leg_fault_checks(SRS, 1, 0.5, (wrong_reason, unseen))
+    assert [c.status for c in checks if c.id == 'named'] == ['failed', 'failed']
+
+
+@pytest.mark.parametrize(('good', 'ends_with', 'code'), [(True, '1 met, 0 failed', 0), (False, '0 met, 1 failed', 1)])
+def test_command_runs_what_is_asked_for(monkeypatch, capsys, good, ends_with, code):
+    for name in SECTIONS:
+        monkeypatch.setitem(SECTIONS, name, lambda *_, n=name: iter([(f'part {n}', [holds(n, 'it', '', '', good)])]))
+    assert main(['--only', 'legs']) == code
+    printed = capsys.readouterr().out
+    assert 'part legs' in printed and 'part delay' not in printed
+    assert printed.endswith(f'consistency: {ends_with}\n')
 
 
 def test_command_refuses_too_little(capsys):
