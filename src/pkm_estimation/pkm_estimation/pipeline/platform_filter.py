@@ -227,12 +227,9 @@ class PlatformFilter:
         ``observe`` gives the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the sample
         of now. A prediction that contains the angular rate has the sample's noise, which belongs into the covariance.
         """
-        ukf = self.ukf
-        state, covariance = ukf.state.copy(), ukf.covariance.copy()
-        innovation = ukf.update(lambda points: observe(PlatformPoints(self, points, imu)), value, noise_covariance)
-        if innovation.nis > limit:
-            ukf.state[:], ukf.covariance[:] = state, covariance
-        return innovation
+        return self.ukf.update(
+            lambda points: observe(PlatformPoints(self, points, imu)), value, noise_covariance, limit=limit
+        )
 
     def snapshot(self) -> tuple[object, ...]:
         """What :meth:`restore` needs."""
@@ -289,20 +286,16 @@ class PlatformFilter:
         ukf, observe, noise = self.ukf, self.legs.observe, self._measurement_noise()
         if noise_scale != 1.0:
             noise = noise_scale * noise
-        state, covariance = ukf.state.copy(), ukf.covariance.copy()
-        innovation = ukf.update(observe, lengths, noise, used)
-        if innovation.nis > limit:
-            ukf.state[:], ukf.covariance[:] = state, covariance
-            return innovation
-        if not self._moves:
-            return innovation
-        if innovation.nis > self.config.iteration_nis and isinstance(ukf, UnscentedKalmanFilter):
-            once = ukf.state.copy(), ukf.covariance.copy()
-            ukf.state[:], ukf.covariance[:] = state, covariance
+        if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
+            return ukf.update(observe, lengths, noise, used, limit)
+        innovation = ukf.update(observe, lengths, noise, used, min(limit, self.config.iteration_nis))
+        if self.config.iteration_nis < innovation.nis <= limit:
+            state, covariance = ukf.state.copy(), ukf.covariance.copy()
             try:
                 iterated_update(ukf, observe, lengths, noise, self._longest_step, used)
             except CovarianceError:  # no answer that stays: the plain update's is as good as any
-                ukf.state[:], ukf.covariance[:] = once
+                ukf.state[:], ukf.covariance[:] = state, covariance
+                ukf.update(observe, lengths, noise, used)
         return innovation
 
     def _measurement_noise(self) -> Array:
