@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import struct
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
 from pkm_description.ros.conversions import vector3
 from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
+from pkm_description.ros.serialized import read_stamp, with_stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_estimation.sensors import measure
 from rclpy.node import Node
@@ -35,9 +35,6 @@ from sensor_msgs.msg import Imu, JointState
 Array = NDArray[np.float64]
 
 TARGET_LATENCY = 3e-3
-
-#: stamp of a serialised message, after the four bytes that name the representation
-_STAMP, _HEADER = struct.Struct('<iI'), 4
 
 
 class Load(Node):
@@ -71,8 +68,7 @@ class Load(Node):
         """Take all estimates that have arrived."""
         while (taken := self._estimates.handle.take_message(Odometry, True)) is not None:
             data, info = taken
-            seconds, nanoseconds = _STAMP.unpack_from(data, _HEADER)
-            self.stamps.append(seconds * 10**9 + nanoseconds)
+            self.stamps.append(read_stamp(data))
             self.arrivals.append(info['received_timestamp'])
 
     @property
@@ -87,8 +83,7 @@ class Load(Node):
         for k, messages in enumerate(self.samples):
             due = begin + k * self.interval
             time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
-            stamp = _STAMP.pack(*divmod(due, 10**9))
-            imu, legs = (data[:_HEADER] + stamp + data[_HEADER + _STAMP.size :] for data in messages)
+            imu, legs = (with_stamp(data, due) for data in messages)
             self.sent[due] = time.time_ns()
             self.imu.publish(imu)
             self.legs.publish(legs)

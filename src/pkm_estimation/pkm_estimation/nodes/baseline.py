@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nav_msgs.msg import Odometry
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.serialized import JointSample, OdometryWriter, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from sensor_msgs.msg import JointState
 
@@ -31,17 +31,16 @@ class BaselineNode(StreamNode):
         """Make the pipeline and its topics."""
         self.pipeline = BaselinePipeline(self.machine, self.config)
         self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
-        self.subscribe(JointState, 'joint_states', self._take_joint_state)
+        self._write_odometry = OdometryWriter(messages.BASE_FRAME, self.child_frame)
+        self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
         return self.pipeline
 
-    def _take_joint_state(self, message: JointState) -> None:
-        if not self.is_active:
-            return
-        time = nanoseconds(message.header.stamp)
-        output = self.pipeline.add_joint_positions(time, message.name, message.position)
+    def _take_joint_state(self, sample: JointSample) -> None:
+        output = self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions)
         if output is not None:
-            self._odometry.publish(messages.baseline_odometry(stamp(time), self.child_frame, output.estimate))
-        self.note(time)
+            self._odometry.publish(
+                messages.odometry(self._write_odometry, sample.stamp, output.estimate, messages.UNKNOWN)
+            )
 
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Rates and counters."""

@@ -8,7 +8,8 @@ from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
-from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.serialized import ImuSample, JointSample, OdometryWriter, read_imu, read_joint_state
+from pkm_description.ros.stamps import stamp
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -50,8 +51,9 @@ class EstimatorNode(StreamNode):
         self._transforms = TransformBroadcaster(self) if self._publish_tf else None
         if self._publish_tf:
             self.broadcast_reference_point()
-        self.subscribe(Imu, 'imu/data_raw', self._take_imu)
-        self.subscribe(JointState, 'joint_states', self._take_joint_state)
+        self._write_odometry = OdometryWriter(messages.BASE_FRAME, self.child_frame)
+        self.subscribe(Imu, 'imu/data_raw', read_imu, self._take_imu)
+        self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
         return self.pipeline
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -64,39 +66,32 @@ class EstimatorNode(StreamNode):
         )
         return super().on_activate(state)
 
-    def _take_imu(self, message: Imu) -> None:
-        if not self.is_active:
-            return
-        time, force, rate = nanoseconds(message.header.stamp), message.linear_acceleration, message.angular_velocity
-        self._publish(self.pipeline.add_imu(time, (force.x, force.y, force.z), (rate.x, rate.y, rate.z)))
-        self.note(time)
+    def _take_imu(self, sample: ImuSample) -> None:
+        self._publish(self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate))
 
-    def _take_joint_state(self, message: JointState) -> None:
-        if not self.is_active:
-            return
+    def _take_joint_state(self, sample: JointSample) -> None:
         if self.config.baseline:  # half as much work as the filter's; only while somebody listens
             self.pipeline.baseline_wanted = self._baseline.get_subscription_count() > 0
-        time = nanoseconds(message.header.stamp)
-        self._publish(self.pipeline.add_joint_positions(time, message.name, message.position, message.effort))
-        self.note(time)
+        self._publish(
+            self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions, sample.efforts)
+        )
 
     def _publish(self, outputs: list[EstimatorOutput]) -> None:
         for output in outputs:
-            time, motion = stamp(output.stamp), output.motion
             # first what controllers wait for
+            motion = output.motion
             self._odometry.publish(
-                messages.odometry(
-                    time, self.child_frame, motion.position, motion.orientation, motion.velocity,
-                    motion.angular_velocity, motion.pose_covariance, motion.twist_covariance,
-                )
-            )  # fmt: skip
+                messages.odometry(self._write_odometry, output.stamp, motion, motion.twist_covariance)
+            )
             # then what somebody listens to: a message costs more than the filter's step
             if self._imu.get_subscription_count():
-                self._imu.publish(messages.imu(time, self.machine.imu.frame, output))
+                self._imu.publish(messages.imu(stamp(output.stamp), self.machine.imu.frame, output))
             if self._acceleration.get_subscription_count():
-                self._acceleration.publish(messages.acceleration(time, self.machine.imu.frame, output))
+                self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.machine.imu.frame, output))
             if output.baseline is not None:
-                self._baseline.publish(messages.baseline_odometry(time, self.child_frame, output.baseline))
+                self._baseline.publish(
+                    messages.odometry(self._write_odometry, output.stamp, output.baseline, messages.UNKNOWN)
+                )
             if self._viewing.is_due(output.stamp):
                 self._publish_view(output)
 

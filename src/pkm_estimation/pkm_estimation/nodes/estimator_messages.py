@@ -5,21 +5,24 @@ from __future__ import annotations
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelWithCovarianceStamped
-from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.mechanism import Mechanism
-from pkm_description.ros.conversions import point, quaternion, vector3
+from pkm_description.ros.conversions import vector3
+from pkm_description.ros.serialized import OdometryWriter
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.pipeline import EstimatorOutput
+from pkm_estimation.pipeline.point_motion import PointMotion
 
 Array = NDArray[np.float64]
 
 BASE_FRAME, PLATFORM_FRAME = 'base_link', 'platform_link'
+#: covariance (6, 6) that says nothing
+UNKNOWN = np.zeros((6, 6))
 
 
 class RateLimit:
@@ -39,34 +42,12 @@ class RateLimit:
 
 
 def odometry(
-    time: Time,
-    child_frame: str,
-    position: Array,
-    orientation: Array,
-    velocity: Array,
-    angular_velocity: Array,
-    pose_covariance: Array,
-    twist_covariance: Array | None,
-) -> Odometry:
-    """``nav_msgs/Odometry``: pose in ``base_link``, twist in the platform's axes; covariance 0 means unknown."""
-    message = Odometry()
-    message.header.stamp = time
-    message.header.frame_id, message.child_frame_id = BASE_FRAME, child_frame
-    message.pose.pose.position = point(position)
-    message.pose.pose.orientation = quaternion(orientation)
-    message.pose.covariance = pose_covariance.ravel()
-    message.twist.twist.linear = vector3(velocity)
-    message.twist.twist.angular = vector3(angular_velocity)
-    if twist_covariance is not None:
-        message.twist.covariance = twist_covariance.ravel()
-    return message
-
-
-def baseline_odometry(time: Time, child_frame: str, estimate: BaselineEstimate) -> Odometry:
-    """The conventional estimate; its twist covariance is not known."""
-    return odometry(
-        time, child_frame, estimate.position, estimate.orientation, estimate.velocity, estimate.angular_velocity,
-        estimate.pose_covariance, None,
+    write: OdometryWriter, time: int, motion: PointMotion | BaselineEstimate, twist_covariance: Array
+) -> bytes:
+    """Serialised ``nav_msgs/Odometry`` of ``time`` [ns]: pose in ``base_link``, twist in the platform's axes."""
+    return write(
+        time, motion.position, motion.orientation, motion.pose_covariance, motion.velocity, motion.angular_velocity,
+        twist_covariance,
     )  # fmt: skip
 
 

@@ -94,9 +94,21 @@ class StreamNode(LifecycleNode):
         self._owned.append((self.destroy_publisher, publisher))
         return publisher
 
-    def subscribe(self, kind: type, topic: str, callback: Callable[[Any], None]) -> None:
-        """Subscription to a sensor stream that lives until the node is cleaned up."""
-        subscription: Any = self.create_subscription(kind, topic, callback, self._input_qos)
+    def subscribe(
+        self, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]
+    ) -> None:
+        """Subscription to a sensor stream that lives until the node is cleaned up.
+
+        ``callback`` takes what ``read`` makes of the serialised message, while the node is active; it has a ``stamp``.
+        """
+
+        def take(data: bytes) -> None:
+            if self.is_active:
+                sample = read(data)
+                callback(sample)
+                self._note(sample.stamp)
+
+        subscription: Any = self.create_subscription(kind, topic, take, self._input_qos, raw=True)
         self._owned.append((self.destroy_subscription, subscription))
 
     def broadcast_reference_point(self) -> None:
@@ -106,7 +118,7 @@ class StreamNode(LifecycleNode):
             point = np.array(self.config.reference_point)
             self._static.sendTransform(transform_stamped(0, PLATFORM_FRAME, self.child_frame, point, np.eye(3)))
 
-    def note(self, time: int) -> None:
+    def _note(self, time: int) -> None:
         """Note a sample's stamp [ns]; report once a second of stamps, and when a stamp jumps backwards."""
         if time <= 0:
             return  # no time; rejected and counted by the pipeline

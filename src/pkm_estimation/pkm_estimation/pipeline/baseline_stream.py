@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.errors import KinematicsError
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
@@ -113,7 +114,7 @@ class BaselinePipeline:
         self.health.event(stamp, 'reset', 'reset on request')
 
     def add_joint_positions(
-        self, stamp: int, names: Sequence[str], positions: Sequence[float]
+        self, stamp: int, names: Sequence[str], positions: Sequence[float] | NDArray[np.float64]
     ) -> StampedBaseline | None:
         """Take joint positions of ``stamp`` [ns] by name; returns the estimate, ``None`` where there is none."""
 
