@@ -26,12 +26,13 @@ class CalibratedLegModel:
     Attributes
     ----------
     imu : (6,) IMU sample of now, nominal platform axes; needed where the delay is a state
+    angular_acceleration : (3,) of now, the same
     """
 
     def __init__(self, base_points: Array, platform_points: Array, gravity: Array, layout: StateLayout) -> None:
         self.leg_count = len(base_points)
         self._platform_points, self._layout = platform_points, layout
-        self.imu = np.zeros(6)
+        self.imu, self.angular_acceleration = np.zeros(6), np.zeros(3)
         self.outside_unit_sphere = 0
         self._base = base_points, gravity
         self.set_chart(np.eye(3))
@@ -65,9 +66,10 @@ class CalibratedLegModel:
         delay = states[self._layout.imu_delay].T
         velocity, rate = states[VELOCITY].T, self.imu[3:] - states[GYROSCOPE_BIAS].T
         force = self.imu[:3] - states[ACCELEROMETER_BIAS].T
+        turn = (rate + 0.5 * delay * self.angular_acceleration) * delay
         if self._layout.imu_rotation is not None:
             turns = rotation_exp(states[self._layout.imu_rotation].T)
-            rate, force = ((turns @ vector[..., None])[..., 0] for vector in (rate, force))
+            turn, force = ((turns @ vector[..., None])[..., 0] for vector in (turn, force))
         in_body = velocity * delay + 0.5 * force * delay**2
         moved = position + (rotation @ in_body[..., None])[..., 0] + 0.5 * self._gravity * delay**2
-        return moved, rotation @ rotation_exp(rate * delay)
+        return moved, rotation @ rotation_exp(turn)

@@ -20,6 +20,8 @@ from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.pipeline.constant_states import ConstantStates
+from pkm_estimation.pipeline.filter_start import start_deviation
 
 Array = NDArray[np.float64]
 
@@ -64,6 +66,16 @@ def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None
     if layout.leg_offsets is not None:
         walk[layout.leg_offsets] = config.leg_offset_walk**2
     return walk if walk.any() else None
+
+
+def constant_states(
+    layout: StateLayout, geometry: EstimatorGeometry, config: EstimatorConfig
+) -> ConstantStates | None:
+    """What keeps the claims about further states honest, ``None`` where there are none."""
+    if not layout.groups:
+        return None
+    reach = float(np.linalg.norm(geometry.platform_points, axis=1).max())
+    return ConstantStates(layout, start_deviation(config, layout, 1.0, 1.0), reach)
 
 
 def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:

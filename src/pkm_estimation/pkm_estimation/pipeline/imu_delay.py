@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 
-#: s: the rest becomes part of the declared delay when it is known better than the first, and larger than the second
-_KNOWN, _LARGE = 0.5e-3, 1e-3
+#: the rest becomes part of the declared delay when it is longer than this [s], and than so many standard deviations
+_LONG, _SIGNIFICANT = 1e-3, 3.0
 
 
 class DeclaredDelay:
@@ -37,10 +37,10 @@ class DeclaredDelay:
             return
         index = self._row.start
         rest, variance = ukf.state.item(index), ukf.covariance.item(index, index)
-        if abs(rest) < _LARGE or variance > _KNOWN**2:
+        if abs(rest) < _LONG or rest**2 < _SIGNIFICANT**2 * variance:
             return
         step = round(1e9 * rest)
         self.nanoseconds += step
         ukf.state[index] -= 1e-9 * step
-        # no deviation: on the way to a long delay the filter's own is too small
-        tell('imu_delay_declared', f"the IMU's delay is taken as {1e-6 * self.nanoseconds:.3f} ms from now on")
+        claim = f'{1e-6 * self.nanoseconds:.3f} ms +- {1e3 * variance**0.5:.2g} ms'
+        tell('imu_delay_declared', f"the IMU's delay is taken as {claim} from now on")

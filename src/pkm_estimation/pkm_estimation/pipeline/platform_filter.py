@@ -21,10 +21,8 @@ from pkm_estimation.filters import (
 from pkm_estimation.filters.posterior_linearisation import iterated_update
 from pkm_estimation.models import (
     ATTITUDE,
-    GYROSCOPE_BIAS,
     POSITION,
     STATE_SIZE,
-    VELOCITY,
     EstimatorGeometry,
     InertialProcess,
 )
@@ -33,7 +31,13 @@ from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.config import EstimatorConfig
-from pkm_estimation.pipeline.filter_parts import make_filter, measurement_model, step_limits, walk_variances
+from pkm_estimation.pipeline.filter_parts import (
+    constant_states,
+    make_filter,
+    measurement_model,
+    step_limits,
+    walk_variances,
+)
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
 from pkm_estimation.pipeline.platform_points import PlatformPoints
 from pkm_estimation.pipeline.point_motion import FilterStates, PointMotion, point_motions
@@ -84,6 +88,7 @@ class PlatformFilter:
         self._longest_step = step_limits(self.layout, geometry)
         self._set_chart(np.eye(3))
         self._moves = config.filter == 'manifold'
+        self._constants = constant_states(self.layout, geometry, config)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
         """Take noise covariances that are the configured ones times factors."""
@@ -147,6 +152,8 @@ class PlatformFilter:
         spread = start_spread(self.layout, state, self.legs.observe) * deviation
         self.ukf.state = state
         self.ukf.covariance = spread @ spread.T
+        if self._constants is not None:
+            self._constants.start()
 
     def first_update(self, lengths: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
         """Correct a broad prior, such as :meth:`start_as_printed`, with the first leg lengths (L,).
@@ -195,7 +202,9 @@ class PlatformFilter:
                 chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
                 self._set_chart(chart)
         if isinstance(self.legs, CalibratedLegModel):
-            self.legs.imu = imu_end
+            self.legs.imu, self.legs.angular_acceleration = imu_end, (imu_end[3:] - imu_start[3:]) / duration
+        if self._constants is not None:
+            self._constants.advance(ukf, process.gravity, imu_start, imu_end, duration)
 
     def update(
         self,
@@ -212,7 +221,13 @@ class PlatformFilter:
         """
         if isinstance(self.legs, DriveModel) and self.legs.constraint_count:
             return self._update_with_constraints(self.legs, lengths, used, limit, noise_scale)
-        return self._update(lengths, used, limit, noise_scale)
+        if self._constants is None:
+            return self._update(lengths, used, limit, noise_scale)
+        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
+        innovation = self._update(lengths, used, limit, noise_scale)
+        if innovation.nis <= limit:
+            self._constants.after_update(self.ukf, state, covariance)
+        return innovation
 
     def update_with(
         self,
@@ -234,23 +249,26 @@ class PlatformFilter:
     def snapshot(self) -> tuple[object, ...]:
         """What :meth:`restore` needs."""
         legs = self.legs
-        memory: Array | None = None
+        memory: Any = None
+        constants = None if self._constants is None else self._constants.memory
         if isinstance(legs, CalibratedLegModel):
-            memory = legs.imu
+            memory = legs.imu, legs.angular_acceleration
         elif isinstance(legs, DriveModel):
             memory = legs.joints
-        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory, self._noise_factors
+        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory, self._noise_factors, constants
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Become what it was, to the last bit."""
-        state, covariance, chart, memory, noise_factors = snapshot
+        state, covariance, chart, memory, noise_factors, constants = snapshot
         self.ukf.state[:], self.ukf.covariance[:] = state, covariance
         if chart is not self.chart:
             self._set_chart(chart)
         if noise_factors != self._noise_factors:
             self.set_noise(*noise_factors)
+        if self._constants is not None:
+            self._constants.memory = constants
         if isinstance(self.legs, CalibratedLegModel):
-            self.legs.imu = memory
+            self.legs.imu, self.legs.angular_acceleration = memory
         elif isinstance(self.legs, DriveModel):
             self.legs.joints = memory
 
@@ -299,17 +317,10 @@ class PlatformFilter:
         return innovation
 
     def _measurement_noise(self) -> Array:
-        """Covariance (L, L) m^2 of the lengths, with what a delay and a speed that are both unknown make of them.
-
-        Their product moves the legs, but no sigma point varies both at once: unseen, it would be taken for knowledge.
-        """
-        rows = self.layout.imu_delay
-        if rows is None:
+        """Covariance (L, L) m^2 of the lengths, with what unknown constants make of them."""
+        if self._constants is None:
             return self.length_covariance
-        variances = self.ukf.covariance.diagonal()
-        reach = float(np.square(self.geometry.platform_points).sum(axis=1).max())
-        speed = variances[VELOCITY].max() + reach * variances[GYROSCOPE_BIAS].max()
-        return self.length_covariance + variances[rows] * speed * np.eye(len(self.length_covariance))
+        return self.length_covariance + self._constants.length_variance(self.ukf) * np.eye(len(self.length_covariance))
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

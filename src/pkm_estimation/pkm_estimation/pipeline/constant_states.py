@@ -1,0 +1,151 @@
+"""Honest claims about constants that are estimated beside the motion.
+
+Constants multiply what is unknown, too: a mounting that is three degrees off and a bias, a delay and a speed. No sigma
+point varies both factors. So a filter that trusts its linearisation is soon certain of something wrong, and stays so.
+Three remedies, each of which only adds uncertainty:
+
+- The products are counted as noise, by their variance. Their error lasts, so it counts as noise that lasts a second.
+- First of all speed and biases are found, with constants that are uncertain but stay (Schmidt 1966).
+- Whenever a constant has become known much better than before, its value is kept and most of its certainty is taken
+  back: what was learned with models linearised elsewhere counts for a hundredth, the rest is seen from the better
+  place. Nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, VELOCITY
+from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.extra_states import StateLayout
+
+Array = NDArray[np.float64]
+Filter = UnscentedKalmanFilter | ExtendedKalmanFilter
+
+#: s: the error of a product lasts that long
+_LASTING = 1.0
+
+#: s: time to find speed and biases in, after the start and after certainty was taken back
+_SETTLING = 1.0
+
+#: a direction that has become known better by the first factor is due, then all deviations are multiplied by the second
+_BETTER, _DOUBT = 100.0, 10.0
+
+#: m, s, rad, m: what was known that well before is linear enough to stay certain
+_LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_position': 1e-2}
+
+#: s, how often it is looked whether certainty has to be taken back
+_INTERVAL = 0.1
+
+
+class ConstantStates:
+    """Keeps a filter from being too certain of its constants.
+
+    Parameters
+    ----------
+    layout : where the constants lie
+    deviation : (n,) standard deviations at the start
+    reach : m, largest distance of a platform joint from the platform's origin
+
+    Attributes
+    ----------
+    memory : all that changes, replaced and never changed in place
+    """
+
+    def __init__(self, layout: StateLayout, deviation: Array, reach: float) -> None:
+        groups = layout.groups
+        self._layout, self._reach = layout, reach
+        self._rows = np.concatenate([np.arange(rows.start, rows.stop) for rows in groups.values()])
+        self._block = np.ix_(self._rows, self._rows)
+        self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
+        self._prior = np.diag(deviation[self._rows] ** 2)
+        self._bias_variance = deviation[BIASES] ** 2
+        self.start()
+
+    def start(self) -> None:
+        """Begin with the prior."""
+        # time since start or doubt, until the next look, since the last update [s]; covariance after start or doubt;
+        # acceleration [m/s^2]
+        self.memory = 0.0, _INTERVAL, 0.0, self._prior, 0.0
+
+    def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes."""
+        settled, until, interval, reference, acceleration = self.memory
+        settled, until = settled + duration, until - duration
+        if self._layout.imu_rotation is not None:
+            ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._growth(ukf, imu_end)
+        if self._layout.imu_delay is not None:
+            felt = rotation_of(ukf.state[ATTITUDE]).T @ gravity
+            linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + felt
+            turning = self._reach * (imu_end[3:] - imu_start[3:]) / duration
+            acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
+        if until <= 0.0:
+            until = _INTERVAL
+            if self._is_due(ukf.covariance[self._block], reference):
+                self._doubt(ukf)
+                settled, reference = 0.0, ukf.covariance[self._block]
+        self.memory = settled, until, interval + duration, reference, acceleration
+
+    def after_update(self, ukf: Filter, state: Array, covariance: Array) -> None:
+        """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
+
+        While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
+        all claims remain true.
+        """
+        settled, until, _, reference, acceleration = self.memory
+        self.memory = settled, until, 0.0, reference, acceleration
+        if settled < _SETTLING:
+            ukf.state[self._rows] = state[self._rows]
+            ukf.covariance[self._block] = covariance[self._block]
+
+    def length_variance(self, ukf: Filter) -> float:
+        """What an unknown delay makes of unknown speeds and of its own square, as variance [m^2] of the lengths.
+
+        The variance is that of independent noise.
+        """
+        rows = self._layout.imu_delay
+        if rows is None:
+            return 0.0
+        variances = ukf.covariance.diagonal()
+        variance = variances.item(rows.start)
+        speed = variances[VELOCITY].max() + self._reach**2 * variances[GYROSCOPE_BIAS].max()
+        _, _, interval, _, acceleration = self.memory
+        bend = 0.5 * acceleration * variance
+        updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
+        return float(updates * (variance * speed + bend**2))
+
+    def _growth(self, ukf: Filter, imu: Array) -> Array:
+        """What an unknown mounting makes of biases and of itself, as growth of the variances (n,) per second.
+
+        Turned by a rotation vector of variance s^2 per axis, a vector v errs to second order by s^2 |v|.
+        """
+        growth, variances = np.zeros(len(ukf.state)), ukf.covariance.diagonal()
+        turn = float(variances[self._layout.imu_rotation].max())
+        force, rate = float(imu[:3] @ imu[:3]), float(imu[3:] @ imu[3:])
+        growth[VELOCITY] = _LASTING * turn * (turn * force + variances[ACCELEROMETER_BIAS].max())
+        growth[ATTITUDE] = 0.25 * _LASTING * turn * (turn * rate + variances[GYROSCOPE_BIAS].max())
+        return growth
+
+    def _is_due(self, covariance: Array, reference: Array) -> bool:
+        ratios, directions = eigh(covariance, reference)
+        better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
+        return bool((np.abs(better) > self._linear[:, None]).any())
+
+    def _doubt(self, ukf: Filter) -> None:
+        """Multiply all deviations, but those of constants to no more than the prior allows.
+
+        That is the posterior if the data so far have a small weight and the prior has its full one. The biases' own
+        deviations at the start come on top: errors of second order have looked like biases.
+        """
+        rows = self._rows
+        covariance = _DOUBT**2 * ukf.covariance
+        gain = np.linalg.solve(covariance[self._block] + self._prior, covariance[rows]).T
+        kept = np.eye(len(covariance))
+        kept[:, rows] -= gain
+        covariance = kept @ covariance @ kept.T + gain @ self._prior @ gain.T
+        covariance[BIASES, BIASES] += np.diag(self._bias_variance)
+        ukf.state[:] = ukf.state - gain @ ukf.state[rows]
+        ukf.covariance[:] = 0.5 * (covariance + covariance.T)
