@@ -55,8 +55,13 @@ class Sensors(Node):
         self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
         self.reset = self.create_client(Trigger, 'estimator/reset')
         self.heard = {topic: [] for topic in LISTENED}
-        for topic, kind in LISTENED.items():
-            self.create_subscription(kind, topic, self.heard[topic].append, RELIABLE_STREAM_QOS)
+        self.subscriptions_of = {}
+        for topic in LISTENED:
+            self.listen(topic)
+
+    def listen(self, topic):
+        take = self.heard[topic].append
+        self.subscriptions_of[topic] = self.create_subscription(LISTENED[topic], topic, take, RELIABLE_STREAM_QOS)
 
     def wait_for_estimator(self, outputs=OUTPUTS, imu=True):
         def connected():
@@ -273,6 +278,31 @@ def test_baseline_node_needs_no_imu(sensors):
         assert array3(message.twist.twist.linear).tobytes() == expected.velocity.tobytes()
     assert k == 149
     assert sensors.diagnosed()['count too_few_legs'] == '1'
+
+
+def test_baseline_runs_while_somebody_listens(sensors):
+    """The first to listen gets a baseline that starts at the sample from which on somebody listened."""
+    sensors.destroy_subscription(sensors.subscriptions_of['baseline/odometry'])
+    heard = sensors.heard['baseline/odometry']
+    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+        sensors.wait_for_estimator()
+        sensors.send(range(100))
+        sensors.listen('baseline/odometry')
+        wait_for(sensors.subscriptions_of['baseline/odometry'].get_publisher_count, 'the publisher', spin=sensors)
+        sensors.send(range(100, 200))
+        wait_for(lambda: heard and nanoseconds(heard[-1].header.stamp) == DATA.stamps[199], 'the last', spin=sensors)
+        assert node.stop() == 0
+    pipeline, expected = EstimatorPipeline(SRS), []
+    for k in range(200):
+        time = int(DATA.stamps[k])
+        pipeline.baseline_wanted = time >= nanoseconds(heard[0].header.stamp)
+        pipeline.add_imu(time, DATA.specific_force[k], DATA.angular_rate[k])
+        outputs = pipeline.add_joint_positions(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+        expected += [output.baseline for output in outputs if output.baseline is not None]
+    for message, estimate in zip(heard, expected, strict=True):
+        assert array3(message.pose.pose.position).tobytes() == estimate.position.tobytes()
+        assert array3(message.twist.twist.linear).tobytes() == estimate.velocity.tobytes()
+        assert not np.any(message.twist.covariance)  # not known
 
 
 def test_nothing_is_lost_at_1_khz(sensors):
