@@ -40,7 +40,7 @@ def ros_domain() -> Iterator[None]:
     names = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')
     before = {name: os.environ.get(name) for name in names}
     os.environ.update({name: wanted[name] for name in names})
-    rclpy.init()
+    rclpy.init(args=[])  # what this program was called with is not for ROS
     try:
         yield
     finally:
