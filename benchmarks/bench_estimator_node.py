@@ -128,10 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(latency) <= first:
         print('too few to judge')
         return 1
-    p99 = [
-        _describe(name, values[first:])
-        for name, values in (('stamp', latency), ('sending', from_sending))
-    ]
+    p99 = [_describe(name, values[first:]) for name, values in (('stamp', latency), ('sending', from_sending))]
     return 0 if missing == 0 and p99[0] <= TARGET_LATENCY else 1
 
 

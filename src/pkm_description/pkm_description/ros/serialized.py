@@ -31,7 +31,7 @@ _OWN = bytes(serialize_message(Imu())[:_START])
 _NAME = _OWN[:2]
 
 
-class ImuSample(NamedTuple):
+class ImuReading(NamedTuple):
     """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate and specific force."""
 
     stamp: int
@@ -39,7 +39,7 @@ class ImuSample(NamedTuple):
     specific_force: tuple[float, ...]
 
 
-class JointSample(NamedTuple):
+class JointReading(NamedTuple):
     """A ``sensor_msgs/JointState``: stamp [ns], names, and arrays."""
 
     stamp: int
@@ -60,14 +60,14 @@ def with_stamp(data: bytes, time: int) -> bytes:
     return data[:_START] + _STAMP.pack(*divmod(time, 10**9)) + data[_AFTER_STAMP:]
 
 
-def read_imu(data: bytes) -> ImuSample:
+def read_imu(data: bytes) -> ImuReading:
     """Read a serialised ``sensor_msgs/Imu``."""
     data = _in_own_representation(data, Imu)
     numbers = _RATE_AND_FORCE.unpack_from(data, _aligned(_end_of_header(data), 8))
-    return ImuSample(read_stamp(data), numbers[:3], numbers[3:])
+    return ImuReading(read_stamp(data), numbers[:3], numbers[3:])
 
 
-def read_joint_state(data: bytes) -> JointSample:
+def read_joint_state(data: bytes) -> JointReading:
     """Read a serialised ``sensor_msgs/JointState``."""
     data = _in_own_representation(data, JointState)
     count, at = _read_count(data, _end_of_header(data))
@@ -83,7 +83,7 @@ def read_joint_state(data: bytes) -> JointSample:
             at = _aligned(at, 8)
         arrays.append(np.frombuffer(data[at : at + 8 * count]))
         at += 8 * count
-    return JointSample(read_stamp(data), tuple(names), *arrays)
+    return JointReading(read_stamp(data), tuple(names), *arrays)
 
 
 class OdometryWriter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nav_msgs.msg import Odometry
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.serialized import JointSample, OdometryWriter, read_joint_state
+from pkm_description.ros.serialized import JointReading, OdometryWriter, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from sensor_msgs.msg import JointState
 
@@ -35,7 +35,7 @@ class BaselineNode(StreamNode):
         self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
         return self.pipeline
 
-    def _take_joint_state(self, sample: JointSample) -> None:
+    def _take_joint_state(self, sample: JointReading) -> None:
         output = self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions)
         if output is not None:
             self._odometry.publish(

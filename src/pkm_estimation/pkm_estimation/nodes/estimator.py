@@ -8,7 +8,7 @@ from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
-from pkm_description.ros.serialized import ImuSample, JointSample, OdometryWriter, read_imu, read_joint_state
+from pkm_description.ros.serialized import ImuReading, JointReading, OdometryWriter, read_imu, read_joint_state
 from pkm_description.ros.stamps import stamp
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
@@ -66,10 +66,10 @@ class EstimatorNode(StreamNode):
         )
         return super().on_activate(state)
 
-    def _take_imu(self, sample: ImuSample) -> None:
+    def _take_imu(self, sample: ImuReading) -> None:
         self._publish(self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate))
 
-    def _take_joint_state(self, sample: JointSample) -> None:
+    def _take_joint_state(self, sample: JointReading) -> None:
         if self.config.baseline:  # half as much work as the filter's; only while somebody listens
             self.pipeline.baseline_wanted = self._baseline.get_subscription_count() > 0
         self._publish(
