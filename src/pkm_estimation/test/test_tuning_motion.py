@@ -104,7 +104,10 @@ def test_noise_factors_are_found_from_a_wrong_q():
 
 
 def test_observability_agrees_with_the_covariance_of_the_filter():
-    """The unscented filter on noisy data knows the delay as well as the analysis says that it can be known."""
+    """The unscented filter on noisy data claims no more than can be known, and little less.
+
+    What it learns of the delay in the first seconds counts for a hundredth only, the analysis counts it in full.
+    """
     motion = named_profile('mp1', SRS, 30.0)[slice(800, 2300)]
     foretold = observability(MECHANISM, motion, ('imu_delay',))
     data = measure(MECHANISM, motion, seed=3)
@@ -120,7 +123,7 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
         filter_.update(data.leg_lengths[k])
     deviation = np.sqrt(filter_.covariance[15, 15])
-    assert deviation == pytest.approx(foretold.deviation[0], rel=0.2)
+    assert 0.98 * foretold.deviation[0] < deviation < 1.4 * foretold.deviation[0]
 
 
 def test_what_is_not_seen_is_named():

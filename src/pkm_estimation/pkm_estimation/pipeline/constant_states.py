@@ -2,7 +2,7 @@
 
 Constants multiply what is unknown, too: a mounting that is three degrees off and a bias, a delay and a speed. No sigma
 point varies both factors. So a filter that trusts its linearisation is soon certain of something wrong, and stays so.
-Three remedies, each of which only adds uncertainty:
+Three remedies, each of which only adds uncertainty (a fourth is :mod:`~pkm_estimation.pipeline.input_curvature`):
 
 - The products are counted as noise, by their variance. Their error lasts, so it counts as noise that lasts a second.
 - First of all speed and biases are found, with constants that are uncertain but stay (Schmidt 1966).
@@ -13,6 +13,8 @@ Three remedies, each of which only adds uncertainty:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
@@ -21,6 +23,7 @@ from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, VELOCITY
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.pipeline.input_curvature import InputCurvature
 
 Array = NDArray[np.float64]
 Filter = UnscentedKalmanFilter | ExtendedKalmanFilter
@@ -49,10 +52,6 @@ class ConstantStates:
     layout : where the constants lie
     deviation : (n,) standard deviations at the start
     reach : m, largest distance of a platform joint from the platform's origin
-
-    Attributes
-    ----------
-    memory : all that changes, replaced and never changed in place
     """
 
     def __init__(self, layout: StateLayout, deviation: Array, reach: float) -> None:
@@ -63,17 +62,32 @@ class ConstantStates:
         self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
         self._prior = np.diag(deviation[self._rows] ** 2)
         self._bias_variance = deviation[BIASES] ** 2
+        self._curvature = InputCurvature()
         self.start()
 
     def start(self) -> None:
         """Begin with the prior."""
         # time since start or doubt, until the next look, since the last update [s]; covariance after start or doubt;
         # acceleration [m/s^2]
-        self.memory = 0.0, _INTERVAL, 0.0, self._prior, 0.0
+        self._memory = 0.0, _INTERVAL, 0.0, self._prior, 0.0
+        self._curvature.start()
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        return self._memory, self._curvature.memory
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Become what it was."""
+        self._memory, self._curvature.memory = snapshot
+
+    def bent(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> tuple[Array, Array]:
+        """Both samples (6,) with the mean curvature of the signal between them."""
+        correction = self._curvature.correction(imu_start, imu_end, duration, imu_interval)
+        return imu_start + correction, imu_end + correction
 
     def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
         """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes."""
-        settled, until, interval, reference, acceleration = self.memory
+        settled, until, interval, reference, acceleration = self._memory
         settled, until = settled + duration, until - duration
         if self._layout.imu_rotation is not None:
             ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._growth(ukf, imu_end)
@@ -87,7 +101,7 @@ class ConstantStates:
             if self._is_due(ukf.covariance[self._block], reference):
                 self._doubt(ukf)
                 settled, reference = 0.0, ukf.covariance[self._block]
-        self.memory = settled, until, interval + duration, reference, acceleration
+        self._memory = settled, until, interval + duration, reference, acceleration
 
     def after_update(self, ukf: Filter, state: Array, covariance: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
@@ -95,8 +109,8 @@ class ConstantStates:
         While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
         all claims remain true.
         """
-        settled, until, _, reference, acceleration = self.memory
-        self.memory = settled, until, 0.0, reference, acceleration
+        settled, until, _, reference, acceleration = self._memory
+        self._memory = settled, until, 0.0, reference, acceleration
         if settled < _SETTLING:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
@@ -112,7 +126,7 @@ class ConstantStates:
         variances = ukf.covariance.diagonal()
         variance = variances.item(rows.start)
         speed = variances[VELOCITY].max() + self._reach**2 * variances[GYROSCOPE_BIAS].max()
-        _, _, interval, _, acceleration = self.memory
+        _, _, interval, _, acceleration = self._memory
         bend = 0.5 * acceleration * variance
         updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
         return float(updates * (variance * speed + bend**2))

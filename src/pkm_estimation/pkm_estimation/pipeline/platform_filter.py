@@ -192,8 +192,11 @@ class PlatformFilter:
         the covariance where an interval is divided.
         """
         process, ukf = self.process, self.ukf
+        bent_start, bent_end = imu_start, imu_end
+        if self._constants is not None:
+            bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
         noise = process.noise_factor(ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
-        ukf.predict(lambda points: process.propagate(points, imu_start, imu_end, duration), noise)
+        ukf.predict(lambda points: process.propagate(points, bent_start, bent_end, duration), noise)
         if self._walk is not None:
             ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._walk
         if self._moves:
@@ -250,7 +253,7 @@ class PlatformFilter:
         """What :meth:`restore` needs."""
         legs = self.legs
         memory: Any = None
-        constants = None if self._constants is None else self._constants.memory
+        constants = None if self._constants is None else self._constants.snapshot()
         if isinstance(legs, CalibratedLegModel):
             memory = legs.imu, legs.angular_acceleration
         elif isinstance(legs, DriveModel):
@@ -266,7 +269,7 @@ class PlatformFilter:
         if noise_factors != self._noise_factors:
             self.set_noise(*noise_factors)
         if self._constants is not None:
-            self._constants.memory = constants
+            self._constants.restore(constants)
         if isinstance(self.legs, CalibratedLegModel):
             self.legs.imu, self.legs.angular_acceleration = memory
         elif isinstance(self.legs, DriveModel):
