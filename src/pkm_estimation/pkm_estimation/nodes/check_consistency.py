@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default = getattr(Extent, name)
         option = f'--{name.replace("_", "-")}'
         parser.add_argument(option, type=type(default), default=default, help=f'{what} (default: {default:g})')
-    parser.add_argument('--quick', action='store_true', help='a minute or two: few seeds, short runs; the same limits')
+    parser.add_argument('--quick', action='store_true', help='two minutes: few seeds, short runs; the same limits')
     options = parser.parse_args(arguments)
     extent = QUICK if options.quick else Extent(**{name: getattr(options, name) for name in _EXTENT})
     if min(extent.seeds, extent.starts, extent.delay_seeds, extent.leg_seeds) < 1:
