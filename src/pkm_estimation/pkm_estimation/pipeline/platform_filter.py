@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,8 @@ from numpy.typing import NDArray
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
-from scipy.linalg import block_diag
 
-from pkm_estimation.filters import (
-    INTEGRATORS,
-    CovarianceError,
-    Innovation,
-    UnscentedKalmanFilter,
-)
-from pkm_estimation.filters.posterior_linearisation import iterated_update
+from pkm_estimation.filters import INTEGRATORS, Innovation, UnscentedKalmanFilter
 from pkm_estimation.models import (
     ATTITUDE,
     POSITION,
@@ -39,6 +33,7 @@ from pkm_estimation.pipeline.filter_parts import (
     walk_variances,
 )
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
+from pkm_estimation.pipeline.leg_correction import LegCorrection
 from pkm_estimation.pipeline.platform_points import PlatformPoints
 from pkm_estimation.pipeline.point_motion import FilterStates, PointMotion, point_motions
 
@@ -82,23 +77,23 @@ class PlatformFilter:
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
         self.legs = measurement_model(geometry, self.layout, config.estimate, mechanism)
         self._nominal_noise = imu_covariance, length_covariance
-        self.set_noise(1.0, 1.0)
         self.ukf = make_filter(size, config)
         self._walk = walk_variances(self.layout, config)
-        self._longest_step = step_limits(self.layout, geometry)
         self._set_chart(np.eye(3))
         self._moves = config.filter == 'manifold'
         self._constants = constant_states(self.layout, geometry, config)
+        iteration_nis = config.iteration_nis if self._moves else inf
+        limits = step_limits(self.layout, geometry)
+        self._correction = LegCorrection(self.ukf, self.legs, self._constants, iteration_nis, limits)
+        self.set_noise(1.0, 1.0)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
         """Take noise covariances that are the configured ones times factors."""
         config, (imu, lengths) = self.config, self._nominal_noise
         self._noise_factors = q_factor, r_factor
         self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
-        self.length_covariance = config.noise_inflation * config.r_scale * r_factor * lengths
-        if isinstance(self.legs, DriveModel):
-            constraints = config.constraint_deviation**2 * np.eye(self.legs.constraint_count)
-            self.length_covariance = block_diag(self.length_covariance, constraints)
+        length_covariance = config.noise_inflation * config.r_scale * r_factor * lengths
+        self._correction.set_noise(length_covariance, config.constraint_deviation)
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
 
     @property
@@ -115,6 +110,11 @@ class PlatformFilter:
     def covariance(self) -> Array:
         """Covariance of the filter's own coordinates (n, n): position and attitude in the axes of the present chart."""
         return self.ukf.covariance
+
+    @property
+    def length_covariance(self) -> Array:
+        """Covariance (m, m) of what the legs measure, of constraints too."""
+        return self._correction.noise
 
     @property
     def imu_point(self) -> Array:
@@ -174,15 +174,11 @@ class PlatformFilter:
             # on the mirror assembly these would stay for ever
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
 
-        def update_from(begin: Array) -> Innovation:
-            noise = self._measurement_noise()
-            return iterated_update(ukf, self.legs.observe, lengths, noise, self._longest_step, begin=begin)
-
         def here() -> bool:
             return is_home_mode(self.imu_point, self.rotation)
 
         axes = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
-        return likeliest_update(ukf, update_from, here, axes)
+        return likeliest_update(ukf, lambda begin: self._correction.update_from(begin, lengths), here, axes)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
@@ -213,7 +209,7 @@ class PlatformFilter:
         self,
         lengths: Array,
         used: NDArray[np.intp] | None = None,
-        limit: float = float('inf'),
+        limit: float = inf,
         noise_scale: float = 1.0,
     ) -> Innovation:
         """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError.
@@ -222,15 +218,7 @@ class PlatformFilter:
         The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
         that happens: the state stays the predicted one. ``noise_scale`` multiplies the lengths' noise variances.
         """
-        if isinstance(self.legs, DriveModel) and self.legs.constraint_count:
-            return self._update_with_constraints(self.legs, lengths, used, limit, noise_scale)
-        if self._constants is None:
-            return self._update(lengths, used, limit, noise_scale)
-        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
-        innovation = self._update(lengths, used, limit, noise_scale)
-        if innovation.nis <= limit:
-            self._constants.after_update(self.ukf, state, covariance)
-        return innovation
+        return self._correction.update(lengths, used, limit, noise_scale)
 
     def update_with(
         self,
@@ -238,7 +226,7 @@ class PlatformFilter:
         value: Array,
         noise_covariance: Array,
         imu: Array,
-        limit: float = float('inf'),
+        limit: float = inf,
     ) -> Innovation:
         """Correct with any measurement (m,) of the platform's motion; ``limit`` as in :meth:`update`.
 
@@ -277,53 +265,7 @@ class PlatformFilter:
 
     def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
-        drives, noise = len(lengths), noise_scale * self._measurement_noise()
-        values = np.concatenate([lengths, np.zeros(len(noise) - drives)])
-        if len(noise) == drives:
-            return self.ukf.predicted_innovation(self.legs.observe, values, noise)
-        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
-        self._update(values, np.arange(drives, len(values)))
-        residual, spread = self.ukf.predicted_innovation(self.legs.observe, values, noise)
-        self.ukf.state[:], self.ukf.covariance[:] = state, covariance
-        return residual[:drives], spread[:drives, :drives]
-
-    def _update_with_constraints(
-        self, legs: DriveModel, positions: Array, used: NDArray[np.intp] | None, limit: float, noise_scale: float
-    ) -> Innovation:
-        """Bring the state onto the constraints, then correct with the drive positions, whose innovation comes back."""
-        drives, count = len(positions), legs.constraint_count
-        values = np.concatenate([positions, np.zeros(count)])
-        self._update(values, np.arange(drives, drives + count))
-        innovation = self._update(values, np.arange(drives) if used is None else used, limit, noise_scale)
-        return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
-
-    def _update(
-        self,
-        lengths: Array,
-        used: NDArray[np.intp] | None,
-        limit: float = float('inf'),
-        noise_scale: float = 1.0,
-    ) -> Innovation:
-        ukf, observe, noise = self.ukf, self.legs.observe, self._measurement_noise()
-        if noise_scale != 1.0:
-            noise = noise_scale * noise
-        if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
-            return ukf.update(observe, lengths, noise, used, limit)
-        innovation = ukf.update(observe, lengths, noise, used, min(limit, self.config.iteration_nis))
-        if self.config.iteration_nis < innovation.nis <= limit:
-            state, covariance = ukf.state.copy(), ukf.covariance.copy()
-            try:
-                iterated_update(ukf, observe, lengths, noise, self._longest_step, used)
-            except CovarianceError:  # no answer that stays: the plain update's is as good as any
-                ukf.state[:], ukf.covariance[:] = state, covariance
-                ukf.update(observe, lengths, noise, used)
-        return innovation
-
-    def _measurement_noise(self) -> Array:
-        """Covariance (L, L) m^2 of the lengths, with what unknown constants make of them."""
-        if self._constants is None:
-            return self.length_covariance
-        return self.length_covariance + self._constants.length_variance(self.ukf) * np.eye(len(self.length_covariance))
+        return self._correction.predicted(lengths, noise_scale)
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""
