@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: slopes that differ by less than this part of the largest one belong to the same two samples
-_SAME = 1e-6
+#: relative to slopes and intervals: so much is rounding
+_ROUNDING = 1e-6
 
 #: the intervals between samples may differ by this part
 _REGULAR = 0.5
@@ -35,19 +35,22 @@ class InputCurvature:
 
     def start(self) -> None:
         """Begin without a past."""
-        self.memory: tuple[list[Array], float] = [], 0.0
+        # slopes of the last intervals; length of the last one and how much of it has passed [s]
+        self.memory: tuple[list[Array], float, float] = [], 0.0, 0.0
 
     def correction(self, start: Array, end: Array, duration: float, interval: float) -> Array:
         """Correction (6,) of the input for a step of ``duration`` s from ``start`` to ``end`` (6,).
 
         ``interval`` [s] lies between the two samples around it.
         """
-        slopes, before = self.memory
+        slopes, before, passed = self.memory
         slope = (end - start) / duration
-        if not slopes or np.abs(slope - slopes[-1]).max() > _SAME * max(np.abs(slope).max(), np.abs(slopes[-1]).max()):
+        # a step may begin anywhere between two samples: their slope tells them from the next two
+        over = passed >= (1.0 - _ROUNDING) * before
+        if over or np.abs(slope - slopes[-1]).max() > _ROUNDING * np.abs(slope).max():
             regular = abs(interval - before) <= _REGULAR * before
-            slopes = [*slopes[-2:], slope] if regular else [slope]
-            self.memory = slopes, interval
+            slopes, passed = [*slopes[-2:], slope] if regular else [slope], 0.0
+        self.memory = slopes, interval, passed + duration
         if len(slopes) < 3:
             return np.zeros(len(slope))
         # 1.5 and -0.5 times the second derivative at the interval's beginning and at the one before

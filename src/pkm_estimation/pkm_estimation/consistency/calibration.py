@@ -1,0 +1,144 @@
+"""Are the deviations true that are claimed of constants estimated beside the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.machine import load_machine
+from pkm_description.machine.model import Machine
+from pkm_description.mechanism import Mechanism
+from pkm_description.motion.profiles import fourier_profile, mp1_profile
+from pkm_description.verification.check import Check, holds
+from scipy.linalg import null_space
+
+from pkm_estimation.consistency.monte_carlo import Normalised
+from pkm_estimation.consistency.scenarios import RATE
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.filter_start import start_deviation
+from pkm_estimation.sensors import SensorConditions, simulate_sensors
+from pkm_estimation.sensors.simulated import Evaluate
+
+Array = NDArray[np.float64]
+
+#: what is estimated at once
+GROUPS: tuple[tuple[str, ...], ...] = (
+    ('leg_offsets',),
+    ('imu_delay',),
+    ('imu_rotation',),
+    ('imu_position',),
+    ('imu_delay', 'imu_rotation'),
+    ('imu_delay', 'imu_rotation', 'imu_position'),
+)
+
+#: with this probability the mean of a run of seeds lies between the limits if all claims are true
+PROBABILITY = 0.999
+
+#: m; all other deviations are the settings' own: 1 mm, 30 ms, 0.05 rad
+PLACE_DEVIATION = 0.02
+
+
+@dataclass(frozen=True)
+class CalibrationScenario:
+    """A machine on a motion.
+
+    Attributes
+    ----------
+    title : machine and motion in words
+    mechanism, evaluate : both
+    begin : s, where on the motion
+    blind : (3,) unit vector, platform axes, along which the motion does not show the IMU's place, or ``None``
+    """
+
+    title: str
+    mechanism: Mechanism
+    evaluate: Evaluate
+    begin: float
+    blind: Array | None = None
+
+
+def rich_scenario(machine: Machine, duration: float) -> CalibrationScenario:
+    """All six freedoms up to 1 Hz, from standstill on."""
+    profile = fourier_profile(machine, duration + 1.0)
+    return CalibrationScenario(f'{machine.name}, rich motion', Mechanism(machine), profile.evaluate, 0.0)
+
+
+def mp1_scenario(machine: Machine, duration: float) -> CalibrationScenario:
+    """The paper's first motion in full swing; it turns about one axis of the platform only."""
+    profile = mp1_profile(machine, duration + 30.0)
+    time = 12.0 + np.arange(0.0, duration, 0.1)
+    motion = profile.evaluate(time)
+    rates = np.einsum('nij,ni->nj', motion.rotation_base_platform, motion.angular_velocity)
+    _, _, axes = np.linalg.svd(rates)
+    return CalibrationScenario(f'{machine.name}, MP1', Mechanism(machine), profile.evaluate, 12.0, axes[0])
+
+
+def calibration_lines(seeds: int, duration: float = 20.0) -> Iterator[tuple[str, list[Check]]]:
+    """Yield titles and checks: normalised errors of the constants after ``duration`` s, each with ``seeds`` seeds."""
+    machine = load_machine('srs')
+    for scenario in (rich_scenario(machine, duration), mp1_scenario(machine, duration)):
+        checks = [calibration_check(scenario, names, seeds, duration) for names in GROUPS]
+        yield f'{scenario.title}, constants after {duration:g} s', checks
+
+
+def calibration_check(scenario: CalibrationScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
+    """Mean over the seeds of the normalised error squared of all constants ``names``, estimated at once."""
+    runs = [calibration_run(scenario, names, seed, duration) for seed in range(seeds)]
+    squares = np.array([error @ np.linalg.solve(covariance, error) for error, covariance in runs])
+    normalised = Normalised(squares[None], np.array([len(runs[0][0])]))
+    lower, upper = normalised.bounds(PROBABILITY)
+    across = ' across the axis of rotation' if scenario.blind is not None and 'imu_position' in names else ''
+    return holds(
+        'constants',
+        f'normalised error squared of {", ".join(names)}{across}, {len(runs[0][0])} expected, mean of {seeds} seeds',
+        f'{lower:.3g} .. {upper:.3g}',
+        f'{normalised.mean:.3g}, greatest {squares.max():.3g}',
+        lower <= normalised.mean <= upper,
+    )
+
+
+def calibration_run(
+    scenario: CalibrationScenario, names: tuple[str, ...], seed: int, duration: float
+) -> tuple[Array, Array]:
+    """Estimate constants that are drawn from what the estimator is told of them; error (m,), covariance (m, m)."""
+    config = EstimatorConfig(baseline=False, estimate=names, imu_position_deviation=PLACE_DEVIATION)
+    mechanism, machine = scenario.mechanism, scenario.mechanism.machine
+    pipeline = EstimatorPipeline(machine, config)
+    layout = pipeline.filter.layout
+    truth = np.random.default_rng([seed, len(names)]).normal(size=layout.size)
+    truth *= start_deviation(config, layout, 0.0, 0.0)
+    constants = {name: truth[rows] for name, rows in layout.groups.items()}
+    time = scenario.begin + np.arange(round(duration * RATE)) / RATE
+    true_machine, conditions = _with_constants(machine, constants)
+    data = simulate_sensors(Mechanism(true_machine), scenario.evaluate, time, conditions, seed)
+    positions = data.leg_lengths - measured_at_zero(mechanism)
+    for k, stamp in enumerate(data.stamps.tolist()):
+        pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        pipeline.add_joint_positions(stamp, mechanism.actuated_joint_names, positions[k])
+    error = pipeline.filter.ukf.state - truth
+    if layout.imu_delay is not None:
+        error[layout.imu_delay] += pipeline.imu_delay
+    directions = np.hstack([np.eye(layout.size)[:, rows] for rows in layout.groups.values()])
+    if scenario.blind is not None and layout.imu_position is not None:
+        blind = np.zeros(layout.size)
+        blind[layout.imu_position] = scenario.blind
+        directions = directions @ null_space((blind @ directions)[None])
+    return directions.T @ error, directions.T @ pipeline.filter.covariance @ directions
+
+
+def _with_constants(machine: Machine, constants: dict[str, Array]) -> tuple[Machine, SensorConditions]:
+    """The machine and its sensors as they are, where the file does not know the constants."""
+    imu, conditions = machine.imu, SensorConditions()
+    if 'imu_position' in constants:
+        machine = replace(machine, imu=replace(imu, position=imu.position + constants['imu_position']))
+    if 'imu_rotation' in constants:
+        x, y, z = imu.rotation_platform_imu.T @ constants['imu_rotation']
+        conditions = replace(conditions, imu_misalignment=(x, y, z))
+    if 'imu_delay' in constants:
+        conditions = replace(conditions, imu_delay=constants['imu_delay'].item())
+    if 'leg_offsets' in constants:
+        conditions = replace(conditions, leg_offsets=tuple(constants['leg_offsets']))
+    return machine, conditions

@@ -1,0 +1,144 @@
+"""Constants estimated beside the motion: true deviations, and what keeps them true."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from pkm_description.machine import load_machine
+from pkm_estimation.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.constant_states import ConstantStates
+from pkm_estimation.pipeline.filter_start import start_deviation
+from pkm_estimation.pipeline.input_curvature import InputCurvature
+
+SRS = load_machine('srs')
+SHORT, LONG = 12.0, 20.0
+RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
+
+
+@pytest.mark.parametrize(
+    ('scenario', 'names', 'duration'),
+    [
+        (RICH, ('leg_offsets',), SHORT),
+        (MP1, ('imu_delay',), SHORT),
+        (MP1, ('imu_rotation',), SHORT),
+        (RICH, ('imu_position',), SHORT),
+        (MP1, ('imu_delay', 'imu_rotation'), LONG),
+        (MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG),
+    ],
+    ids=lambda value: '+'.join(value) if isinstance(value, tuple) else '',
+)
+def test_deviations_are_true(scenario, names, duration):
+    """Normalised errors of three seeds: limits that true claims pass with a probability of 99.9 %."""
+    check = calibration_check(scenario, names, 3, duration)
+    assert check.status == 'met', (check.what, check.required, check.measured)
+
+
+# -- curvature of the input ------------------------------------------------------------------------------------------
+
+
+def integrated(frequency, interval, parts):
+    """Integral of a sine over two periods, by straight lines and with their corrections; steps divided into parts."""
+    curvature, plain, bent = InputCurvature(), 0.0, 0.0
+    times = np.arange(0.0, 2.0 / frequency, interval)
+    for begin in times:
+        ends = np.sin(2.0 * np.pi * frequency * np.array([begin, begin + interval]))
+        for part in range(parts):
+            start, end = ends[0] + (ends[1] - ends[0]) * np.array([part, part + 1]) / parts
+            correction = curvature.correction(np.full(6, start), np.full(6, end), interval / parts, interval)
+            weight = (interval / parts) * (begin >= 1.0 / frequency) * np.sin(2.0 * np.pi * frequency * begin)
+            plain += weight * 0.5 * (start + end)
+            bent += weight * (0.5 * (start + end) + correction[0])
+    return plain, bent
+
+
+@pytest.mark.parametrize('parts', [1, 2])
+def test_a_sine_keeps_its_amplitude(parts):
+    """A straight line between samples lacks ``(omega h)^2 / 12`` of it, whether steps are divided or not."""
+    frequency, interval = 1.0, 0.01
+    lost = (2.0 * np.pi * frequency * interval) ** 2 / 12.0
+    plain, bent = integrated(frequency, interval, parts)
+    # oracle: over each step the sine's own integral, weighted alike
+    begin = np.arange(1.0, 2.0, interval)
+    w = 2.0 * np.pi * frequency
+    exact = np.sum(np.sin(w * begin) * (np.cos(w * begin) - np.cos(w * (begin + interval))) / w)
+    assert plain / exact - 1.0 == pytest.approx(-lost, rel=0.01)
+    assert abs(bent / exact - 1.0) < 0.02 * lost
+
+
+def test_corrections_only_shift_noise():
+    """One sample's error is in all corrections together zero times."""
+    curvature, values = InputCurvature(), np.zeros((12, 6))
+    values[5] = 1.0
+    total = sum(curvature.correction(start, end, 0.01, 0.01) for start, end in pairwise(values))
+    np.testing.assert_allclose(total, 0.0, atol=1e-15)
+
+
+def test_a_gap_has_no_curvature():
+    curvature = InputCurvature()
+    for k in range(4):
+        curvature.correction(np.full(6, k**2), np.full(6, (k + 1) ** 2), 0.01, 0.01)
+    after_gap = curvature.correction(np.full(6, 16.0), np.full(6, 99.0), 0.05, 0.05)
+    np.testing.assert_array_equal(after_gap, np.zeros(6))
+
+
+# -- certainty that is taken back ------------------------------------------------------------------------------------
+
+
+class Belief:
+    """What ConstantStates needs of a filter."""
+
+    def __init__(self, deviation):
+        self.state, self.covariance = np.zeros(len(deviation)), np.diag(deviation**2)
+
+
+def make(names):
+    layout, config = StateLayout.of(15, 6, names), EstimatorConfig(estimate=names)
+    deviation = start_deviation(config, layout, 1e-4, 1e-4)
+    return layout, deviation, ConstantStates(layout, deviation, 1.0)
+
+
+def wait(constants, belief, duration=0.2):
+    for _ in range(round(duration / 0.01)):
+        constants.advance(belief, np.array([0.0, 0.0, -9.81]), np.zeros(6), np.zeros(6), 0.01)
+
+
+def test_first_certainty_is_taken_back_once():
+    layout, deviation, constants = make(('imu_delay',))
+    belief, row = Belief(deviation), layout.imu_delay
+    belief.state[row], belief.covariance[row, row] = 0.02, 1e-4**2  # 30 ms became 0.1 ms
+    wait(constants, belief)
+    assert belief.state[row][0] == pytest.approx(0.02, rel=2e-3)
+    assert np.sqrt(belief.covariance[row, row].item()) == pytest.approx(1e-3, rel=2e-3)
+    # now from near the truth: what was linear before may stay
+    belief.covariance[row, row] = 0.9e-5**2
+    wait(constants, belief)
+    assert np.sqrt(belief.covariance[row, row].item()) == pytest.approx(0.9e-5)
+
+
+def test_what_is_hardly_known_stays_within_its_prior():
+    """A direction that was not seen gets no wider than it was at first, whatever else is taken back."""
+    layout, deviation, constants = make(('imu_delay', 'imu_position'))
+    belief = Belief(deviation)
+    belief.covariance[layout.imu_delay, layout.imu_delay] = 1e-4**2
+    wait(constants, belief)
+    found = np.sqrt(belief.covariance.diagonal()[layout.imu_position])
+    assert (found <= deviation[layout.imu_position]).all() and (found > 0.99 * deviation[layout.imu_position]).all()
+
+
+def test_constants_wait_for_speed_and_biases():
+    layout, deviation, constants = make(('imu_delay',))
+    belief, row = Belief(deviation), layout.imu_delay
+    before = belief.state.copy(), belief.covariance.copy()
+    belief.state += 1.0
+    belief.covariance *= 0.5
+    constants.after_update(belief, *before)
+    assert belief.state[row][0] == 0.0 and belief.covariance[row, row] == before[1][row, row]
+    assert belief.state[0] == 1.0 and belief.covariance[0, 0] == 0.5 * before[1][0, 0]
+
+
+def test_constants_cost_the_plain_filter_nothing():
+    assert EstimatorPipeline(SRS).filter._constants is None
