@@ -9,8 +9,8 @@ from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.collection import collect
-from pkm_estimation.estimation_result import MotionEstimate
 from pkm_estimation.metrics import error_table
+from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.pipeline import EstimatorPipeline
 
 

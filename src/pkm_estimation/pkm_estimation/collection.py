@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.filters import Innovation
+from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.pipeline import EstimatorOutput
 from pkm_estimation.pipeline.angular_acceleration import in_imu_axes
 from pkm_estimation.pipeline.health import HealthReport

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_estimation.bags import Odometry
-from pkm_estimation.estimation_result import MotionEstimate
+from pkm_estimation.motion_estimate import MotionEstimate
 
 _FIELDS = ('position', 'orientation', 'linear_velocity', 'angular_velocity', 'pose_covariance', 'twist_covariance')
 
@@ -36,7 +35,7 @@ class LiveComparison:
         return self.difference is None and self.recorded > 0
 
 
-def compare_with_live(offline: MotionEstimate, live: Odometry) -> LiveComparison:
+def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComparison:
     """Compare the raw doubles of pose, twist and covariances, stamp by stamp."""
     recorded = len(live)
     if not recorded:
@@ -61,7 +60,7 @@ def _same_bits(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
     return same
 
 
-def _describe(offline: MotionEstimate, live: Odometry, first: int, where: int) -> str:
+def _describe(offline: MotionEstimate, live: MotionEstimate, first: int, where: int) -> str:
     stamp = int(live.stamps[first])
     if where < 0:
         return f'message {first}, stamp {stamp} ns: the offline run has no estimate there'

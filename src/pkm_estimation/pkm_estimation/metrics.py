@@ -11,8 +11,8 @@ from pkm_description.errors import PkmError
 from pkm_description.machine.model import ImuSensor
 from scipy.spatial.transform import Rotation
 
-from pkm_estimation.bags import Odometry
-from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult
+from pkm_estimation.motion_estimate import MotionEstimate
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class ErrorTable:
 
 def error_table(
     result: EstimationResult,
-    truth: Odometry | MotionEstimate,
+    truth: MotionEstimate,
     settling: float = 20.0,
     imu: ImuSensor | None = None,
     end_stamp_ns: int | None = None,
@@ -133,7 +133,7 @@ def error_table(
     )
 
 
-def motion_of_point(motion: Odometry, point: Sequence[float]) -> Odometry:
+def motion_of_point(motion: MotionEstimate, point: Sequence[float]) -> MotionEstimate:
     """The motion of another point (3,) of the platform, in ``platform_link``; the covariances stay the origin's."""
     arm = np.asarray(point, dtype=float)
     if not arm.any():
@@ -155,7 +155,7 @@ def matching(
 
 
 def motion_errors(
-    estimate: MotionEstimate, rows: NDArray[np.intp], truth: Odometry | MotionEstimate, true_rows: NDArray[np.intp]
+    estimate: MotionEstimate, rows: NDArray[np.intp], truth: MotionEstimate, true_rows: NDArray[np.intp]
 ) -> MotionErrors:
     """Errors of the rows of an estimate against those of the truth; NaN if there are none."""
     if not len(rows):

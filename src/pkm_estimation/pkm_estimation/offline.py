@@ -11,7 +11,8 @@ from pkm_description.machine.model import Machine
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.collection import Collection, baseline_motion, streamed_baseline
-from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult
+from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.pipeline.baseline_series import baseline_series
 from pkm_estimation.pipeline.baseline_stream import BaselineStream

@@ -13,10 +13,10 @@ from pkm_description.report import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from pkm_estimation.bags import Odometry
-from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.metrics import matching
 from pkm_estimation.models.extra_states import EXTRA_STATES
+from pkm_estimation.motion_estimate import MotionEstimate
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def time_of(result: EstimationResult) -> Array:
     return np.asarray((result.motion.stamps - result.motion.stamps[0]) * 1e-9)
 
 
-def error_plot(result: EstimationResult, truth: Odometry | MotionEstimate) -> str:
+def error_plot(result: EstimationResult, truth: MotionEstimate) -> str:
     """Errors of position, velocity and attitude with the filter's own bounds, and those of the baseline."""
     begin, end = int(result.motion.stamps[0]), int(result.motion.stamps[-1])
     with matplotlib.rc_context(STYLE):
@@ -61,7 +61,7 @@ def error_plot(result: EstimationResult, truth: Odometry | MotionEstimate) -> st
 
 
 def _errors(
-    motion: MotionEstimate, ours: NDArray[np.intp], truth: Odometry | MotionEstimate, true: NDArray[np.intp]
+    motion: MotionEstimate, ours: NDArray[np.intp], truth: MotionEstimate, true: NDArray[np.intp]
 ) -> tuple[tuple[Array, Array], ...]:
     turned = Rotation.from_quat(motion.orientation[ours]) * Rotation.from_quat(truth.orientation[true]).inv()
     pose = np.sqrt(motion.pose_covariance[ours].diagonal(axis1=1, axis2=2))

@@ -80,15 +80,15 @@ def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
     messages = _messages(data, 'nav_msgs/msg/Odometry')
     return Odometry(
         _stamps(messages),
-        recorded_at,
-        messages[0].header.frame_id,
-        messages[0].child_frame_id,
         _vectors([item.pose.pose.position for item in messages]),
         _quaternions([item.pose.pose.orientation for item in messages]),
         _vectors([item.twist.twist.linear for item in messages]),
         _vectors([item.twist.twist.angular for item in messages]),
         _covariances([item.pose.covariance for item in messages]),
         _covariances([item.twist.covariance for item in messages]),
+        recorded_at,
+        messages[0].header.frame_id,
+        messages[0].child_frame_id,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_estimation.bags.errors import MissingTopicError
+from pkm_estimation.motion_estimate import MotionEstimate
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -63,32 +64,18 @@ class Imu:
 
 
 @dataclass(frozen=True)
-class Odometry:
-    """``nav_msgs/Odometry`` stream of N messages.
+class Odometry(MotionEstimate):
+    """``nav_msgs/Odometry`` stream of N messages: pose in ``frame``, twist in the axes of ``child_frame``.
 
     Attributes
     ----------
-    stamps, recorded_at : (N,) ns
+    recorded_at : (N,) ns
     frame, child_frame : frame of the pose, frame of the twist
-    position : (N, 3) m in ``frame``
-    orientation : (N, 4) quaternion xyzw, ``child_frame`` in ``frame``
-    linear_velocity, angular_velocity : (N, 3) m/s, rad/s in ``child_frame`` axes
-    pose_covariance, twist_covariance : (N, 6, 6)
     """
 
-    stamps: Stamps
     recorded_at: Stamps
     frame: str
     child_frame: str
-    position: Array
-    orientation: Array
-    linear_velocity: Array
-    angular_velocity: Array
-    pose_covariance: Array
-    twist_covariance: Array
-
-    def __len__(self) -> int:
-        return len(self.stamps)
 
 
 @dataclass(frozen=True)

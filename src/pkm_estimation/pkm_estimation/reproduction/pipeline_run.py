@@ -11,7 +11,8 @@ from pkm_description.motion import PlatformMotion
 from scipy.spatial.transform import Rotation
 
 from pkm_estimation.collection import collect
-from pkm_estimation.estimation_result import EstimationResult, MotionEstimate
+from pkm_estimation.estimation_result import EstimationResult
+from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.pipeline.verdict import summarise
 from pkm_estimation.reproduction.scenario import Scenario, machine_named, mechanism_named, profile_named
