@@ -1,4 +1,4 @@
-"""Requirements on consistency, convergence, late IMUs and failing legs, each with its measured figure."""
+"""Requirements on claims, convergence, late IMUs, failing legs and constants, each with its measured figure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pkm_description.machine import load_machine
 from pkm_description.verification.check import Check, equal, holds
 
+from pkm_estimation.consistency.calibration import calibration_lines
 from pkm_estimation.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
 from pkm_estimation.consistency.delay_checks import delay_checks, delay_scenarios
 from pkm_estimation.consistency.leg_fault_checks import leg_fault_checks
@@ -37,7 +38,7 @@ class Extent:
     seeds : of each scenario
     starts : drawn from the broad prior, and from forward kinematics
     duration : s, of each scenario
-    delay_seeds, leg_seeds : of each delay of the IMU; of each leg and fault
+    delay_seeds, leg_seeds, constant_seeds : of each delay of the IMU; of each leg and fault; of each group of constants
     fault_duration : s, of each run with a delay, and of each fault of a leg
     """
 
@@ -46,10 +47,11 @@ class Extent:
     duration: float = 15.0
     delay_seeds: int = 5
     leg_seeds: int = 1
+    constant_seeds: int = 10
     fault_duration: float = 20.0
 
 
-QUICK = Extent(seeds=8, starts=20, duration=6.0, delay_seeds=1, fault_duration=12.0)
+QUICK = Extent(seeds=8, starts=20, duration=6.0, delay_seeds=1, constant_seeds=2, fault_duration=12.0)
 
 Checks = Iterator[tuple[str, list[Check]]]
 
@@ -85,12 +87,18 @@ def _legs(extent: Extent, report: Report) -> Checks:
         yield f'{name}, MP1, legs that fail', leg_fault_checks(machine, extent.leg_seeds, extent.fault_duration)
 
 
+def _constants(extent: Extent, report: Report) -> Checks:
+    report(f'constants estimated beside the motion: {extent.constant_seeds} seeds')
+    yield from calibration_lines(extent.constant_seeds)
+
+
 #: what can be chosen
 SECTIONS: dict[str, Callable[[Extent, Report], Checks]] = {
     'nees': _nees,
     'starts': _starts,
     'delay': _delay,
     'legs': _legs,
+    'constants': _constants,
 }
 
 

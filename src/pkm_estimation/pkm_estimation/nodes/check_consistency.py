@@ -1,4 +1,4 @@
-"""Command: is the default filter as good as it claims, from far-off starts, with a late IMU, with failing legs."""
+"""Command: is the default filter as good as it claims, from far-off starts, with late IMUs, failing legs, unknown constants."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _EXTENT = {
     'duration': 'nees and starts: of each run, half of it for machines of other kinds [s]',
     'delay_seeds': 'delay: runs of each machine, motion and delay',
     'leg_seeds': 'legs: runs of each machine, fault and leg',
+    'constant_seeds': 'constants: runs of each motion and group of constants',
     'fault_duration': 'delay and legs: of each run, or of each fault [s]',
 }
 
@@ -33,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default = getattr(Extent, name)
         option = f'--{name.replace("_", "-")}'
         parser.add_argument(option, type=type(default), default=default, help=f'{what} (default: {default:g})')
-    parser.add_argument('--quick', action='store_true', help='two minutes: few seeds, short runs; the same limits')
+    parser.add_argument('--quick', action='store_true', help='three minutes: few seeds, short runs; the same limits')
     options = parser.parse_args(arguments)
     extent = QUICK if options.quick else Extent(**{name: getattr(options, name) for name in _EXTENT})
-    if min(extent.seeds, extent.starts, extent.delay_seeds, extent.leg_seeds) < 1:
+    if min(extent.seeds, extent.starts, extent.delay_seeds, extent.leg_seeds, extent.constant_seeds) < 1:
         parser.error('needs at least one seed and one start')
     if not (extent.duration >= 4.0 and extent.fault_duration > SETTLING):
         parser.error(f'needs runs of at least 4 s, and with faults of more than {SETTLING:g} s')
