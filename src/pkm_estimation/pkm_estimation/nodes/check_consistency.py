@@ -1,4 +1,4 @@
-"""Command: is the default filter as good as it claims, from far-off starts, with late IMUs, failing legs, unknown constants."""
+"""Command: are the default filter's claims true: from far-off starts, with late IMUs, failing legs, unknown constants."""
 
 from __future__ import annotations
 
