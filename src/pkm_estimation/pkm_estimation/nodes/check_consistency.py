@@ -1,4 +1,4 @@
-"""Command: are the default filter's claims true: from far-off starts, with late IMUs, failing legs, unknown constants."""
+"""Command: are the filter's claims true: from far-off starts, with late IMUs, failing legs, unknown constants."""
 
 from __future__ import annotations
 
