@@ -66,22 +66,23 @@ def test_a_sine_keeps_its_amplitude(parts):
     w = 2.0 * np.pi * frequency
     exact = np.sum(np.sin(w * begin) * (np.cos(w * begin) - np.cos(w * (begin + interval))) / w)
     assert plain / exact - 1.0 == pytest.approx(-lost, rel=0.01)
-    assert abs(bent / exact - 1.0) < 0.02 * lost
+    assert abs(bent / exact - 1.0) < 0.05 * lost
 
 
 def test_corrections_only_shift_noise():
     """One sample's error is in all corrections together zero times."""
-    curvature, values = InputCurvature(), np.zeros((12, 6))
-    values[5] = 1.0
+    curvature, values = InputCurvature(), np.zeros((50, 6))
+    values[25] = 1.0
     total = sum(curvature.correction(start, end, 0.01, 0.01) for start, end in pairwise(values))
     np.testing.assert_allclose(total, 0.0, atol=1e-15)
 
 
 def test_a_gap_has_no_curvature():
     curvature = InputCurvature()
-    for k in range(4):
-        curvature.correction(np.full(6, k**2), np.full(6, (k + 1) ** 2), 0.01, 0.01)
-    after_gap = curvature.correction(np.full(6, 16.0), np.full(6, 99.0), 0.05, 0.05)
+    for k in range(20):
+        found = curvature.correction(np.full(6, k**2), np.full(6, (k + 1) ** 2), 0.01, 0.01)
+    np.testing.assert_allclose(found, -2.0 / 12.0)  # of k^2, whose second difference is 2
+    after_gap = curvature.correction(np.full(6, 400.0), np.full(6, 900.0), 0.05, 0.05)
     np.testing.assert_array_equal(after_gap, np.zeros(6))
 
 

@@ -18,12 +18,19 @@ _ROUNDING = 1e-6
 #: the intervals between samples may differ by this part
 _REGULAR = 0.5
 
+#: slopes that the parabola is fitted to
+_COUNT = 10
+#: makes the parabola's derivative at the latest slope, per interval
+_DERIVATIVE = np.linalg.pinv(np.vander(np.arange(1.0 - _COUNT, 1.0), 3, increasing=True))[1]
+
 
 class InputCurvature:
     """Mean of the signal between two samples less that of the straight line: ``-h^2 / 12`` times the second derivative.
 
-    The second derivative in the middle of an interval is extrapolated from its slope and the two slopes before. Noise
-    of a sample is only shifted between steps: the corrections' weights add up to zero.
+    The second derivative in the middle of an interval is that of a parabola through its slope and those before. Noise
+    of a sample is only shifted between steps: the corrections' weights add up to zero. They are small, too: with the
+    least number of slopes an eighth of the latest sample's noise was shifted, which looked like a delay of 0.7 ms where
+    that noise is as large as the motion.
 
     Attributes
     ----------
@@ -49,10 +56,9 @@ class InputCurvature:
         over = passed >= (1.0 - _ROUNDING) * before
         if over or np.abs(slope - slopes[-1]).max() > _ROUNDING * np.abs(slope).max():
             regular = abs(interval - before) <= _REGULAR * before
-            slopes, passed = [*slopes[-2:], slope] if regular else [slope], 0.0
+            slopes, passed = [*slopes[1 - _COUNT :], slope] if regular else [slope], 0.0
         self.memory = slopes, interval, passed + duration
-        if len(slopes) < 3:
+        if len(slopes) < _COUNT:
             return np.zeros(len(slope))
-        # 1.5 and -0.5 times the second derivative at the interval's beginning and at the one before
-        bend = 1.5 * slopes[2] - 2.0 * slopes[1] + 0.5 * slopes[0]
-        return -interval / 12.0 * bend
+        correction: Array = (-interval / 12.0) * _DERIVATIVE.dot(slopes)
+        return correction
