@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.machine import load_machine
 from pkm_estimation.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
+from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.pipeline.constant_states import ConstantStates
@@ -128,6 +129,26 @@ def test_what_is_hardly_known_stays_within_its_prior():
     wait(constants, belief)
     found = np.sqrt(belief.covariance.diagonal()[layout.imu_position])
     assert (found <= deviation[layout.imu_position]).all() and (found > 0.99 * deviation[layout.imu_position]).all()
+
+
+def test_place_that_is_hardly_known_is_forgotten_without_moving_the_platform():
+    layout, deviation, constants = make(('imu_position',))
+    belief, place = Belief(deviation), layout.imu_position
+    belief.state[:3], belief.state[6:9], belief.state[place] = 0.1, [0.1, 0.0, 0.05], [0.03, 0.01, -0.02]
+    belief.covariance[place, place] = np.diag([0.01, 0.04, 0.001]) ** 2  # of 0.05
+    turn = rotation_of(belief.state[6:9])
+
+    def platform(of):
+        return of[:3] - turn @ of[place]
+
+    before, spread = belief.state.copy(), np.zeros((3, layout.size))
+    spread[:, :3], spread[:, place] = np.eye(3), -turn
+    pose_covariance = spread @ belief.covariance @ spread.T
+    wait(constants, belief, 2.1)
+    np.testing.assert_allclose(belief.state[place], [0.03, 0.0, -0.02], atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(belief.covariance.diagonal()[place]), [0.01, 0.05, 0.001])
+    np.testing.assert_allclose(platform(belief.state), platform(before))
+    np.testing.assert_allclose(spread @ belief.covariance @ spread.T, pose_covariance, atol=1e-12)
 
 
 def test_constants_wait_for_speed_and_biases():

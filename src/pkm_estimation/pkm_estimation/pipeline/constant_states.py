@@ -2,25 +2,27 @@
 
 Constants multiply what is unknown, too: a mounting that is three degrees off and a bias, a delay and a speed. No sigma
 point varies both factors. So a filter that trusts its linearisation is soon certain of something wrong, and stays so.
-Three remedies, each of which only adds uncertainty (a fourth is :mod:`~pkm_estimation.pipeline.input_curvature`):
+Four remedies, each of which only adds uncertainty (a fifth is :mod:`~pkm_estimation.pipeline.input_curvature`):
 
 - The products are counted as noise, by their variance. Their error lasts, so it counts as noise that lasts a second.
 - First of all speed and biases are found, with constants that are uncertain but stay (Schmidt 1966).
 - Whenever a constant has become known much better than before, its value is kept and most of its certainty is taken
   back: what was learned with models linearised elsewhere counts for a hundredth, the rest is seen from the better
   place. Nothing is counted twice.
+- A motion that turns about one axis does not show where on it the IMU is. The jitter of the attitude looks like a
+  little knowledge of that, so what is hardly known after two seconds is forgotten.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, VELOCITY
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline.input_curvature import InputCurvature
@@ -43,6 +45,32 @@ _LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_po
 #: s, how often it is looked whether certainty has to be taken back
 _INTERVAL = 0.1
 
+#: s, how often what is hardly known of the IMU's place is forgotten
+_PATIENCE = 2.0
+
+#: part of the prior variance, and m: deviations above either one are hardly knowledge
+_HARDLY_BETTER, _FAR = 0.5, 0.03
+
+
+class _Memory(NamedTuple):
+    """All that changes.
+
+    Attributes
+    ----------
+    settled : s since the start, or since certainty was taken back
+    reference : (m, m) covariance of the constants then
+    until_look, until_forgetting : s
+    since_update : s since the last measurement
+    acceleration : m/s^2 of any platform joint, at most
+    """
+
+    settled: float
+    reference: Array
+    until_look: float = _INTERVAL
+    until_forgetting: float = _PATIENCE
+    since_update: float = 0.0
+    acceleration: float = 0.0
+
 
 class ConstantStates:
     """Keeps a filter from being too certain of its constants.
@@ -62,14 +90,13 @@ class ConstantStates:
         self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
         self._prior = np.diag(deviation[self._rows] ** 2)
         self._bias_variance = deviation[BIASES] ** 2
+        self._place_variance = 0.0 if layout.imu_position is None else float(deviation[layout.imu_position].max()) ** 2
         self._curvature = InputCurvature()
         self.start()
 
     def start(self) -> None:
         """Begin with the prior."""
-        # time since start or doubt, until the next look, since the last update [s]; covariance after start or doubt;
-        # acceleration [m/s^2]
-        self._memory = 0.0, _INTERVAL, 0.0, self._prior, 0.0
+        self._memory = _Memory(0.0, self._prior)
         self._curvature.start()
 
     def snapshot(self) -> tuple[Any, ...]:
@@ -87,8 +114,8 @@ class ConstantStates:
 
     def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
         """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes."""
-        settled, until, interval, reference, acceleration = self._memory
-        settled, until = settled + duration, until - duration
+        settled, reference, look, forgetting, interval, acceleration = self._memory
+        settled, look, forgetting = settled + duration, look - duration, forgetting - duration
         if self._layout.imu_rotation is not None:
             ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._growth(ukf, imu_end)
         if self._layout.imu_delay is not None:
@@ -96,12 +123,16 @@ class ConstantStates:
             linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + felt
             turning = self._reach * (imu_end[3:] - imu_start[3:]) / duration
             acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
-        if until <= 0.0:
-            until = _INTERVAL
+        if look <= 0.0:
+            look = _INTERVAL
             if self._is_due(ukf.covariance[self._block], reference):
                 self._doubt(ukf)
                 settled, reference = 0.0, ukf.covariance[self._block]
-        self._memory = settled, until, interval + duration, reference, acceleration
+        if forgetting <= 0.0:
+            forgetting = _PATIENCE
+            if self._layout.imu_position is not None:
+                self._forget(ukf, self._layout.imu_position)
+        self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
 
     def after_update(self, ukf: Filter, state: Array, covariance: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
@@ -109,9 +140,8 @@ class ConstantStates:
         While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
         all claims remain true.
         """
-        settled, until, _, reference, acceleration = self._memory
-        self._memory = settled, until, 0.0, reference, acceleration
-        if settled < _SETTLING:
+        self._memory = self._memory._replace(since_update=0.0)
+        if self._memory.settled < _SETTLING:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
 
@@ -126,8 +156,8 @@ class ConstantStates:
         variances = ukf.covariance.diagonal()
         variance = variances.item(rows.start)
         speed = variances[VELOCITY].max() + self._reach**2 * variances[GYROSCOPE_BIAS].max()
-        _, _, interval, _, acceleration = self._memory
-        bend = 0.5 * acceleration * variance
+        bend = 0.5 * self._memory.acceleration * variance
+        interval = self._memory.since_update
         updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
         return float(updates * (variance * speed + bend**2))
 
@@ -147,6 +177,20 @@ class ConstantStates:
         ratios, directions = eigh(covariance, reference)
         better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
         return bool((np.abs(better) > self._linear[:, None]).any())
+
+    def _forget(self, ukf: Filter, place: slice) -> None:
+        """Go back to the prior where the IMU's place is hardly known; what is known of the platform's pose stays."""
+        prior = self._place_variance
+        variances, directions = np.linalg.eigh(ukf.covariance[place, place])
+        for variance, direction in zip(variances, directions.T, strict=True):
+            if variance >= prior or variance < min(_HARDLY_BETTER * prior, _FAR**2):
+                continue
+            shift = np.zeros(len(ukf.state))
+            shift[place] = direction
+            # the state's position is the IMU's: it moves along
+            shift[POSITION] = rotation_of(ukf.state[ATTITUDE]) @ direction
+            ukf.state[:] = ukf.state - (direction @ ukf.state[place]) * shift
+            ukf.covariance[:] = ukf.covariance + (prior - variance) * np.outer(shift, shift)
 
     def _doubt(self, ukf: Filter) -> None:
         """Multiply all deviations, but those of constants to no more than the prior allows.
