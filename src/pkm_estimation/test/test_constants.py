@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.machine import load_machine
 from pkm_estimation.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
+from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
@@ -160,6 +161,14 @@ def test_constants_wait_for_speed_and_biases():
     constants.after_update(belief, *before)
     assert belief.state[row][0] == 0.0 and belief.covariance[row, row] == before[1][row, row]
     assert belief.state[0] == 1.0 and belief.covariance[0, 0] == 0.5 * before[1][0, 0]
+
+
+def test_lost_covariance_is_said():
+    _, deviation, constants = make(('imu_delay',))
+    belief = Belief(deviation)
+    belief.covariance[0, 0] = np.nan
+    with pytest.raises(CovarianceError):
+        wait(constants, belief)
 
 
 def test_constants_cost_the_plain_filter_nothing():

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
+from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, UnscentedKalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
@@ -113,7 +113,13 @@ class ConstantStates:
         return imu_start + correction, imu_end + correction
 
     def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
-        """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes."""
+        """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes.
+
+        Raises
+        ------
+        CovarianceError
+            The covariance is not positive definite, or not finite.
+        """
         settled, reference, look, forgetting, interval, acceleration = self._memory
         settled, look, forgetting = settled + duration, look - duration, forgetting - duration
         if self._layout.imu_rotation is not None:
@@ -125,6 +131,8 @@ class ConstantStates:
             acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
         if look <= 0.0:
             look = _INTERVAL
+            if not np.isfinite(ukf.covariance).all():
+                raise CovarianceError('state covariance is not finite')
             if self._is_due(ukf.covariance[self._block], reference):
                 self._doubt(ukf)
                 settled, reference = 0.0, ukf.covariance[self._block]
@@ -174,7 +182,10 @@ class ConstantStates:
         return growth
 
     def _is_due(self, covariance: Array, reference: Array) -> bool:
-        ratios, directions = eigh(covariance, reference)
+        try:
+            ratios, directions = eigh(covariance, reference)
+        except np.linalg.LinAlgError as error:
+            raise CovarianceError('covariance of the constants is not positive definite') from error
         better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
         return bool((np.abs(better) > self._linear[:, None]).any())
 
