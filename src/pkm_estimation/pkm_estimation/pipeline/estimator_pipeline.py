@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pkm_description.machine.model import Machine
 from pkm_description.mechanism import Mechanism
 
+from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 from pkm_estimation.pipeline.history import History, Processed
 from pkm_estimation.pipeline.imu_frame import ImuFrame
@@ -109,10 +110,13 @@ class EstimatorPipeline:
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
         """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
-        value = np.concatenate((specific_force, angular_rate), dtype=float)
+        value = np.full(INPUT_SIZE, np.nan)
+        if len(specific_force) == len(angular_rate) == 3:
+            value[:3], value[3:] = specific_force, angular_rate
         # the product is finite if all six are, but for numbers beyond 1e154
-        if value.shape != (6,) or not (value.dot(value) < inf or np.isfinite(value).all()):
-            self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {value.tolist()}')
+        if not (value.dot(value) < inf or np.isfinite(value).all()):
+            numbers = [*specific_force, *angular_rate]
+            self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {numbers}')
             return []
         instant = admit('imu', self._imu_gate, stamp, self.health)
         if instant is None:
