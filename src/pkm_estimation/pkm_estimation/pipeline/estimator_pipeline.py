@@ -110,9 +110,11 @@ class EstimatorPipeline:
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
         """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
-        value = np.full(INPUT_SIZE, np.nan)
+        value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate
+        else:
+            value[:] = np.nan
         # the product is finite if all six are, but for numbers beyond 1e154
         if not (value.dot(value) < inf or np.isfinite(value).all()):
             numbers = [*specific_force, *angular_rate]
