@@ -53,7 +53,7 @@ def record(path: Path, seconds: float, rate: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the speeds; 0 if the estimation reaches the target in processor time."""
+    """Print the speeds; 0 if the filter alone reaches the target in processor time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--seconds', type=float, default=60.0, help='length of the recording (default: 60)')
     parser.add_argument('--rate', type=float, default=1000.0, help='of IMU and legs [Hz] (default: 1000)')
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f'{options.seconds / processor:.1f} by processor time ({1e6 * processor / samples:.0f} us per IMU and leg '
             f'sample; target {TARGET:g} times)'
         )
-    return 0 if min(speeds) >= TARGET else 1
+    return 0 if speeds[-1] >= TARGET else 1
 
 
 if __name__ == '__main__':
