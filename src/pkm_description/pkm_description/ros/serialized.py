@@ -57,7 +57,7 @@ def read_stamp(data: bytes) -> int:
 
 def with_stamp(data: bytes, time: int) -> bytes:
     """Return the same serialised message with another stamp [ns]."""
-    return data[:_START] + _STAMP.pack(*divmod(time, 10**9)) + data[_AFTER_STAMP:]
+    return data[:_START] + _coded_stamp(time) + data[_AFTER_STAMP:]
 
 
 def read_imu(data: bytes) -> ImuReading:
@@ -107,7 +107,11 @@ class OdometryWriter:
         """Return the message of ``time`` [ns]: position (3,), quaternion (4,), velocities (3,), covariances (6, 6)."""
         parts = (position, orientation, pose_covariance, velocity, angular_velocity, twist_covariance)
         numbers = np.concatenate([part.ravel() for part in parts])
-        return _OWN + _STAMP.pack(*divmod(time, 10**9)) + self._texts + numbers.tobytes()
+        return _OWN + _coded_stamp(time) + self._texts + numbers.tobytes()
+
+
+def _coded_stamp(time: int) -> bytes:
+    return _STAMP.pack(*divmod(time, 10**9))
 
 
 def _in_own_representation(data: bytes, kind: type) -> bytes:

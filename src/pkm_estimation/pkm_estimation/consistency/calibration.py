@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,12 @@ from pkm_description.motion.profiles import fourier_profile, mp1_profile
 from pkm_description.verification.check import Check, holds
 
 from pkm_estimation.consistency.monte_carlo import Normalised
-from pkm_estimation.consistency.scenarios import RATE
+from pkm_estimation.consistency.scenarios import MotionScenario
 from pkm_estimation.models import STATE_SIZE
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.pipeline.filter_start import start_deviation
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.simulated import Evaluate
+from pkm_estimation.sensors.feeding import feed
 
 Array = NDArray[np.float64]
 
@@ -41,33 +40,16 @@ PROBABILITY = 0.999
 PLACE_DEVIATION = 0.02
 
 
-@dataclass(frozen=True)
-class CalibrationScenario:
-    """A machine on a motion.
-
-    Attributes
-    ----------
-    title : machine and motion in words
-    mechanism, evaluate : both
-    begin : s, where on the motion
-    """
-
-    title: str
-    mechanism: Mechanism
-    evaluate: Evaluate
-    begin: float
-
-
-def rich_scenario(machine: Machine, duration: float) -> CalibrationScenario:
+def rich_scenario(machine: Machine, duration: float) -> MotionScenario:
     """All six freedoms up to 1 Hz, from standstill on."""
     profile = fourier_profile(machine, duration + 1.0)
-    return CalibrationScenario(f'{machine.name}, rich motion', Mechanism(machine), profile.evaluate, 0.0)
+    return MotionScenario(f'{machine.name}, rich motion', Mechanism(machine), profile.evaluate, 0.0)
 
 
-def mp1_scenario(machine: Machine, duration: float) -> CalibrationScenario:
+def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
     """The paper's first motion in full swing; it turns about one axis only, on which the IMU may be anywhere."""
     profile = mp1_profile(machine, duration + 30.0)
-    return CalibrationScenario(f'{machine.name}, MP1', Mechanism(machine), profile.evaluate, 12.0)
+    return MotionScenario(f'{machine.name}, MP1', Mechanism(machine), profile.evaluate, 12.0)
 
 
 def calibration_lines(seeds: int, duration: float = 20.0) -> Iterator[tuple[str, list[Check]]]:
@@ -78,7 +60,7 @@ def calibration_lines(seeds: int, duration: float = 20.0) -> Iterator[tuple[str,
         yield f'{scenario.title}, constants after {duration:g} s', checks
 
 
-def calibration_check(scenario: CalibrationScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
+def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
     """Mean over the seeds of the normalised error squared of all constants ``names``, estimated at once."""
     runs = [calibration_run(scenario, names, seed, duration) for seed in range(seeds)]
     squares = np.array([error @ np.linalg.solve(covariance, error) for error, covariance in runs])
@@ -94,23 +76,19 @@ def calibration_check(scenario: CalibrationScenario, names: tuple[str, ...], see
 
 
 def calibration_run(
-    scenario: CalibrationScenario, names: tuple[str, ...], seed: int, duration: float
+    scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
 ) -> tuple[Array, Array]:
     """Estimate constants that are drawn from what the estimator is told of them; error (m,), covariance (m, m)."""
     config = EstimatorConfig(baseline=False, estimate=names, imu_position_deviation=PLACE_DEVIATION)
-    mechanism, machine = scenario.mechanism, scenario.mechanism.machine
+    machine = scenario.mechanism.machine
     pipeline = EstimatorPipeline(machine, config)
     layout = pipeline.filter.layout
     truth = np.random.default_rng([seed, len(names)]).normal(size=layout.size)
     truth *= start_deviation(config, layout, 0.0, 0.0)
     constants = {name: truth[rows] for name, rows in layout.groups.items()}
-    time = scenario.begin + np.arange(round(duration * RATE)) / RATE
     true_machine, conditions = _with_constants(machine, constants)
-    data = simulate_sensors(Mechanism(true_machine), scenario.evaluate, time, conditions, seed)
-    positions = data.leg_lengths - measured_at_zero(mechanism)
-    for k, stamp in enumerate(data.stamps.tolist()):
-        pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        pipeline.add_joint_positions(stamp, mechanism.actuated_joint_names, positions[k])
+    time = scenario.time(duration)
+    feed(pipeline, simulate_sensors(Mechanism(true_machine), scenario.evaluate, time, conditions, seed))
     error = pipeline.filter.ukf.state - truth
     if layout.imu_delay is not None:
         error[layout.imu_delay] += pipeline.imu_delay

@@ -12,11 +12,10 @@ from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_description.verification.check import Check, at_least, at_most
 
-from pkm_estimation.consistency.scenarios import RATE
-from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.consistency.scenarios import MotionScenario
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
-from pkm_estimation.sensors.simulated import Evaluate
+from pkm_estimation.sensors.feeding import feed
 
 Array = NDArray[np.float64]
 
@@ -32,16 +31,6 @@ UNKNOWN = EstimatorConfig(baseline=False, estimate=('imu_delay',))
 
 
 @dataclass(frozen=True)
-class DelayScenario:
-    """A machine on a motion in full swing, from ``begin`` [s] on."""
-
-    title: str
-    mechanism: Mechanism
-    evaluate: Evaluate
-    begin: float
-
-
-@dataclass(frozen=True)
 class DelayRun:
     """What came of it after :data:`SETTLING`: s, 1, m (rms of the position's error)."""
 
@@ -50,7 +39,7 @@ class DelayRun:
     error: float
 
 
-def delay_scenarios(duration: float) -> Iterator[DelayScenario]:
+def delay_scenarios(duration: float) -> Iterator[MotionScenario]:
     """Both motions of the paper on SIMONA, the first one on two smaller machines."""
     for name, title, profile, begin in (
         ('srs', 'MP1', mp1_profile, 10.0),
@@ -60,11 +49,11 @@ def delay_scenarios(duration: float) -> Iterator[DelayScenario]:
     ):
         machine = load_machine(name)
         evaluate = profile(machine, duration + 2.0 * begin).evaluate
-        yield DelayScenario(f'{name}, {title}, unknown delay', Mechanism(machine), evaluate, begin)
+        yield MotionScenario(f'{name}, {title}, unknown delay', Mechanism(machine), evaluate, begin)
 
 
 def delay_checks(
-    scenario: DelayScenario, seeds: int, duration: float, delays: tuple[float, ...] = DELAYS
+    scenario: MotionScenario, seeds: int, duration: float, delays: tuple[float, ...] = DELAYS
 ) -> list[Check]:
     """Runs of ``duration`` s with each delay, and without one for comparison, each seed with the same noise."""
     undelayed = [delay_run(scenario, 0.0, seed, duration, KNOWN).error for seed in range(seeds)]
@@ -83,24 +72,19 @@ def delay_checks(
     return checks
 
 
-def delay_run(scenario: DelayScenario, delay: float, seed: int, duration: float, config: EstimatorConfig) -> DelayRun:
+def delay_run(scenario: MotionScenario, delay: float, seed: int, duration: float, config: EstimatorConfig) -> DelayRun:
     """Estimate with an IMU whose samples are ``delay`` s old at their stamps."""
-    mechanism = scenario.mechanism
-    time = scenario.begin + np.arange(round(duration * RATE)) / RATE
+    mechanism, time = scenario.mechanism, scenario.time(duration)
     data = simulate_sensors(mechanism, scenario.evaluate, time, SensorConditions(imu_delay=delay), seed)
     truth = dict(zip(data.stamps.tolist(), scenario.evaluate(time).position, strict=True))
     settled = data.stamps[0] + round(1e9 * SETTLING)
-    names, positions = mechanism.actuated_joint_names, data.leg_lengths - measured_at_zero(mechanism)
     pipeline = EstimatorPipeline(mechanism.machine, config)
     errors, within = [], []
-    for k, stamp in enumerate(data.stamps.tolist()):
-        outputs = pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(stamp, names, positions[k])
-        for output in outputs:
-            if output.stamp < settled or output.innovation is None:
-                continue
-            errors.append(output.motion.position - truth[output.stamp])
-            within.append(np.abs(output.innovation.residual) <= 2.0 * output.innovation.standard_deviation)
+    for output in feed(pipeline, data):
+        if output.stamp < settled or output.innovation is None:
+            continue
+        errors.append(output.motion.position - truth[output.stamp])
+        within.append(np.abs(output.innovation.residual) <= 2.0 * output.innovation.standard_deviation)
     rest = pipeline.filter.layout.imu_delay
     found = pipeline.imu_delay + (0.0 if rest is None else float(pipeline.filter.state[rest][0]))
     rms = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))

@@ -14,11 +14,34 @@ from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_prof
 
 from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
+from pkm_estimation.sensors.simulated import Evaluate
 
 Array = NDArray[np.float64]
 
 #: Hz
 RATE = 100.0
+
+
+@dataclass(frozen=True)
+class MotionScenario:
+    """A machine on a motion that sensors of any kind follow.
+
+    Attributes
+    ----------
+    title : machine and motion in words
+    mechanism : the machine
+    evaluate : the motion at any times
+    begin : s, where on the motion
+    """
+
+    title: str
+    mechanism: Mechanism
+    evaluate: Evaluate
+    begin: float
+
+    def time(self, duration: float) -> Array:
+        """Times [s] of all samples of ``duration`` s."""
+        return self.begin + np.arange(round(duration * RATE)) / RATE
 
 
 @dataclass(frozen=True)

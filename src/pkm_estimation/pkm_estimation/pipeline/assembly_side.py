@@ -29,10 +29,10 @@ class AssemblySide:
     def __init__(self, mechanism: Mechanism) -> None:
         machine = mechanism.machine
         self._struts = mechanism.has_closed_form
-        self._centre = machine.base_points.mean(axis=0)
-        normal = np.linalg.svd(machine.base_points - self._centre)[2][-1]
-        self._normal = normal * np.sign(normal @ (machine.home.position - self._centre))
-        self._height = float(self._normal @ self._centre)
+        centre = machine.base_points.mean(axis=0)
+        normal = np.linalg.svd(machine.base_points - centre)[2][-1]
+        self._normal = normal * np.sign(normal @ (machine.home.position - centre))
+        self._height = float(self._normal @ centre)
         self._chart: Array | None = None
         self._normal_in_chart: Array = np.zeros(0)
         self._mechanism = mechanism
@@ -51,7 +51,7 @@ class AssemblySide:
 
     def is_home_side(self, position: Array) -> bool:
         """Whether a point (3,) of the platform lies on the side of the base where the machine was built (S3-34)."""
-        return not self._struts or bool((position - self._centre) @ self._normal > 0.0)
+        return not self._struts or bool(position @ self._normal > self._height)
 
     def is_home_mode(self, position: Array, rotation_base_platform: Array) -> bool:
         """Whether a pose (3,), (3, 3) can be reached from home without passing a singular one; necessary only."""

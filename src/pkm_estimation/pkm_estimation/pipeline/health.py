@@ -128,8 +128,6 @@ class HealthMonitor:
 
     def output(self, output: EstimatorOutput) -> None:
         """Note an estimate."""
-        if self.muted:
-            return
         self._samples += 1
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}

@@ -159,14 +159,10 @@ class EstimatorOutput:
         return state
 
     @property
-    def state_variances(self) -> Array:
-        """Variances (n,) of the filter's own state."""
-        return self._known[1].diagonal()
-
-    @property
     def state_deviation(self) -> Array:
         """Standard deviations (n,) of the filter's own state."""
-        deviation: Array = np.sqrt(self.state_variances)
+        _, covariance, *_ = self._known
+        deviation: Array = np.sqrt(covariance.diagonal())
         return deviation
 
 

@@ -60,7 +60,7 @@ class Tracker:
     def __init__(
         self, machine: Machine, mechanism: Mechanism, config: EstimatorConfig, imu_frame: ImuFrame
     ) -> None:
-        self.machine, self.mechanism, self.config, self.imu_frame = machine, mechanism, config, imu_frame
+        self.machine, self.mechanism, self.config = machine, mechanism, config
         self.filter = PlatformFilter(
             EstimatorGeometry.from_machine(machine),
             imu_frame.noise_covariance,

@@ -14,7 +14,7 @@ from pkm_estimation.pipeline import EstimatorPipeline
 from pkm_estimation.reproduction.accuracy import FILTERS
 from pkm_estimation.reproduction.filter_run import FilterRun
 from pkm_estimation.reproduction.laboratory import Laboratory
-from pkm_estimation.reproduction.pipeline_run import feed, part, pose_errors, run_pipeline, simulated, truth_of
+from pkm_estimation.reproduction.pipeline_run import part, pose_errors, run_pipeline, simulated, truth_of
 from pkm_estimation.reproduction.scenario import (
     DEFAULT,
     INTERVAL,
@@ -24,6 +24,7 @@ from pkm_estimation.reproduction.scenario import (
     machine_named,
     profile_named,
 )
+from pkm_estimation.sensors.feeding import feed
 
 Array = NDArray[np.float64]
 

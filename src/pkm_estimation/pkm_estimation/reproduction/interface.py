@@ -21,9 +21,10 @@ from pkm_estimation.offline import estimate_recording
 from pkm_estimation.pipeline import EstimatorPipeline, PlatformFilter
 from pkm_estimation.reproduction.filter_run import Signals, make_filter, signals_of, start
 from pkm_estimation.reproduction.laboratory import Laboratory
-from pkm_estimation.reproduction.pipeline_run import feed, simulated
+from pkm_estimation.reproduction.pipeline_run import simulated
 from pkm_estimation.reproduction.scenario import DEFAULT, INTERVAL, PRINTED, Scenario, machine_named
 from pkm_estimation.sensors import SimulatedData
+from pkm_estimation.sensors.feeding import feed
 
 Array = NDArray[np.float64]
 

@@ -13,10 +13,11 @@ from scipy.spatial.transform import Rotation
 from pkm_estimation.collection import collect
 from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
+from pkm_estimation.pipeline import EstimatorPipeline
 from pkm_estimation.pipeline.verdict import summarise
 from pkm_estimation.reproduction.scenario import Scenario, machine_named, mechanism_named, profile_named
 from pkm_estimation.sensors import SimulatedData, simulate_sensors
+from pkm_estimation.sensors.feeding import feed
 
 Array = NDArray[np.float64]
 
@@ -112,20 +113,6 @@ def simulated(scenario: Scenario) -> SimulatedData:
     name = scenario.machine
     evaluate = profile_named(name, scenario.motion)
     return simulate_sensors(mechanism_named(name), evaluate, scenario.time, scenario.conditions, scenario.seed)
-
-
-def feed(pipeline: EstimatorPipeline, data: SimulatedData) -> list[EstimatorOutput]:
-    """Give all samples that arrived to a pipeline, IMU first at equal stamps."""
-    mechanism = pipeline.mechanism
-    names = mechanism.actuated_joint_names
-    positions = data.leg_lengths - mechanism.lengths_at_zero
-    outputs: list[EstimatorOutput] = []
-    for k, stamp in enumerate(data.stamps.tolist()):
-        if data.imu_received[k]:
-            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
-        if data.legs_received[k]:
-            outputs += pipeline.add_joint_positions(stamp, names, positions[k])
-    return outputs
 
 
 def run_pipeline(scenario: Scenario, data: SimulatedData | None = None) -> PipelineRun:

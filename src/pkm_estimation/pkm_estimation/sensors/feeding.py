@@ -1,0 +1,20 @@
+"""Simulated samples, given to an estimator."""
+
+from __future__ import annotations
+
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
+from pkm_estimation.sensors.simulated import SimulatedData
+
+
+def feed(pipeline: EstimatorPipeline, data: SimulatedData) -> list[EstimatorOutput]:
+    """Give all samples that arrived to a pipeline, IMU first at equal stamps."""
+    mechanism = pipeline.mechanism
+    names, positions = mechanism.actuated_joint_names, data.leg_lengths - measured_at_zero(mechanism)
+    outputs: list[EstimatorOutput] = []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        if data.imu_received[k]:
+            outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        if data.legs_received[k]:
+            outputs += pipeline.add_joint_positions(stamp, names, positions[k])
+    return outputs
