@@ -61,3 +61,42 @@ def test_exit_code_and_clean_up(body: str, code: int) -> None:
     assert done.returncode == code, done.stderr
     assert 'cleaned up' in done.stdout
     assert ('Traceback' in done.stderr) == (code == 1)
+
+
+_SPUN = """
+import os, signal, sys
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import get_current_signal_handlers_options
+from pkm_description.ros.node_main import run_node
+
+def say(what):
+    print(what, get_current_signal_handlers_options().name, flush=True)
+
+class Spinner(SingleThreadedExecutor):
+    def spin(self):
+        say('spinning')
+        os.kill(os.getpid(), signal.SIGINT)
+        super().spin()
+    def __del__(self):
+        say('executor gone')
+        super().__del__()
+
+class Quiet(Node):
+    def __init__(self):
+        super().__init__('quiet')
+    def destroy_node(self):
+        say('destroying')
+        super().destroy_node()
+
+sys.exit(run_node(Quiet, executor=Spinner))
+"""
+
+
+def test_the_signal_thread_of_rclpy_ends_before_the_executor() -> None:
+    """It reads the executor's guard conditions without a lock: the other way round, one node in thousands crashed."""
+    done = subprocess.run(
+        [sys.executable, '-c', _SPUN], env=ros_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ['spinning ALL', 'destroying NO', 'executor gone NO']

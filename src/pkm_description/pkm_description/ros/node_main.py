@@ -10,6 +10,7 @@ from types import FrameType
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.signals import uninstall_signal_handlers
 
 from pkm_description.errors import PkmError
 
@@ -17,13 +18,13 @@ from pkm_description.errors import PkmError
 def run_node(
     factory: Callable[[], object],
     args: Sequence[str] | None = None,
-    executor: type[Executor] = SingleThreadedExecutor,
+    executor: Callable[[], Executor] = SingleThreadedExecutor,
 ) -> int:
     """Run the node that ``factory`` makes until SIGINT, shutdown or ``SystemExit``.
 
     The factory may return a node, or an object with a ``run()`` method and a ``destroy_node()`` method that has a loop
     of its own (the simulator). ``destroy_node()`` is called in every case. A node without a loop of its own is spun by
-    an ``executor``.
+    what ``executor`` makes.
 
     Returns
     -------
@@ -33,14 +34,22 @@ def run_node(
     """
     interrupted = _interrupt_once()
     rclpy.init(args=list(args) if args is not None else None)
-    node = None
+    node = spinner = None
     try:
         try:
             node = factory()
         except PkmError as error:
             print(f'error: {error}', file=sys.stderr, flush=True)
             return 1
-        return _spin(node, executor)
+        if hasattr(node, 'run'):
+            node.run()
+        else:
+            spinner = executor()
+            spinner.add_node(node)  # type: ignore[arg-type]
+            spinner.spin()
+        return 0
+    except SystemExit as request:
+        return request.code if isinstance(request.code, int) else int(bool(request.code))
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     except Exception:
@@ -50,6 +59,10 @@ def run_node(
             return 0
         raise
     finally:
+        interrupted.set()  # nothing interrupts the clean-up
+        # waits for rclpy's signal thread. After a SIGINT it reads the executors' guard conditions without a lock: if
+        # the executor went meanwhile (``spinner`` keeps it until here), the process would end with SIGSEGV
+        uninstall_signal_handlers()
         try:
             if node is not None:
                 node.destroy_node()  # type: ignore[attr-defined]
@@ -77,16 +90,3 @@ def _interrupt_once() -> threading.Event:
 
     signal.signal(signal.SIGINT, handler)
     return interrupted
-
-
-def _spin(node: object, executor_type: type[Executor]) -> int:
-    try:
-        if hasattr(node, 'run'):
-            node.run()
-        else:
-            executor = executor_type()
-            executor.add_node(node)  # type: ignore[arg-type]
-            executor.spin()
-    except SystemExit as request:
-        return request.code if isinstance(request.code, int) else int(bool(request.code))
-    return 0

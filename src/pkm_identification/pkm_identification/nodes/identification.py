@@ -8,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from nav_msgs.msg import Odometry
@@ -86,12 +87,6 @@ class IdentificationNode(Node):
             )
         return config_from_mapping(values)
 
-    def run(self) -> None:
-        """Spin with a second thread for the long work."""
-        executor = MultiThreadedExecutor(num_threads=3)
-        executor.add_node(self)
-        executor.spin()
-
     def _take_joint_states(self, message: JointState) -> None:
         self._session.add_joint_states(
             nanoseconds(message.header.stamp), message.name, message.position, message.effort
@@ -144,7 +139,8 @@ def _output_directory(text: str) -> Path:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run_node(IdentificationNode, args)
+    # one thread for the streams, one for the long work, one to spare for parameters
+    return run_node(IdentificationNode, args, partial(MultiThreadedExecutor, num_threads=3))
 
 
 if __name__ == '__main__':
