@@ -218,8 +218,9 @@ def _judged(
     gap, levers = _gaps(mechanism, chain, state.position, state.rotation)
     distance = np.sqrt(np.sum(gap * gap, axis=-1))
     home_branch = _home(mechanism)
-    signs, held = _leg_signs(mechanism, chain)
-    determinant = np.linalg.det(_closure_matrix(mechanism, chain, levers))
+    with np.errstate(invalid='ignore'):  # NaN where the solver found nothing: not right
+        signs, held = _leg_signs(mechanism, chain)
+        determinant = np.linalg.det(_closure_matrix(mechanism, chain, levers))
     right = (determinant * home_branch.determinant_sign > 0.0) & (
         signs * home_branch.leg_signs * np.sum(held * home_branch.held, axis=-1) > 0.0
     ).all(axis=1)

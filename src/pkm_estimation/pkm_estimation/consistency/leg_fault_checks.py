@@ -20,6 +20,7 @@ from pkm_estimation.consistency.state_error import normalised_error_squared, sta
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.health import Event
 from pkm_estimation.sensors import measure
 
 Array = NDArray[np.float64]
@@ -110,9 +111,7 @@ def fault_run(mechanism: Mechanism, motion: PlatformMotion, case: FaultCase, leg
     biases = _biases(machine)
     random = np.random.default_rng([*seed, 1])
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
-    reasons: set[str] = set()
-    others: set[str] = set()
-    unnamed, first_wrong, named_after, largest, squares = set(faulty), -1, np.inf, 0.0, []
+    naming, largest, squares = _Naming(faulty), 0.0, []
     for k, stamp in enumerate(data.stamps.tolist()):
         if k == begin:
             pipeline.health.report()  # what was before does not count
@@ -121,20 +120,41 @@ def fault_run(mechanism: Mechanism, motion: PlatformMotion, case: FaultCase, leg
         outputs += pipeline.add_joint_positions(stamp, *sent)
         if k < begin:
             continue
-        if first_wrong < 0 and _is_wrong(sent, ideal[k], machine):
-            first_wrong = stamp
-        for event in pipeline.health.report().events:
-            concerned = {name for name in faulty if name in event.detail}
-            (reasons if concerned else others).add(event.name)
-            unnamed -= concerned
-        if first_wrong >= 0 and not unnamed and named_after == np.inf:
-            named_after = 1e-9 * (stamp - first_wrong)
+        naming.listen(stamp, _is_wrong(sent, ideal[k], machine), pipeline.health.report().events)
         off = float(np.linalg.norm(outputs[-1].motion.position - motion.position[k])) if outputs else np.inf
         largest = max(largest, off)
         if (k - begin) % round(ERROR_INTERVAL * RATE) == 0:
             error = state_error(pipeline.filter, motion, k, biases)
             squares.append(normalised_error_squared(error, pipeline.filter.covariance, np.eye(STATE_SIZE)))
-    return FaultRun(named_after, frozenset(reasons), frozenset(others), largest, np.array(squares))
+    return FaultRun(naming.after, frozenset(naming.reasons), frozenset(naming.others), largest, np.array(squares))
+
+
+class _Naming:
+    """Listens until all faulty legs have been named.
+
+    Attributes
+    ----------
+    after : s from the first wrong measurement on; infinite until then
+    reasons, others : names of the events that concern faulty legs, and of those that do not
+    """
+
+    def __init__(self, faulty: set[str]) -> None:
+        self.after = np.inf
+        self.reasons: set[str] = set()
+        self.others: set[str] = set()
+        self._faulty, self._unnamed = faulty, set(faulty)
+        self._first_wrong: int | None = None
+
+    def listen(self, stamp: int, is_wrong: bool, events: tuple[Event, ...]) -> None:
+        """Take the events of a measurement of ``stamp`` [ns]."""
+        if is_wrong and self._first_wrong is None:
+            self._first_wrong = stamp
+        for event in events:
+            concerned = {name for name in self._faulty if name in event.detail}
+            (self.reasons if concerned else self.others).add(event.name)
+            self._unnamed -= concerned
+        if self._first_wrong is not None and not self._unnamed and self.after == np.inf:
+            self.after = 1e-9 * (stamp - self._first_wrong)
 
 
 def _biases(machine: Machine) -> Array:

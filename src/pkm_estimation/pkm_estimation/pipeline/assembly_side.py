@@ -36,8 +36,10 @@ class AssemblySide:
         self._chart: Array | None = None
         self._normal_in_chart: Array = np.zeros(0)
         self._mechanism = mechanism
-        home = machine.home
-        self._sign = self._determinant_sign(home.position, home.rotation_base_platform) if self._struts else 1.0
+        self._sign = 0.0
+        if self._struts:
+            at_home = length_jacobian(mechanism, machine.home.position, machine.home.rotation_base_platform)
+            self._sign = float(np.sign(np.linalg.det(at_home)))
 
     def holds(self, filter_: PlatformFilter) -> bool:
         """Whether the filter's point is on that side; cheap enough for every measurement."""
@@ -55,12 +57,13 @@ class AssemblySide:
 
     def is_home_mode(self, position: Array, rotation_base_platform: Array) -> bool:
         """Whether a pose (3,), (3, 3) can be reached from home without passing a singular one; necessary only."""
-        if not self.is_home_side(position):
-            return False
-        return not self._struts or self._determinant_sign(position, rotation_base_platform) == self._sign
+        if not self._struts:
+            return True
+        return self.is_reached(position, length_jacobian(self._mechanism, position, rotation_base_platform))
 
-    def _determinant_sign(self, position: Array, rotation_base_platform: Array) -> float:
-        return float(np.sign(np.linalg.det(length_jacobian(self._mechanism, position, rotation_base_platform))))
+    def is_reached(self, position: Array, jacobian: Array) -> bool:
+        """Tell the same by a position (3,) and the length Jacobian (6, 6) there, of hexapods with struts."""
+        return self.is_home_side(position) and bool(np.sign(np.linalg.det(jacobian)) == self._sign)
 
 
 class PoseWatch:
@@ -99,4 +102,4 @@ class PoseWatch:
         begins, self._was_singular = singular and not self._was_singular, singular
         if singular:
             return f'condition number {condition:.3g} of the length Jacobian: poorly determined' if begins else ''
-        return '' if self._side.is_home_mode(position, rotation) else 'wrong_assembly_mode'
+        return '' if self._side.is_reached(position, jacobian) else 'wrong_assembly_mode'

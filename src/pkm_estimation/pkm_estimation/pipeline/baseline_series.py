@@ -25,12 +25,10 @@ class BaselineSeries:
     Attributes
     ----------
     stamps : (M,) ns
-    index : (M,) their places among the samples
     estimates : of the reference point; all arrays with a leading axis M
     """
 
     stamps: Integers
-    index: NDArray[np.intp]
     estimates: BaselineEstimate
 
 
@@ -62,4 +60,4 @@ def baseline_series(
     point = np.array(config.reference_point)
     if point.any():
         estimates = estimates.at_point(point)
-    return BaselineSeries(stamps[places], complete[places], estimates)
+    return BaselineSeries(stamps[places], estimates)

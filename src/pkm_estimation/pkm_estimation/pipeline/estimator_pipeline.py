@@ -216,11 +216,11 @@ class EstimatorPipeline:
 
     def _wait(self, measurement: Measurement) -> None:
         """Queue a measurement in its order."""
-        order = measurement_order(measurement)
-        if self._waiting and order < measurement_order(self._waiting[-1]):
-            self._waiting.insert(bisect_left(self._waiting, order, key=measurement_order), measurement)
+        waiting = self._waiting
+        if waiting and (order := measurement_order(measurement)) < measurement_order(waiting[-1]):
+            waiting.insert(bisect_left(waiting, order, key=measurement_order), measurement)
         else:
-            self._waiting.append(measurement)
+            waiting.append(measurement)
 
     def _drop_too_late(self, topic: str, instant: Instant) -> None:
         self.health.event(
@@ -286,8 +286,7 @@ class EstimatorPipeline:
     def _process(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement; also whether it was used."""
         tracker, output = self.tracker, None
-        before = None if self._history is None else tracker.snapshot()
-        due = tracker.due(measurement.instant)
+        before = None if self._history is None else (tracker.due(measurement.instant), tracker.snapshot())
         if isinstance(measurement, LegMeasurement):
             output = tracker.process_legs(measurement, self._imu)
             answered = output is not None
@@ -295,5 +294,5 @@ class EstimatorPipeline:
             answered = tracker.process_user(measurement, self._imu)
         self._last = measurement
         if self._history is not None and before is not None:
-            self._history.add(Processed(measurement, due, before, answered))
+            self._history.add(Processed(measurement, *before, answered))
         return output, answered

@@ -97,7 +97,7 @@ class LegGate:
         self._confirmations = 0
         self._disagree = False
         self._scale, self._correlation = 1.0, 0.0
-        self._errors: list[float] = []
+        self._errors: tuple[list[float], float] = [], 0.0  # normalised, and the size of their vector
 
     @property
     def on_probation(self) -> bool:
@@ -124,19 +124,25 @@ class LegGate:
         self._confirmations += 1
         if self._confirmations == _PROBATION:
             self._given_up = 0
-        normalised = (innovation.residual / np.sqrt(innovation.variance)).tolist()
-        errors = [error if error == error else 0.0 for error in normalised]  # NaN: not used
-        ordered = sorted([error * error for error in normalised if error == error])
-        middle = len(ordered) // 2
-        median = ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+        errors = (innovation.residual / np.sqrt(innovation.variance)).tolist()
+        squares = [error * error for error in errors if error == error]  # NaN: not used
+        if len(squares) < len(errors):
+            errors = [error if error == error else 0.0 for error in errors]
+        size = sum(squares) ** 0.5
+        squares.sort()
+        middle = len(squares) // 2
+        median = squares[middle] if len(squares) % 2 else 0.5 * (squares[middle - 1] + squares[middle])
         self._scale += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, self._scale)) - self._scale)
         if self.noise_scale > 1.0:
             change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
             self.noise_scale *= change if self._correlation < _WHITE else _NOISE_FADE
             self.noise_scale = min(self.noise_scale, _LOUDEST) if self.noise_scale > 1.5 else 1.0
-        if self._errors:
-            self._correlation += _CORRELATION_FORGETTING * (_cosine(errors, self._errors) - self._correlation)
-        self._errors = errors
+        last, last_size = self._errors
+        if last:
+            sizes = size * last_size
+            cosine = sum(map(mul, errors, last)) / sizes if sizes > 0.0 else 0.0
+            self._correlation += _CORRELATION_FORGETTING * (cosine - self._correlation)
+        self._errors = errors, size
 
     # -- judgement -----------------------------------------------------------------------------------------------------
 
@@ -256,12 +262,6 @@ class LegGate:
     def descriptions(self) -> dict[str, str]:
         """What is wrong with the legs that are left out now, by name."""
         return {self._names[leg]: fault.summary for leg, fault in sorted(self.faults.items())}
-
-
-def _cosine(one: list[float], other: list[float]) -> float:
-    product = sum(map(mul, one, other))
-    squares = sum(map(mul, one, one)) * sum(map(mul, other, other))
-    return product / squares**0.5 if squares > 0.0 else 0.0
 
 
 def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:

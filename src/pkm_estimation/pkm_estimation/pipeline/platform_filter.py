@@ -78,7 +78,8 @@ class PlatformFilter:
         self.legs = measurement_model(geometry, self.layout, config.estimate, mechanism)
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(size, config)
-        self._walk = walk_variances(self.layout, config)
+        self._walk, self._walk_duration = walk_variances(self.layout, config), 0.0
+        self._walk_covariance = np.zeros((size, size))
         self._set_chart(np.eye(3))
         self._moves = config.filter == 'manifold'
         self._constants = constant_states(self.layout, geometry, config)
@@ -194,7 +195,9 @@ class PlatformFilter:
         noise = process.noise_factor(ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
         ukf.predict(lambda points: process.propagate(points, bent_start, bent_end, duration), noise)
         if self._walk is not None:
-            ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._walk
+            if duration != self._walk_duration:  # the same for thousands of steps
+                self._walk_duration, self._walk_covariance = duration, np.diag(duration * self._walk)
+            ukf.covariance += self._walk_covariance
         if self._moves:
             _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
             if x * x + y * y + z * z > CHART_RADIUS**2:
