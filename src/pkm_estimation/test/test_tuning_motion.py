@@ -8,7 +8,7 @@ import yaml
 from pkm_description.machine import load_machine
 from pkm_description.machine.model import Pose
 from pkm_description.mechanism import Mechanism
-from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_profile
+from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, named_profile
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.nodes.tune import main
@@ -60,6 +60,21 @@ def test_delay_is_found_between_samples(profile, delay):
     assert found.delay == pytest.approx(delay, abs=5e-4)
     assert abs(found.delay - delay) < 4.0 * found.deviation
     assert found.deviation < 5e-4
+
+
+@pytest.mark.parametrize('misalignment', [(0.0, 0.0, 0.0), (0.03, -0.02, 0.05)])
+@pytest.mark.parametrize('make', [mp1_profile, mp2_profile, fourier_profile])
+def test_delay_is_true_on_noisy_legs_and_a_wrong_mounting(make, misalignment):
+    """Other axes' signals are no delay, and the legs' noise (here as large as some channels) is no steepness."""
+    machine = load_machine('palida')
+    conditions = SensorConditions(imu_delay=0.03, imu_misalignment=misalignment)
+    time = 12.0 + np.arange(2000) / 100
+    data = simulate_sensors(Mechanism(machine), make(machine, 40.0).evaluate, time, conditions, 0)
+    found = estimate_delay(Mechanism(machine), streams_of(data))
+    shown = np.isfinite(found.channel_delay)
+    assert (np.abs(found.channel_delay - 0.03) < 4.0 * found.channel_deviation)[shown].all()
+    assert found.agree
+    assert found.delay == pytest.approx(0.03, abs=3e-4)
 
 
 def test_delays_of_single_axes_and_lost_samples():

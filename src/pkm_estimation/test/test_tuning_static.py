@@ -98,6 +98,46 @@ def test_recording_that_moves_is_refused_with_time_and_distance():
         calibrate_static(MECHANISM, rocking)
 
 
+def test_lossy_recordings_get_a_reason_or_what_they_hold(tmp_path, capsys):
+    """Stamps of zero are no time; too few samples are refused in words; a lossy IMU has noise, but no Allan curve."""
+    data = measure(MECHANISM, at_rest(30.0), seed=1)
+    time = (data.stamps - data.stamps[0]) * 1e-9
+
+    def run(name, legs, imu, stamps=data.stamps):
+        with BagWriter(tmp_path / name, 'mcap', '') as writer:
+            writer.write_joint_states(
+                stamps[legs], MECHANISM.actuated_joint_names, data.leg_lengths[legs] - SRS.lengths_at_zero
+            )
+            writer.write_imu(stamps[imu], data.specific_force[imu], data.angular_rate[imu])
+        code = main([str(tmp_path / name)])
+        return code, capsys.readouterr()
+
+    gap = (time < 1.5) | ((time > 9.5) & (time < 11.2))
+    code, said = run('gap', gap, gap)
+    assert code == 1
+    assert 'samples of the legs in 11.2 s' in said.err
+    code, said = run('few', time < 20.0, time < 0.02)
+    assert code == 1
+    assert 'too short' in said.err
+    code, said = run('lossy', time < 20.0, np.random.default_rng(0).random(len(time)) > 0.8)
+    assert code == 0
+    assert 'no Allan deviation' in said.out
+    stamps = data.stamps + 1_700_000_000_000_000_000
+    stamps[0] = 0
+    code, said = run('zero', time < 20.0, time < 20.0, stamps)
+    assert code == 0
+    assert 'standstill of 20.0 s' in said.out
+    assert '2 samples left out' in said.err
+
+
+def test_slow_white_noise_is_called_white():
+    """Blocks of two samples are as white as long ones, and the intervals are not widened."""
+    values = np.random.default_rng(2).normal(size=(4000, 3))
+    found = channel_noise(values, 0.5)
+    np.testing.assert_allclose(found.autocorrelation, 0.0, atol=0.06)
+    np.testing.assert_allclose(found.noise_deviation, np.sqrt(0.5 / 2000), rtol=0.15)
+
+
 def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
     bag = write_bag(tmp_path / 'bag', measure(MECHANISM, at_rest(30.0), seed=4))
     assert main([str(bag), '--machine', 'srs', '-o', str(tmp_path / 'out')]) == 0

@@ -19,7 +19,7 @@ from pkm_description.motion.profiles import named_profile
 from pkm_estimation.bags import read_bag
 from pkm_estimation.nodes.estimate import load_config
 from pkm_estimation.pipeline import EstimatorConfig
-from pkm_estimation.tuning.allan import allan_coefficients, overlapping_allan_deviation
+from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
 from pkm_estimation.tuning.delay import delay_report, estimate_delay
 from pkm_estimation.tuning.leg_motion import LONG_WINDOW, motion_of_legs
@@ -104,7 +104,13 @@ def _run(options: argparse.Namespace) -> None:
     data = read_bag(options.bag, namespace=options.namespace)
     for warning in data.warnings:
         print(f'warning: {warning}', file=sys.stderr)
-    streams = SensorStreams.from_recording(mechanism, data).between(options.begin, options.end)
+    streams = SensorStreams.from_recording(mechanism, data)
+    if streams.dropped:
+        print(
+            f'warning: {streams.dropped} samples left out: not finite, without a stamp, or not newer than the one '
+            'before (if the clock was set back, the part before that is used)', file=sys.stderr,
+        )  # fmt: skip
+    streams = streams.between(options.begin, options.end)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
     found = _Findings()
@@ -129,21 +135,26 @@ def _static(
 ) -> None:
     calibration = calibrate_static(mechanism, streams, options.leg_offset_deviation)
     found.tell(static_report(mechanism, calibration, options.leg_offset_deviation))
+    if options.output is not None:
+        path = write_sensor_overlay(
+            options.output / 'sensors.yaml', mechanism, calibration, date.today().isoformat(), str(options.bag)
+        )
+        print(f'wrote {path}')
     stretch = longest_stretch(streams.imu_time)
+    count = stretch.stop - stretch.start
+    if count < LEAST_SAMPLES:
+        found.tell([f'no Allan deviation: it needs {LEAST_SAMPLES} IMU samples without a gap; there are {count}'])
+        return
     allan = overlapping_allan_deviation(streams.imu[stretch], usual_interval(streams.imu_time))
     coefficients = allan_coefficients(allan)
     lines = allan_report(allan, coefficients, IMU_CHANNELS, IMU_UNITS)
-    if stretch.stop - stretch.start < len(streams.imu_time):
+    if count < len(streams.imu_time):
         times = streams.imu_time[[stretch.start, stretch.stop - 1]]
         lines.append(f'of the IMU\'s longest stretch without gaps, {times[0]:.2f} to {times[1]:.2f} s')
     found.tell(lines)
     found.settings |= walk_settings(coefficients)
     if options.output is None:
         return
-    path = write_sensor_overlay(
-        options.output / 'sensors.yaml', mechanism, calibration, date.today().isoformat(), str(options.bag)
-    )
-    print(f'wrote {path}')
     print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
     print(f'wrote {write_allan_table(options.output / "allan.csv", allan, IMU_CHANNELS)}')
 

@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 FLICKER = sqrt(2.0 * log(2.0) / pi)
 #: coefficients below so many of their standard deviations count as not seen
 _SEEN = 3.0
+#: fewest samples that can tell white noise, flicker and random walk apart
+LEAST_SAMPLES = 16
 #: fewest degrees of freedom of a point that is used: fewer say nothing
 _LEAST_FREEDOMS = 3.0
 
@@ -78,7 +80,7 @@ def overlapping_allan_deviation(values: Array, interval: float) -> AllanDeviatio
     ``sum (x[k+2m] - 2 x[k+m] + x[k])^2 / (2 m^2 (N - 2m + 1))``. The degrees of freedom are those of white noise
     (Howe, Allan and Barnes 1981).
     """
-    if len(values) < 16:
+    if len(values) < LEAST_SAMPLES:
         raise ValueError(f'{len(values)} samples are too few for an Allan deviation')
     # less the mean: the running sum keeps its digits, and differences do not see it
     total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values - values.mean(axis=0), axis=0)])

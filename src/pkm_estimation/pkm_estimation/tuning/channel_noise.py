@@ -65,8 +65,9 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
     correlations = np.stack(
         [np.sum(residual[lag:] * residual[:-lag], axis=0) / (safe * len(residual)) for lag in range(1, _LAGS + 1)]
     )
-    # residuals of a block sum to zero, which is a correlation of -1 / length of white noise, too
-    correlations = correlations + 1.0 / length
+    # residuals of a block sum to zero, so those of white noise correlate by -1 / length, in pairs of one block
+    pairs = np.maximum(0, length - np.arange(1, _LAGS + 1)) / length
+    correlations = correlations + pairs[:, None] / length
     freedoms = freedoms / ((1.0 + 0.5 * np.maximum(kurtosis, 0.0)) * (1.0 + 2.0 * np.sum(correlations**2, axis=0)))
     noise = np.sqrt(variance)
     white, scatter = noise / np.sqrt(len(values)), means.std(axis=0, ddof=1) / np.sqrt(count)

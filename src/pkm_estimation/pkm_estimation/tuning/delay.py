@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.mechanism import Mechanism
+from pkm_description.motion import PlatformMotion
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
 from pkm_estimation.sensors.imu import imu_truth
-from pkm_estimation.tuning.leg_motion import motion_of_legs
+from pkm_estimation.tuning.leg_motion import LONG_WINDOW, WINDOW, motion_of_legs
 from pkm_estimation.tuning.static_calibration import IMU_CHANNELS
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
 
@@ -58,7 +59,7 @@ def estimate_delay(
 ) -> DelayEstimate:
     """Estimate the delay of each IMU channel and of all together.
 
-    The highest cross-correlation (its peak by a parabola) starts least squares: ``u(t) = a u_legs(t - delay) + b``, a
+    The highest cross-correlation (its peak by a parabola) starts least squares: ``u(t) = A u_legs(t - delay) + b``, a
     spline through the legs' values. These are smooth, the IMU's are not: interpolated noise is smaller between samples
     than on them, which would draw the answer to the middle. The uncertainty comes from parts of the recording, each
     with its own delay, so that coloured errors and a delay that fluctuates are in it.
@@ -72,22 +73,21 @@ def estimate_delay(
     TuningError
         No channel shows the motion; or the delay lies beyond ``maximum``.
     """
-    motion = motion_of_legs(mechanism, streams)
-    machine = mechanism.machine
-    expected = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, machine.imu.rotation_platform_imu))
-    inside = (streams.imu_time - maximum > motion.time[0]) & (streams.imu_time + maximum < motion.time[-1])
+    motion, smoother = (motion_of_legs(mechanism, streams, window) for window in (WINDOW, LONG_WINDOW))
+    begin, end = smoother.time[0] + maximum, smoother.time[-1] - maximum
+    inside = (streams.imu_time > begin) & (streams.imu_time < end)
     time, measured = streams.imu_time[inside], streams.imu[inside]
     if len(time) < 100:
         raise TuningError(f'IMU and legs have only {len(time)} samples in common; a delay needs at least 100')
-    spline = CubicSpline(motion.time, expected)
+    spline, slope = _expected(mechanism, motion), _expected(mechanism, smoother).derivative()
     interval = usual_interval(motion.time)
-    begin, correlation = _coarse_delay(spline, time, measured, interval, maximum)
+    coarse, correlation = _coarse_delay(spline, time, measured, interval, maximum)
     parts = np.array_split(np.arange(len(time)), PARTS)
     delays, deviations, scatters = np.full(6, np.nan), np.full(6, np.nan), np.full(6, np.nan)
     for channel in range(6):  # each has a delay of its own, and with it other times at which the spline is read
-        if correlation[channel] < LEAST_CORRELATION or abs(begin[channel]) > maximum - 2.0 * interval:
+        if correlation[channel] < LEAST_CORRELATION or abs(coarse[channel]) > maximum - 2.0 * interval:
             continue
-        delay, white, parted = _refined(spline, time, measured[:, channel], channel, begin[channel], parts)
+        delay, white, parted = _refined(spline, slope, time, measured[:, channel], channel, coarse[channel], parts)
         spread = float(parted.std(ddof=1))
         deviation = max(white, spread / np.sqrt(PARTS))
         if deviation <= LEAST_CERTAIN:
@@ -112,11 +112,18 @@ def delay_report(estimate: DelayEstimate) -> list[str]:
     )
     if not estimate.agree:
         lines.append(
-            'the channels differ by more than their deviations: each has a delay of its own, or the IMU is mounted '
-            'otherwise than the machine file says'
+            'the channels differ by more than their deviations: each has a delay of its own, or the IMU lies elsewhere '
+            'than the machine file says'
         )
     lines.append(f'imu_delay: {estimate.delay:.4f}')
     return lines
+
+
+def _expected(mechanism: Mechanism, motion: PlatformMotion) -> CubicSpline:
+    """What the IMU should have measured along a motion, specific force and angular rate."""
+    machine = mechanism.machine
+    truth = imu_truth(motion, machine.gravity, machine.imu.position, machine.imu.rotation_platform_imu)
+    return CubicSpline(motion.time, np.hstack(truth))
 
 
 def _coarse_delay(
@@ -142,24 +149,36 @@ def _coarse_delay(
 
 
 def _refined(
-    expected: CubicSpline, time: Array, measured: Array, channel: int, begin: float, parts: list[NDArray[np.intp]]
+    expected: CubicSpline,
+    slope: CubicSpline,
+    time: Array,
+    measured: Array,
+    channel: int,
+    begin: float,
+    parts: list[NDArray[np.intp]],
 ) -> tuple[float, float, Array]:
-    """Least squares for delay, gain and bias: delay, its deviation for white errors, and the delays (P,) of parts."""
-    delay, slope = begin, expected.derivative()
+    """Least squares for delay, gains and bias: delay, its deviation for white errors, and the delays (P,) of parts.
+
+    All three axes of the sensor take part: on a mounting that is not the machine file's each channel feels them all,
+    and what comes from another one would look like a delay (of a circle: wholly). ``slope`` is that of a smoother
+    motion: the legs' noise in it would pass for steepness, and the delay for better known than it is.
+    """
+    delay = begin
+    axes = slice(channel - channel % 3, channel - channel % 3 + 3)
     for iteration in range(_ITERATIONS):
         at = time - delay
-        rows = np.stack([expected(at)[:, channel], np.ones_like(at)], axis=1)
-        gain, bias = np.linalg.lstsq(rows, measured, rcond=None)[0]
-        # the rest of the delay by its own slope: measured = gain (expected - rest * slope) + bias
-        rate = -gain * slope(at)[:, channel]
+        rows = np.column_stack([expected(at)[:, axes], np.ones_like(at)])
+        gains = np.linalg.lstsq(rows, measured, rcond=None)[0]
+        # the rest of the delay by its own slope: measured = (expected - rest * slope) gains + bias
+        rate = -slope(at)[:, axes] @ gains[:3]
         rate -= rows @ np.linalg.lstsq(rows, rate, rcond=None)[0]
-        residual = measured - rows @ np.array([gain, bias])
+        residual = measured - rows @ gains
         rest = float(rate @ residual / (rate @ rate))
         if iteration < _ITERATIONS - 1:
             delay += rest
     error = residual - rest * rate
-    white = float(np.sqrt(error @ error / (len(time) - 3) / (rate @ rate)))
-    # the parts share gain and bias, which a short part could not tell from a delay
+    white = float(np.sqrt(error @ error / (len(time) - 5) / (rate @ rate)))
+    # the parts share gains and bias, which a short part could not tell from a delay
     parted = [delay + (rate[p] @ residual[p]) / max(float(rate[p] @ rate[p]), 1e-300) for p in parts]
     return delay, white, np.array(parted)
 
@@ -170,6 +189,12 @@ def _combined(delays: Array, deviations: Array, correlation: Array, scatters: Ar
     count = int(np.count_nonzero(shown))
     if count == 0:
         best = int(np.argmax(correlation))
+        if correlation[best] >= LEAST_CORRELATION:
+            raise TuningError(
+                f'{IMU_CHANNELS[best]} shows the motion that the legs make (correlation {correlation[best]:.2f}), but '
+                f'not when: its delay is larger than searched, or uncertain by more than {1e3 * LEAST_CERTAIN:g} ms. A '
+                'delay needs faster or more motion, or faster sensors'
+            )
         raise TuningError(
             f'no IMU channel shows the motion that the legs make (the best, {IMU_CHANNELS[best]}, correlates by '
             f'{correlation[best]:.2f}): a delay needs a recording with more motion, or it is larger than searched, or '

@@ -123,7 +123,6 @@ def suggest_noise_scales(
     """Suggest ``q_scale`` and ``r_scale`` by the innovations' likelihood, each leg by itself.
 
     If Q and R grow by one factor, the gain stays and the innovations' variances grow by it, too. So the best factor for
-    If Q and R grow by one factor, the gain stays and the innovations' variances grow by it, too. So the best factor for
     given Q over R is the mean of ``r^2 / S``, and a search over one number is left: for the smallest, whitest
     innovations. Where they stay coloured, R cannot be told from them and is left as it is. The leg gate is off
     meanwhile, so that a wrong Q does not hide what is wrong.

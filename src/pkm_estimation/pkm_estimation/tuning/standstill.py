@@ -48,7 +48,7 @@ def find_movement(time: Array, values: Array, tolerance: float) -> Movement | No
     values : (N, C)
     tolerance : of all channels
     """
-    length = max(1, round(WINDOW / float(np.median(np.diff(time)))))
+    length = min(len(values), max(1, round(WINDOW / float(np.median(np.diff(time))))))
     count = len(values) // length
     averages = values[: count * length].reshape(count, length, -1).mean(axis=1)
     times = time[: count * length : length]

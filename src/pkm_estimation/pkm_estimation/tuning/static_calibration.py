@@ -106,6 +106,12 @@ def calibrate_static(
     intervals = usual_interval(streams.leg_time), usual_interval(streams.imu_time)
     if max(intervals) > 0.5 * BLOCK:
         raise TuningError(f'sensors need more than two samples per second, not one every {max(intervals):.2f} s')
+    for values, interval, sensor in zip((streams.lengths, streams.imu), intervals, ('legs', 'IMU'), strict=True):
+        if len(values) * interval < 0.5 * LEAST_DURATION + BLOCK:
+            raise TuningError(
+                f'{len(values)} samples of the {sensor} in {duration:.1f} s, most of them {1e3 * interval:.3g} ms '
+                'apart, are too few: most got lost, or came in bursts'
+            )
     legs, imu = channel_noise(streams.lengths, intervals[0]), channel_noise(streams.imu, intervals[1])
     felt, slope, pose = _felt_gravity(mechanism, legs.mean)
     return StaticCalibration(

@@ -32,7 +32,7 @@ class SensorStreams:
     lengths : (N, L) m; of machines without struts: positions of the drives
     imu_time : (M,) s, by the IMU's stamps
     imu : (M, 6) specific force m/s^2 and angular rate rad/s, IMU axes
-    dropped : samples that could not be used: not finite, or not newer than the one before
+    dropped : samples that could not be used: not finite, without a stamp, or not newer than the one before
     """
 
     leg_time: Array
@@ -104,7 +104,7 @@ def _seconds(stamps: NDArray[np.int64], begin: int) -> Array:
 
 
 def _usable(stamps: NDArray[np.int64], values: Array) -> NDArray[np.bool_]:
-    usable: NDArray[np.bool_] = np.all(np.isfinite(values), axis=1)
+    usable: NDArray[np.bool_] = np.all(np.isfinite(values), axis=1) & (stamps > 0)
     newest = np.maximum.accumulate(np.where(usable, stamps, np.iinfo(np.int64).min))
     usable[1:] &= stamps[1:] > newest[:-1]
     return usable
