@@ -194,6 +194,24 @@ def test_two_and_three_legs_at_once():
         assert run.report.counters['leg_off_prediction'] == np.count_nonzero(wrong)
 
 
+def test_message_with_none_but_the_legs_that_are_left_out():
+    """Legs 1 and 2 are off, then only these and leg 3, off too, are in the message: no correction, no exception."""
+
+    def fault(k, x):
+        return x + np.array([0.03, -0.02, 0.025, 0, 0, 0])
+
+    run = Run(fault, last=FAULT + 10, first=FAULT - 200)
+    feed = run.pipeline.add_joint_positions
+    for k in range(FAULT + 10, FAULT + 30):
+        positions, stamp = DATA.leg_lengths[k] - SRS.lengths_at_zero, int(DATA.stamps[k])
+        run.pipeline.add_imu(stamp, DATA.specific_force[k], DATA.angular_rate[k])
+        count = 3 if k < FAULT + 20 else 6
+        outputs = feed(stamp, NAMES[:count], fault(k, positions)[:count])
+        assert len(outputs) == (count == 6)
+    assert run.pipeline.health.counters['no_leg_believed'] == 10
+    assert np.linalg.norm(outputs[0].motion.position - MOTION.position[FAULT + 29]) < 1e-3
+
+
 def test_all_legs_off_is_not_the_legs():
     """A jump of all legs is the filter's or the IMU's trouble: none is left out, the filter starts anew."""
     run = Run(

@@ -193,6 +193,54 @@ def test_clock_set_back_while_samples_wait():
     assert np.abs(outputs[-1].motion.position - MOTION.position[49]).max() < 1e-4
 
 
+def hopped(messages, topic, indices, jump):
+    """Messages of a topic whose clock is off by ``jump`` ns for a while."""
+    stamps = set(DATA.stamps[indices].tolist())
+    return [(t, s + jump if t == topic and s in stamps else s, *values) for t, s, *values in messages]
+
+
+FUTURE = 4 * 10**18
+
+
+@pytest.mark.parametrize('history', [0.0, 0.2])
+@pytest.mark.parametrize('topic', ['imu', 'legs'])
+@pytest.mark.parametrize(
+    ('indices', 'jump'), [(range(1), FUTURE), (range(50, 70), 5 * 10**9), (range(50, 70), -15 * 10**8)]
+)
+def test_clock_of_one_topic_that_jumps_there_and_back(topic, history, indices, jump):
+    """Only one topic sees its clock restart: that must not keep the two apart until the queues are full."""
+    messages = hopped(pairs(range(150)), topic, indices, jump)
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(history=history))
+    answered = {o.stamp for o in feed(pipeline, messages)}
+    assert answered >= set(DATA.stamps[indices[-1] + 4 : 150].tolist())
+    assert pipeline.health.counters['clocks_disagree'] == 1
+
+
+def test_clock_that_restarted_before_the_other_topic_began():
+    pipeline = EstimatorPipeline(SRS)
+    feed(pipeline, [imu_message(k) for k in (*range(150), *range(10))])
+    assert len(feed(pipeline, pairs(range(10, 60)))) == 50
+
+
+def test_window_longer_than_a_jump_of_the_clock():
+    """Late by 1.2 s, twice: no restarted clock where the window is longer."""
+    messages = pairs(range(200))
+    late = [leg_message(50), leg_message(51)]
+    rest = [m for m in messages if not (m[0] == 'legs' and m[1] in (late[0][1], late[1][1]))]
+    config = EstimatorConfig(history=1.5, baseline=False)
+    pipeline = EstimatorPipeline(SRS, config)
+    outputs = feed(pipeline, [*rest[:-40], *late, *rest[-40:]])
+    assert as_bytes(outputs)[-1] == as_bytes(feed(EstimatorPipeline(SRS, config), messages))[-1]
+    assert pipeline.health.counters['legs_late'] == 2
+
+
+def test_history_does_not_grow_while_legs_are_silent():
+    pipeline = EstimatorPipeline(SRS, replace(WINDOW, queue_length=30))
+    feed(pipeline, pairs(range(20)) + [imu_message(k) for k in range(20, 190)])
+    assert len(pipeline._history.imu) < 45  # 0.4 s
+    assert len(feed(pipeline, pairs(range(190, 200)))) == 10
+
+
 @pytest.mark.parametrize(('silent', 'said'), [('imu', 'no usable IMU samples'), ('legs', 'no usable leg samples')])
 def test_stale_stream_is_named_and_survived(silent, said):
     pipeline = EstimatorPipeline(SRS)

@@ -114,3 +114,67 @@ def test_before_the_start_and_useless_covariances():
     assert pipeline.health.counters['leg_rates_before_start'] == 1
     with pytest.raises(ConfigurationError, match='leg_rates'):
         pipeline.add_measurement(int(DATA.stamps[1]), leg_rates, np.zeros(6), -np.eye(6), 'leg_rates')
+
+
+def position_of(k, stamp=None):
+    """Arguments of a measured position."""
+    stamp = int(DATA.stamps[k]) if stamp is None else stamp
+    return stamp, lambda points: points.position().T, MOTION.position[k], 1e-8 * np.eye(3), 'tracker'
+
+
+def test_sensor_that_is_slower_than_a_jump_of_the_clock():
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, clock_jump=0.2))
+    for k in range(190):
+        if k % 30 == 20:
+            pipeline.add_measurement(*position_of(k))
+        feed(pipeline, [imu_message(k), leg_message(k)])
+    assert pipeline.health.counters['tracker_accepted'] == 6
+    assert pipeline.health.counters['tracker_rejected'] == pipeline.health.counters['tracker_stamp_jump'] == 0
+
+
+def test_sensor_that_missed_a_restart_of_the_clock():
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    for last, measured in ((150, True), (200, False), (200, True)):
+        for k in range(last):
+            if measured and k % 50 == 20:
+                pipeline.add_measurement(*position_of(k))
+            feed(pipeline, [imu_message(k), leg_message(k)])
+    assert pipeline.health.counters['tracker_accepted'] == 7
+    assert pipeline.health.counters['tracker_rejected'] == 0
+
+
+def test_sensor_with_a_clock_of_its_own_does_not_push_legs_out_of_the_queue():
+    pipeline, outputs = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, queue_length=20)), []
+    for k in range(100):
+        outputs += feed(pipeline, [leg_message(k)])
+        pipeline.add_measurement(*position_of(k, int(DATA.stamps[k]) + 10**10))
+        outputs += feed(pipeline, [imu_message(k)])
+    assert len(outputs) == 100
+    assert pipeline.health.counters['legs_queue_overflow'] == 0
+    assert pipeline.health.counters['tracker_queue_overflow'] == 80
+
+
+@pytest.mark.parametrize('useless', [np.full((3, 31), np.nan), np.zeros((31, 3))])
+def test_useless_predictions_are_left_out_by_name(useless):
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    feed(pipeline, [m for k in range(50) for m in (imu_message(k), leg_message(k))])
+    pipeline.add_measurement(int(DATA.stamps[49]), lambda points: useless, np.zeros(3), np.eye(3), 'tracker')
+    (output,) = feed(pipeline, [imu_message(50), leg_message(50)])
+    assert pipeline.health.counters['tracker_not_predicted'] == pipeline.health.counters['tracker_rejected'] == 1
+    assert not output.started
+
+
+def test_function_that_raises_leaves_the_filter_where_it_was():
+    def broken(points):
+        raise ZeroDivisionError
+
+    pipeline, plain = EstimatorPipeline(SRS, CONFIG), EstimatorPipeline(SRS, CONFIG)
+    for k in range(60):
+        messages = [imu_message(k), leg_message(k)]
+        (expected,) = feed(plain, messages)
+        feed(pipeline, messages[:1])
+        if k == 50:
+            with pytest.raises(ZeroDivisionError):
+                pipeline.add_measurement(int(DATA.stamps[k]) - 5_000_000, broken, np.zeros(3), np.eye(3), 'broken')
+        (output,) = feed(pipeline, messages[1:])
+        assert output.motion.position == pytest.approx(expected.motion.position, abs=1e-7)

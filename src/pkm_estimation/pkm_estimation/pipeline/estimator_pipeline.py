@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +121,15 @@ class EstimatorPipeline:
             numbers = [*specific_force, *angular_rate]
             self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {numbers}')
             return []
-        instant = admit('imu', self._imu_gate, stamp, self.health)
+        instant = self._admit('imu', self._imu_gate, self._leg_gate, stamp)
         if instant is None:
             return []
         sample = ImuSample(instant, self.imu_frame.to_platform(value))
         if len(self._imu) >= self.config.queue_length:
             self._imu.popleft()
-            self._overflow('imu', stamp)
+            self.health.count('imu_queue_overflow')
+            if self._history is not None:
+                self._history.forget(self._imu[0].instant)
         if self._history is not None:
             self._history.add_imu(sample)
             if self._imu and instant < self._imu[-1].instant:
@@ -150,8 +153,8 @@ class EstimatorPipeline:
         if sample is None:
             self.health.count('legs_rejected')
             return []
-        instant = admit('legs', self._leg_gate, stamp, self.health)
-        return [] if instant is None else self._take(LegMeasurement(instant, sample), 'legs')
+        instant = self._admit('legs', self._leg_gate, self._imu_gate, stamp)
+        return [] if instant is None else self._take(LegMeasurement(instant, sample))
 
     def add_measurement(
         self,
@@ -192,13 +195,19 @@ class EstimatorPipeline:
         if gate is None:
             gate = self._user_gates[name] = self._new_gate()
             gate.epoch = self._leg_gate.epoch
+        if not gate.follow(self._leg_gate, stamp):
+            gate.follow(self._imu_gate, stamp)
         instant = admit(name, gate, stamp, self.health)
-        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise), name)
+        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
 
-    def _take(self, measurement: Measurement, topic: str) -> list[EstimatorOutput]:
+    def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
+        if gate.epoch != other.epoch and gate.join(other, stamp):
+            self.health.event(stamp, 'clocks_disagree', f'only the topic beside {topic} restarted its clock')
+        return admit(topic, gate, stamp, self.health)
+
+    def _take(self, measurement: Measurement) -> list[EstimatorOutput]:
         if len(self._waiting) >= self.config.queue_length:
-            self._waiting.popleft()
-            self._overflow(topic, measurement.instant.stamp)
+            self._make_room(measurement.topic)
         last = self._last
         # instants first: the order of equal ones costs more to tell
         if (
@@ -208,7 +217,7 @@ class EstimatorPipeline:
         ):
             taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
             if taken is None:
-                self._drop_too_late(topic, measurement.instant)
+                self._drop_too_late(measurement.topic, measurement.instant)
                 return []
             return self._process_again(taken, measurement)
         self._wait(measurement)
@@ -227,12 +236,12 @@ class EstimatorPipeline:
             instant.stamp, f'{topic}_too_late', f'{topic} sample of {instant.stamp} ns: too late, rejected'
         )
 
-    def _overflow(self, topic: str, stamp: int) -> None:
-        """One topic waits for the other in vain; clocks that were restarted in one topic only never meet again."""
-        self.health.count(f'{topic}_queue_overflow')
-        if self._imu_gate.epoch != self._leg_gate.epoch:
-            self.health.event(stamp, 'clocks_disagree', 'only one of the two topics restarted its clock: starting anew')
-            self._clear()
+    def _make_room(self, topic: str) -> None:
+        """Drop the oldest measurement of a topic that waits in vain for the IMU."""
+        places = [place for place, measurement in enumerate(self._waiting) if measurement.topic == topic]
+        if len(places) >= self.config.queue_length:
+            del self._waiting[places[0]]
+            self.health.count(f'{topic}_queue_overflow')
 
     # -- late samples --------------------------------------------------------------------------------------------------
 
@@ -241,6 +250,9 @@ class EstimatorPipeline:
         if taken is None:
             self._drop_too_late('imu', sample.instant)
             return []
+        if not taken:
+            insort(self._imu, sample, key=attrgetter('instant'))
+            return self._process_ready()
         return self._process_again(taken, None)
 
     def _process_again(self, taken: list[Processed], late: Measurement | None) -> list[EstimatorOutput]:
@@ -270,7 +282,7 @@ class EstimatorPipeline:
                 self.health.output(output)
                 outputs.append(output)
             if not answered:
-                self.health.count(f'{measurement_order(measurement)[1] or "legs"}_rejected')
+                self.health.count(f'{measurement.topic}_rejected')
         return outputs
 
     def _process_silently(
@@ -279,8 +291,10 @@ class EstimatorPipeline:
         """Process a measurement, perhaps again; no output, event or rejection of it is told twice."""
         answered_before = known.get(measurement_order(measurement))
         self.health.muted = answered_before is not None
-        output, answered = self._process(measurement)
-        self.health.muted = False
+        try:
+            output, answered = self._process(measurement)
+        finally:
+            self.health.muted = False
         return None if answered_before else output, answered or answered_before is not None
 
     def _process(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:

@@ -77,10 +77,20 @@ class History:
         if count:
             del self._processed[:count]
             self._complete = False
-            first = self._processed[0]
-            now: ImuSample | None = first.before[0]
-            begin = min(first.due, now.instant) if now is not None else first.due
+            begin = _begin(self._processed[0])
             del self.imu[: bisect_left(self.imu, Instant(begin.epoch, begin.stamp - self._margin), key=_instant)]
+
+    def forget(self, waiting: Instant) -> None:
+        """Forget IMU samples that are too old and before ``waiting``; else they pile up while no measurement comes."""
+        newest = self.imu[-1].instant
+        horizon = min(waiting, Instant(newest.epoch, newest.stamp - self._window - self._margin))
+        if not self.imu[0].instant < horizon:
+            return
+        del self.imu[: bisect_left(self.imu, horizon, key=_instant)]
+        # the last measurement stays: what is late is told by it
+        while len(self._processed) > 1 and _begin(self._processed[0]) < horizon:
+            del self._processed[0]
+        self._complete = False
 
     def rewind_to_measurement(self, measurement: Measurement) -> list[Processed] | None:
         """Take out and return what was processed after a late measurement; ``None`` where that is forgotten."""
@@ -103,6 +113,12 @@ class History:
         taken = self._processed[index:]
         del self._processed[index:]
         return taken
+
+
+def _begin(processed: Processed) -> Instant:
+    """From where on processing it again needs IMU samples."""
+    now: ImuSample | None = processed.before[0]
+    return processed.due if now is None else min(processed.due, now.instant)
 
 
 def _instant(sample: ImuSample) -> Instant:

@@ -104,6 +104,10 @@ class LegGate:
         """Whether the start is too young to judge legs by it, and may be given up for a better one."""
         return self._confirmations < _PROBATION and self._given_up < _GIVEN_UP_STARTS
 
+    def disbelieves(self, legs: Indices) -> bool:
+        """Whether all of these legs are left out."""
+        return bool(self.faults) and self.faults.keys() >= set(legs.tolist())
+
     def give_up_start(self) -> None:
         """Note that a start was not confirmed."""
         self._given_up += 1

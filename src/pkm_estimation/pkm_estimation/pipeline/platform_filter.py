@@ -34,7 +34,7 @@ from pkm_estimation.pipeline.filter_parts import (
 )
 from pkm_estimation.pipeline.filter_start import likeliest_update, start_deviation, start_spread
 from pkm_estimation.pipeline.leg_correction import LegCorrection
-from pkm_estimation.pipeline.platform_points import PlatformPoints
+from pkm_estimation.pipeline.platform_points import PlatformPoints, observed
 from pkm_estimation.pipeline.point_motion import FilterStates, PointMotion, point_motions
 
 Array = NDArray[np.float64]
@@ -235,9 +235,13 @@ class PlatformFilter:
 
         ``observe`` gives the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the sample
         of now. A prediction that contains the angular rate has the sample's noise, which belongs into the covariance.
+        Raises ObservationError where it is not finite or of another shape, and CovarianceError.
         """
         return self.ukf.update(
-            lambda points: observe(PlatformPoints(self, points, imu)), value, noise_covariance, limit=limit
+            lambda points: observed(observe, PlatformPoints(self, points, imu), len(value)),
+            value,
+            noise_covariance,
+            limit=limit,
         )
 
     def snapshot(self) -> tuple[object, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotated, rotation_exp
 
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
@@ -14,6 +16,20 @@ if TYPE_CHECKING:
     from pkm_estimation.pipeline.platform_filter import PlatformFilter
 
 Array = NDArray[np.float64]
+
+
+class ObservationError(PkmError):
+    """A user's function gave predictions that are no use."""
+
+
+def observed(observe: Callable[[PlatformPoints], Array], points: PlatformPoints, count: int) -> Array:
+    """Predictions (count, N) of a user's function for N motions; raises ObservationError."""
+    predicted = np.asarray(observe(points), dtype=float)
+    shape = count, len(points.rotation)
+    if predicted.shape != shape or not np.isfinite(predicted).all():
+        what = f'predictions {predicted.shape}' if predicted.shape != shape else 'predictions that are not finite'
+        raise ObservationError(f'its function gave {what}, expected {shape} finite numbers')
+    return predicted
 
 
 class PlatformPoints:

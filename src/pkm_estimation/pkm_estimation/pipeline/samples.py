@@ -30,6 +30,11 @@ class LegMeasurement(NamedTuple):
     instant: Instant
     sample: LegSample
 
+    @property
+    def topic(self) -> str:
+        """What it is counted as."""
+        return 'legs'
+
 
 class UserMeasurement(NamedTuple):
     """A user's measurement (m,) with its covariance (m, m); ``observe`` maps sigma points to predictions (m, N)."""
@@ -39,6 +44,11 @@ class UserMeasurement(NamedTuple):
     observe: Callable[[Any], Array]
     value: Array
     covariance: Array
+
+    @property
+    def topic(self) -> str:
+        """What it is counted as."""
+        return self.name
 
 
 Measurement = LegMeasurement | UserMeasurement

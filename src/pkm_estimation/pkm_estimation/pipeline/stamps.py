@@ -38,7 +38,8 @@ class StampGate:
     Parameters
     ----------
     jump : s
-    history : s by which stamps may be late; 0: they must come in order
+    history : s by which stamps may be late; 0: they must come in order. Where it is longer than ``jump``, it takes a
+        longer way back to be a jump
     """
 
     def __init__(self, jump: float, history: float = 0.0) -> None:
@@ -72,7 +73,7 @@ class StampGate:
         if stamp == self.last:
             return StampVerdict.DUPLICATE
         step = stamp - self.last
-        if abs(step) > self._jump:
+        if step > self._jump or -step > max(self._jump, self._history):
             if self._suspect is None or not 0 < stamp - self._suspect <= self._jump:
                 self._suspect = stamp
                 return StampVerdict.JUMP
@@ -87,6 +88,31 @@ class StampGate:
         self._suspect = None
         self.last = stamp
         return StampVerdict.GOOD
+
+    def join(self, other: StampGate, stamp: int) -> bool:
+        """Take over a later epoch of another stream that is near ``stamp`` [ns], as this one is; True if so.
+
+        What shows the same time is one time base, whatever jumps there and back only one of the streams has seen.
+        """
+        if other.epoch <= self.epoch or not other.is_near(stamp) or not (self.last is None or self.is_near(stamp)):
+            return False
+        self.epoch = other.epoch
+        return True
+
+    def follow(self, other: StampGate, stamp: int) -> bool:
+        """Take over the epoch of another stream if that one is near ``stamp`` [ns]; True if it is.
+
+        So the stamps of a stream that is too slow to confirm its own jumps are believed.
+        """
+        if not other.is_near(stamp):
+            return False
+        if other.epoch != self.epoch or not self.is_near(stamp):
+            self.epoch, self.last, self._suspect = other.epoch, None, None
+        return True
+
+    def is_near(self, stamp: int) -> bool:
+        """Whether ``stamp`` [ns] is no jump away from the last one."""
+        return self.last is not None and abs(stamp - self.last) <= self._jump
 
 
 def admit(topic: str, gate: StampGate, stamp: int, health: HealthMonitor) -> Instant | None:

@@ -29,6 +29,7 @@ from pkm_estimation.pipeline.leg_message import LegSample
 from pkm_estimation.pipeline.noise_adaptation import NoiseAdaptation
 from pkm_estimation.pipeline.output import EstimatorOutput, OutputModel
 from pkm_estimation.pipeline.platform_filter import PlatformFilter
+from pkm_estimation.pipeline.platform_points import ObservationError
 from pkm_estimation.pipeline.samples import (
     ImuSample,
     InputPath,
@@ -118,10 +119,13 @@ class Tracker:
 
     def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
         """Estimate at a leg measurement; ``None`` where there is none, and an event says why."""
+        stamp = measurement.instant.stamp
+        if self.now is not None and self.leg_gate.disbelieves(measurement.sample.used):
+            self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
+            return None
         path = self._path(measurement.instant, queue)
         if path is None:
             return None
-        stamp = measurement.instant.stamp
         if self.now is not None:
             innovation = self._advance(stamp, path, measurement.sample)
             if innovation is not None:
@@ -142,13 +146,16 @@ class Tracker:
         limit = self.leg_gate.limit_of(len(measurement.value))
         try:
             self._predict_along(path)
+            self.now = path.end  # also where the user's function raises
             innovation = self.filter.update_with(
                 measurement.observe, measurement.value, measurement.covariance, path.end.value, limit
             )
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             return False
-        self.now = path.end
+        except ObservationError as error:
+            self.health.event(stamp, f'{name}_not_predicted', f'{name}: {error}: left out')
+            return False
         self.health.user_measurement(name, innovation)
         if innovation.nis > limit:
             worst = float(np.abs(innovation.residual / innovation.standard_deviation).max())
@@ -268,6 +275,7 @@ class Tracker:
         self.now = None
         self.angular_acceleration.reset()
         self._lost_samples = 0
+        self.health.left_out = {}
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
         self.health.event(stamp, reason, f'{detail}: starting anew')
