@@ -121,6 +121,6 @@ def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, NDArray[Any]]:
         'innovation_deviation': np.sqrt(variance),
         'nis': nis,
         'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
-        'state': model.state(known),
+        'state': model.state(known, np.array([output.imu_delay for output in outputs])),
         'state_deviation': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
     }

@@ -28,7 +28,7 @@ class EstimationResult:
     nis : (N,) normalised innovation squared, NaN at starts
     specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
     angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
-    state, state_deviation : (N, n) the filter's own states and standard deviations
+    state, state_deviation : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
     extra_states : columns of the further states that were estimated, by name
     health : counters and events of the whole run
     """

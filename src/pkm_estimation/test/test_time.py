@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pkm_description.motion.profiles import mp1, mp1_profile
+from pkm_estimation.collection import collect
 from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.pipeline.verdict import summarise
 from pkm_estimation.sensors import measure
@@ -138,6 +139,12 @@ def test_unknown_delay_is_found_and_declared():
     assert pipeline.imu_delay == pytest.approx(0.03, abs=2e-3)
     assert pipeline.health.counters['imu_delay_declared'] >= 1
     assert rms(errors[1000:]) < 2.0 * undelayed
+    # what users are told is the whole delay, not what is left of it
+    assert outputs[-1].state[pipeline.filter.layout.imu_delay][0] == pytest.approx(found)
+    report = pipeline.health.report()
+    assert report.estimated['imu_delay'][0][0] == pytest.approx(found)
+    collected = collect(outputs, report)
+    assert collected.state[-1, pipeline.filter.layout.imu_delay][0] == pytest.approx(found)
     ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs[1000:]])
     assert np.mean(np.abs(ratio) <= 2.0) > 0.9
     covariances = np.array([o.motion.pose_covariance[:3, :3] for o in outputs[1000:]])

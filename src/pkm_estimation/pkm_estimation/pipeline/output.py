@@ -85,12 +85,17 @@ class OutputModel:
             np.sqrt(bias_covariance.diagonal(axis1=1, axis2=2)),
         )
 
-    def state(self, known: FilterStates) -> Array:
-        """The filter's states (N, n) with position in base axes and attitude as vector part of the quaternion."""
+    def state(self, known: FilterStates, imu_delay: Array) -> Array:
+        """The filter's states (N, n) with position in base axes and attitude as vector part of the quaternion.
+
+        An estimated delay is the whole one: the rest that the filter knows and what is declared, ``imu_delay`` (N,) s.
+        """
         _, orientation, _ = attitudes(known)
         state = known.state.copy()
         state[:, POSITION] = rotated(known.chart, state[:, POSITION])
         state[:, ATTITUDE] = orientation[:, :3]
+        if self.layout.imu_delay is not None:
+            state[:, self.layout.imu_delay] += imu_delay[:, None]
         return state
 
 
@@ -108,6 +113,7 @@ class EstimatorOutput:
     lengths : (L,) m as measured, NaN where a leg was not used
     efforts : (L,) N as received with the measurement, NaN where absent
     baseline : the conventional estimate of the reference point, ``None`` where it found none, or was not wanted
+    imu_delay : s, the declared one, with what was found and declared so far
     """
 
     def __init__(
@@ -121,11 +127,12 @@ class EstimatorOutput:
         lengths: Array,
         efforts: Array,
         baseline: BaselineEstimate | None,
+        imu_delay: float,
     ) -> None:
         self.instant, self.stamp = instant, instant.stamp
         self.started, self.model = started, model
         self.innovation, self.differentiated = innovation, differentiated
-        self.lengths, self.efforts, self.baseline = lengths, efforts, baseline
+        self.lengths, self.efforts, self.baseline, self.imu_delay = lengths, efforts, baseline, imu_delay
         self._known = known
 
     @cached_property
@@ -154,8 +161,8 @@ class EstimatorOutput:
 
     @property
     def state(self) -> Array:
-        """The filter's own state (n,), platform axes, position in base axes."""
-        state: Array = self.model.state(filter_states([self]))[0]
+        """The filter's own state (n,), platform axes, position in base axes; of a delay the whole one."""
+        state: Array = self.model.state(filter_states([self]), np.array([self.imu_delay]))[0]
         return state
 
     @property

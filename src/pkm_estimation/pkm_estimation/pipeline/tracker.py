@@ -317,5 +317,5 @@ class Tracker:
             self.baseline.reset()  # so that it starts anew, should it be wanted again
         return EstimatorOutput(
             instant, started, self.filter.known(imu), self._output_model, innovation,
-            self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline,
+            self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
         )  # fmt: skip
