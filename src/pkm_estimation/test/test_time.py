@@ -15,7 +15,19 @@ from pkm_estimation.pipeline.verdict import summarise
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors
-from test_pipeline import DATA, MECHANISM, MOTION, NAMES, SRS, as_bytes, feed, imu_message, leg_message, pairs
+from test_pipeline import (
+    DATA,
+    MECHANISM,
+    MOTION,
+    NAMES,
+    SRS,
+    as_bytes,
+    feed,
+    half_second,
+    imu_message,
+    leg_message,
+    pairs,
+)
 
 WINDOW = EstimatorConfig(history=0.2)
 
@@ -83,6 +95,19 @@ def test_later_than_the_window_is_dropped_by_name(topic):
     pipeline = EstimatorPipeline(SRS, WINDOW)
     assert as_bytes(feed(pipeline, [*messages[:-20], missing, *messages[-20:]])) == expected
     assert pipeline.health.counters[f'{topic}_too_late'] == 1
+
+
+def test_imu_sample_that_is_as_late_as_the_window_allows():
+    """It changes the legs since the IMU sample before it, which are older than the window."""
+    imu, legs = half_second(50, 100)
+    config = EstimatorConfig(history=0.06, baseline=False)
+    in_order = sorted(imu + legs, key=lambda m: (m[1], m[0]))
+    place = in_order.index(imu[10])
+    until = next(k for k, m in enumerate(in_order) if m[1] > imu[10][1] + 60_000_000)
+    late = [*in_order[:place], *in_order[place + 1 : until], imu[10], *in_order[until:]]
+    pipeline = EstimatorPipeline(SRS, config)
+    assert as_bytes(feed(pipeline, late))[-1] == as_bytes(feed(EstimatorPipeline(SRS, config), in_order))[-1]
+    assert pipeline.health.counters['imu_late'] == 1
 
 
 def test_late_duplicate_is_a_duplicate():
@@ -244,8 +269,8 @@ def test_window_longer_than_a_jump_of_the_clock():
 def test_history_does_not_grow_while_legs_are_silent():
     pipeline = EstimatorPipeline(SRS, replace(WINDOW, queue_length=30))
     feed(pipeline, pairs(range(20)) + [imu_message(k) for k in range(20, 190)])
-    assert len(pipeline._history.imu) < 45  # 0.4 s
-    assert len(feed(pipeline, pairs(range(190, 200)))) == 10
+    assert len(pipeline._history.imu) < 55  # 0.5 s
+    assert len(feed(pipeline, pairs(range(190, 200)))) == 9  # one confirms that the legs are back
 
 
 @pytest.mark.parametrize(('silent', 'said'), [('imu', 'no usable IMU samples'), ('legs', 'no usable leg samples')])

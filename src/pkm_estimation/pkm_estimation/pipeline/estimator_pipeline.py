@@ -98,8 +98,10 @@ class EstimatorPipeline:
         self._last: Measurement | None = None
         self._history: History | None = None
         if config.history > 0.0:
-            margin = 2.0 * config.maximum_imu_gap + abs(config.imu_delay)
-            self._history = History(round(1e9 * config.history), round(1e9 * margin))
+            # a late IMU sample changes measurements since the sample before it
+            gap = config.maximum_imu_gap
+            margin = 2.0 * gap + abs(config.imu_delay)
+            self._history = History(round(1e9 * (config.history + gap)), round(1e9 * margin))
         self.tracker.reset()
 
     def _new_gate(self) -> StampGate:

@@ -72,7 +72,7 @@ class History:
         horizon = Instant(oldest.epoch, oldest.stamp - self._window)
         # one more than the window holds: where it begins, too, must be known what was before
         count = 0
-        while self._processed[count + 1 :] and self._processed[count + 1].measurement.instant < horizon:
+        while count + 1 < len(self._processed) and self._processed[count + 1].measurement.instant < horizon:
             count += 1
         if count:
             del self._processed[:count]
