@@ -12,6 +12,7 @@ rclpy = pytest.importorskip('rclpy')
 from nav_msgs.msg import Odometry  # noqa: E402
 from pkm_description.ros.conversions import array3, point, quaternion, vector3  # noqa: E402
 from pkm_description.ros.serialized import (  # noqa: E402
+    UNREADABLE,
     OdometryWriter,
     read_imu,
     read_joint_state,
@@ -77,6 +78,26 @@ def test_joint_state_whose_lengths_do_not_fit(names, positions, efforts):
     assert sample.positions.tolist() == positions
     assert sample.velocities.tolist() == []
     assert sample.efforts.tolist() == efforts
+
+
+@pytest.mark.parametrize('wrong', [b'le\xff_1', b'\xc3\x28xyz', b'le\0_1', b'\0eg_1'])
+def test_names_that_are_no_utf_8_or_hold_a_zero_are_what_rclpy_makes_of_them(wrong):
+    data = joint_state(['leg_1', 'leg_2'], [1.0, 2.0]).replace(b'leg_1', wrong)
+    assert read_joint_state(data).names == tuple(deserialize_message(data, JointState).name)
+
+
+def test_what_is_cut_off_is_unreadable():
+    joints, imu = joint_state(['leg_1'], [1.0], [2.0], [3.0]), bytes(serialize_message(Imu()))
+    for read, data, not_read in ((read_joint_state, joints, 0), (read_imu, imu, 72)):  # an Imu's last covariance
+        for length in range(len(data) - not_read):
+            with pytest.raises(UNREADABLE):
+                read(data[:length])
+
+
+def test_stamp_that_no_message_can_carry_on():
+    data = joint_state(['a'], [1.0])
+    with pytest.raises(UNREADABLE, match='2147483647 s'):
+        read_stamp(data[:4] + struct.pack('=iI', 2**31 - 1, 10**9) + data[12:])
 
 
 @pytest.mark.parametrize('child_frame', TEXTS)

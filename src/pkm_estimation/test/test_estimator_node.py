@@ -9,6 +9,8 @@ rclpy = pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import AccelWithCovarianceStamped  # noqa: E402
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from pkm_description.machine import load_machine  # noqa: E402
 from pkm_description.mechanism import Mechanism  # noqa: E402
@@ -20,6 +22,7 @@ from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noq
 from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -175,6 +178,7 @@ def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
         sensors.send_legs(now, NAMES, [0.1] * 3)
         sensors.send_legs(now, NAMES, [float('nan')] * 6)
         sensors.imu.publish(Imu(linear_acceleration=vector3([np.nan, 0.0, 0.0])))
+        sensors.legs.publish(bytes(serialize_message(JointState(name=NAMES)))[:40])  # cut off
         reset = sensors.reset.call_async(Trigger.Request())
         wait_for(reset.done, 'the answer to reset', spin=sensors)
         assert reset.result().success
@@ -183,7 +187,10 @@ def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
             pairs = [v for m in sensors.heard['/diagnostics'] for s in m.status for v in s.values]
             return {value.key: int(value.value) for value in pairs if value.key.startswith('count ')}
 
-        reasons = ('unknown_joint', 'wrong_number_of_positions', 'position_not_finite', 'imu_not_finite', 'reset')
+        reasons = (
+            'unknown_joint', 'wrong_number_of_positions', 'position_not_finite', 'imu_not_finite', 'unreadable_message',
+            'reset',
+        )  # fmt: skip
         wait_for(
             lambda: all(counters().get(f'count {r}') == 1 for r in reasons), f'counts, have {counters()}', spin=sensors
         )
@@ -202,24 +209,57 @@ def test_wrong_parameter_is_one_clear_line():
         assert 'Traceback' not in node.output
 
 
-def test_without_autostart_it_waits_for_activation(sensors):
-    from lifecycle_msgs.msg import Transition
-    from lifecycle_msgs.srv import ChangeState
+def test_machine_that_cannot_be_estimated_is_one_clear_line():
+    for given, code in (([], 1), (['-p', 'autostart:=false'], 0)):
+        arguments = ['--ros-args', '-p', 'machine:=double_pendulum', *given]
+        with ros_domain(), NodeProcess('pkm_estimation', 'estimator', arguments) as node:
+            if given:  # refuses to be configured, and says why
+                client = rclpy.create_node('test_client')
+                assert not change_state(client, Transition.TRANSITION_CONFIGURE)
+                client.destroy_node()
+                node.stop()
+            assert node.wait(30.0) == code
+            assert 'double_pendulum is an open chain' in node.output
+            assert 'Traceback' not in node.output
 
+
+def change_state(node, transition):
+    """Ask the estimator for a transition; whether it succeeded."""
+    client = node.create_client(ChangeState, 'estimator/change_state')
+    wait_for(client.service_is_ready, 'the life cycle service', spin=node)
+    answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+    wait_for(answer.done, 'the transition', spin=node)
+    node.destroy_client(client)
+    return answer.result().success
+
+
+def test_without_autostart_it_waits_for_activation(sensors):
     with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'autostart:=false']) as node:
-        client = sensors.create_client(ChangeState, 'estimator/change_state')
-        wait_for(client.service_is_ready, 'the life cycle service', spin=sensors)
         for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-            answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-            wait_for(answer.done, 'the transition', spin=sensors)
-            assert answer.result().success
+            assert change_state(sensors, transition)
         sensors.wait_for_estimator()
         sensors.send(range(20))
         sensors.wait_for_estimates(20)
-        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-            answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-            wait_for(answer.done, 'the transition', spin=sensors)
-            assert answer.result().success
+        for transition in (
+            Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP, Transition.TRANSITION_CONFIGURE
+        ):  # fmt: skip
+            assert change_state(sensors, transition)
+        sensors.wait_for_estimator()
+        assert all(sensors.count_publishers(topic) == 1 for topic in OUTPUTS)  # none was left behind
+        assert node.stop() == 0
+
+
+def test_imu_of_another_time_base_is_reported_once_a_second(sensors):
+    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+        sensors.wait_for_estimator()
+        for k in range(120):
+            message = Imu(linear_acceleration=vector3(DATA.specific_force[k]))
+            message.header.stamp = stamp(int(DATA.stamps[k]) + 10**11)
+            sensors.imu.publish(message)
+            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+        said = sensors.heard['/diagnostics']
+        wait_for(lambda: any('do not meet' in message.status[0].message for message in said), 'words', spin=sensors)
+        assert len(said) <= 4
         assert node.stop() == 0
 
 

@@ -178,6 +178,20 @@ def test_bad_message_is_rejected_by_name_and_changes_nothing(pipeline, name):
     assert values(report)[f'count {reason}'] == 1
 
 
+def test_what_was_wrong_is_counted_to_the_end_and_a_reset_on_request_is_not_wrong(pipeline):
+    feed(pipeline, pairs(range(3)))
+    pipeline.reset(int(DATA.stamps[2]))
+    assert pipeline.health.report().event_counts == {'started': 1, 'reset': 1}
+    feed(pipeline, [*pairs(range(3, 6)), *[('legs', int(DATA.stamps[5]), ['elbow'], [0.1])] * 300])
+    report = pipeline.health.report()
+    assert (len(report.events), report.event_counts['unknown_joint']) == (200, 300)
+    assert '900 times something was wrong (missing_joint, too_few_legs, unknown_joint)' in summarise(report, 6)[1]
+    feed(pipeline, pairs(range(6, 9)))
+    pipeline.reset(int(DATA.stamps[8]))
+    assert 'wrong' not in summarise(pipeline.health.report(), 6)[1]
+
+
+
 @pytest.mark.parametrize('missing', ['name', 'nan'])
 def test_five_legs_keep_the_filter_going(pipeline, missing):
     feed(pipeline, pairs(range(100)))

@@ -29,6 +29,11 @@ _ODOMETRY_NUMBERS = 7 + 36 + 6 + 36
 #: the representation of this computer's messages, and its name alone
 _OWN = bytes(serialize_message(Imu())[:_START])
 _NAME = _OWN[:2]
+_NOTHING = np.empty(0)
+#: stamps from here on [ns] have no place in a message
+_END_OF_TIME = 2**31 * 10**9
+#: what reading raises at bytes that are no message of the kind
+UNREADABLE = (struct.error, ValueError, RuntimeError)
 
 
 class ImuReading(NamedTuple):
@@ -52,7 +57,10 @@ class JointReading(NamedTuple):
 def read_stamp(data: bytes) -> int:
     """Stamp [ns] of any serialised message that begins with a header."""
     seconds, rest = _STAMP.unpack_from(data, _START)
-    return int(seconds * 10**9 + rest)
+    time = int(seconds * 10**9 + rest)
+    if time >= _END_OF_TIME:  # nanoseconds beyond a second at the last second
+        raise ValueError(f'stamp of {seconds} s and {rest} ns')
+    return time
 
 
 def with_stamp(data: bytes, time: int) -> bytes:
@@ -74,14 +82,15 @@ def read_joint_state(data: bytes) -> JointReading:
     names = []
     for _ in range(count):
         length, at = _read_count(data, at)
-        names.append(data[at : at + length - 1].decode())  # without the zero at its end
+        # up to the zero at its end, and whatever bytes there are: as rclpy does
+        names.append(data[at : at + length].partition(b'\0')[0].decode(errors='replace'))
         at += length
     arrays = []
     for _ in range(3):
         count, at = _read_count(data, at)
         if count:  # nothing is aligned for no number
             at = _aligned(at, 8)
-        arrays.append(np.frombuffer(data[at : at + 8 * count]))
+        arrays.append(np.frombuffer(data, np.float64, count, at) if count else _NOTHING)
         at += 8 * count
     return JointReading(read_stamp(data), tuple(names), *arrays)
 

@@ -37,6 +37,7 @@ class EstimatorNode(StreamNode):
             )
         )  # fmt: skip
         self._point = np.array(self.config.reference_point)
+        self._transforms: TransformBroadcaster | None = None
         self.start()
 
     def make(self) -> EstimatorPipeline:
@@ -48,8 +49,8 @@ class EstimatorNode(StreamNode):
         self._joint_states = self.own_publisher(JointState, 'platform/joint_states')
         if self.config.baseline:
             self._baseline = self.own_publisher(Odometry, 'baseline/odometry')
-        self._transforms = TransformBroadcaster(self) if self._publish_tf else None
-        if self._publish_tf:
+        if self._publish_tf and self._transforms is None:  # it stays when the node is cleaned up
+            self._transforms = TransformBroadcaster(self)
             self.broadcast_reference_point()
         self._write_odometry = OdometryWriter(messages.BASE_FRAME, self.child_frame)
         self.subscribe(Imu, 'imu/data_raw', read_imu, self._take_imu)

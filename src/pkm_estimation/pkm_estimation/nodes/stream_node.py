@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
+from pkm_description.ros.serialized import UNREADABLE
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -51,14 +51,23 @@ class StreamNode(LifecycleNode):
         self.is_active = False
         self._pipeline: Pipeline | None = None
         self._owned: list[tuple[Callable[[Any], object], Any]] = []
+        self._refused: Exception | None = None
         self._last_stamp = 0
-        self._diagnosed_at = 0
+        self._diagnostics = DiagnosticsPublisher(self)
         self._diagnosed_since_tick = False
 
     def start(self) -> None:
-        """Configure and activate, if ``autostart`` says so: the last line of a constructor."""
+        """Configure and activate, if ``autostart`` says so: the last line of a constructor.
+
+        Raises
+        ------
+        PkmError
+            The settings, which are fixed, do not suit the machine.
+        """
         if self.autostart:
             self.trigger_configure()
+            if self._refused is not None:
+                raise self._refused
             self.trigger_activate()
         # the many objects that importing has made stay for good: a collection that looked at them all would hold up
         # the samples for tens of milliseconds
@@ -103,10 +112,19 @@ class StreamNode(LifecycleNode):
         """
 
         def take(data: bytes) -> None:
-            if self.is_active:
+            if not self.is_active or self._pipeline is None:
+                return
+            try:
                 sample = read(data)
-                callback(sample)
-                self._note(sample.stamp)
+            except UNREADABLE as error:
+                detail = f'{topic}: {len(data)} bytes that are no {kind.__name__}: {error}'
+                self._pipeline.health.event(self._last_stamp, 'unreadable_message', detail)
+                return
+            callback(sample)
+            if sample.stamp > 0:
+                self._last_stamp = sample.stamp
+            if self._pipeline.health.span >= _DIAGNOSTIC_PERIOD:
+                self._diagnose()
 
         subscription: Any = self.create_subscription(kind, topic, take, self._input_qos, raw=True)
         self._owned.append((self.destroy_subscription, subscription))
@@ -118,21 +136,17 @@ class StreamNode(LifecycleNode):
             point = np.array(self.config.reference_point)
             self._static.sendTransform(transform_stamped(0, PLATFORM_FRAME, self.child_frame, point, np.eye(3)))
 
-    def _note(self, time: int) -> None:
-        """Note a sample's stamp [ns]; report once a second of stamps, and when a stamp jumps backwards."""
-        if time <= 0:
-            return  # no time; rejected and counted by the pipeline
-        self._last_stamp = time
-        if not 0 <= time - self._diagnosed_at < _DIAGNOSTIC_PERIOD:
-            self._diagnosed_at = time
-            self._diagnose()
-
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline, publishers, subscriptions and services."""
-        self._pipeline = self.make()
-        self._diagnostics = DiagnosticsPublisher(self)
+        try:
+            self._pipeline = self.make()
+        except Exception as error:  # rclpy would not say a word
+            self._refused = error
+            self._release()
+            self.get_logger().error(f'cannot be configured: {error}')
+            return TransitionCallbackReturn.FAILURE
         self._owned.append((self.destroy_service, self.create_service(Trigger, '~/reset', self._reset)))
         # for silence only: while samples come, their stamps decide when to report
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -190,8 +204,9 @@ class StreamNode(LifecycleNode):
         report = self._pipeline.health.report()
         part, level, sentence, values = self.statuses(report)
         self._diagnostics.publish({part: (_LEVELS[level], sentence, values)}, self._last_stamp)
-        for name, count in Counter(event.name for event in report.events).items():
-            detail = next(event.detail for event in reversed(report.events) if event.name == name)
+        details = {event.name: event.detail for event in report.events}
+        for name, count in report.event_counts.items():
+            detail = details.get(name, 'not among the last events')
             text = f'{name}: {detail}' if count == 1 else f'{name} ({count} times): {detail}'
             if name in ('started', 'reset'):
                 self.get_logger().info(text)

@@ -57,7 +57,8 @@ class HealthReport:
     convergence_time : s from the start to convergence, per converged state group (S3-36)
     estimated : last value and standard deviation of biases (IMU axes) and extra states, by name
     counters : totals since the beginning, by reason
-    events : since the last report
+    events : since the last report, the last 200 of them
+    event_counts : how many of each name there were since the last report
     left_out : legs that are left out now, by name, and why
     noise_factors : what adaptation has made of the noise variances of IMU and legs
     user_measurements : per name: how many, mean NIS and what to expect of it
@@ -74,6 +75,7 @@ class HealthReport:
     estimated: dict[str, tuple[Array, Array]]
     counters: dict[str, int]
     events: tuple[Event, ...]
+    event_counts: dict[str, int]
     left_out: dict[str, str] = field(default_factory=dict)
     user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
     noise_factors: tuple[float, float] = (1.0, 1.0)
@@ -103,6 +105,7 @@ class HealthMonitor:
         self._seen = np.zeros(self.leg_count)
         self._streams: dict[str, _Stream] = {}
         self._user: dict[str, tuple[int, float, int]] = {}
+        self._event_counts: Counter[str] = Counter()
 
     def count(self, reason: str) -> None:
         """Count an occurrence."""
@@ -115,6 +118,7 @@ class HealthMonitor:
         if self.muted:
             return
         self.counters[name] += 1
+        self._event_counts[name] += 1
         self._events.append(Event(stamp, name, detail))
 
     def accepted(self, topic: str, stamp: int) -> None:
@@ -125,6 +129,11 @@ class HealthMonitor:
         self.counters[stream.counter] += 1
         stream.count += 1
         stream.last = stamp
+
+    @property
+    def span(self) -> int:
+        """The longest way [ns] that the accepted stamps of one topic have gone since the last report."""
+        return max((abs(stream.last - stream.first) for stream in self._streams.values()), default=0)
 
     def output(self, output: EstimatorOutput) -> None:
         """Note an estimate."""
@@ -207,6 +216,7 @@ class HealthMonitor:
             self._estimated(),
             dict(self.counters),
             tuple(self._events),
+            dict(self._event_counts),
             dict(self.left_out),
             {name: (count, total / count, size) for name, (count, total, size) in self._user.items()},
             self.noise_factors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_estimation.models.extra_states import EXTRA_STATES
-from pkm_estimation.pipeline.health import Event, HealthReport
+from pkm_estimation.pipeline.health import HealthReport
 
 #: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
@@ -13,20 +13,18 @@ NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
-NORMAL = ('imu_accepted', 'legs_accepted', 'started')
+NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset')
 
 
 def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
     """Level (``ok``, ``warn``, ``error``) and sentence for one report window."""
-    trouble = _trouble(report)
-    last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
+    trouble, last = _trouble(report)
     if report.samples == 0:
         return 'error', f'no estimate: {_missing(report)}{last}'
     if report.left_out:
         return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
-        names = ', '.join(sorted({event.name for event in trouble}))
-        return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
+        return 'warn', f'{sum(trouble.values())} times something was wrong ({", ".join(sorted(trouble))}){last}'
     if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
         return 'warn', (
             'innovations are larger than their covariance '
@@ -69,13 +67,11 @@ def values(report: HealthReport) -> dict[str, object]:
 
 def summarise_baseline(report: HealthReport) -> tuple[str, str]:
     """Level and sentence of a baseline that runs alone."""
-    trouble = _trouble(report)
-    last = f'; last: {trouble[-1].name}: {trouble[-1].detail}' if trouble else ''
+    trouble, last = _trouble(report)
     if report.samples == 0:
         return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
     if trouble:
-        names = ', '.join(sorted({event.name for event in trouble}))
-        return 'warn', f'{len(trouble)} times something was wrong ({names}){last}'
+        return 'warn', f'{sum(trouble.values())} times something was wrong ({", ".join(sorted(trouble))}){last}'
     return 'ok', 'estimating'
 
 
@@ -85,8 +81,11 @@ def baseline_values(report: HealthReport) -> dict[str, object]:
     return result | {f'count {name}': count for name, count in sorted(report.counters.items())}
 
 
-def _trouble(report: HealthReport) -> list[Event]:
-    return [event for event in report.events if event.name not in NORMAL]
+def _trouble(report: HealthReport) -> tuple[dict[str, int], str]:
+    """How often what was wrong, and the last of it in words."""
+    counts = {name: count for name, count in report.event_counts.items() if name not in NORMAL}
+    last = next((event for event in reversed(report.events) if event.name in counts), None)
+    return counts, '' if last is None else f'; last: {last.name}: {last.detail}'
 
 
 def _missing(report: HealthReport) -> str:
