@@ -177,6 +177,33 @@ def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
     assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
 
 
+def test_command_keeps_the_settings_it_began_with_and_says_what_the_gate_would_do(tmp_path, capsys):
+    """On an IMU that is turned by 3 degrees the Q that covers it makes the gate accuse a leg."""
+    rich = fourier_profile(SRS, 40.0)
+    data = record(rich, SensorConditions(imu_misalignment=(0.03, -0.02, 0.04)), seconds=12.0, begin=0.0)
+    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 0.2}')
+    arguments = [str(tmp_path / 'bag'), '--config', str(tmp_path / 'mine.yaml'), '-o', str(tmp_path / 'out')]
+    assert main(arguments) == 0
+    assert 'the leg gate leaves out leg' in capsys.readouterr().out
+    settings = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())['/**']['ros__parameters']
+    assert settings['history'] == 0.2
+    assert settings['imu_delay'] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_standstill_shows_no_constant(tmp_path, capsys):
+    data = measure(MECHANISM, named_profile('hold', SRS, 12.0), seed=1)
+    with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+    assert main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
+    printed = capsys.readouterr().out
+    assert 'no delay' in printed
+    assert 'shows none of the constants' in printed
+
+
 @pytest.mark.parametrize(
     ('arguments', 'reason'),
     [

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pkm_description.errors import PkmError
@@ -46,7 +47,7 @@ class _Findings:
     """What was found so far: lines of the report, and settings for the estimator."""
 
     lines: list[str] = field(default_factory=list)
-    settings: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def tell(self, lines: Sequence[str]) -> None:
         self.lines += [*lines, '']
@@ -113,13 +114,23 @@ def _run(options: argparse.Namespace) -> None:
     streams = streams.between(options.begin, options.end)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
-    found = _Findings()
+    found = _Findings(settings=_changed(config))
     if options.static or not (options.motion or _moves(mechanism, streams)):
         _static(options, mechanism, streams, found)
     else:
         _motion(options, mechanism, streams, config, found)
     if options.output is not None:
         _write_settings(options.output, found)
+
+
+def _changed(config: EstimatorConfig) -> dict[str, Any]:
+    """Settings that are not the defaults: what is written replaces the file they came from."""
+    default = EstimatorConfig()
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(config).items()
+        if value != getattr(default, name)
+    }
 
 
 def _moves(mechanism: Mechanism, streams: SensorStreams) -> bool:
@@ -172,14 +183,18 @@ def _motion(
         found.tell([f'no delay: {error}'])
     else:
         found.tell(delay_report(delay))
-        # a delay that cannot be told from none is no setting
-        if abs(delay.delay) > 2.0 * delay.deviation:
-            found.settings['imu_delay'] = round(delay.delay, 5)
-            config = replace(config, imu_delay=found.settings['imu_delay'])
+        # a delay that cannot be told from none is none
+        value = round(delay.delay, 5) if abs(delay.delay) > 2.0 * delay.deviation else 0.0
+        if value != config.imu_delay:
+            found.settings['imu_delay'] = value
+            config = replace(config, imu_delay=value)
     scales = suggest_noise_scales(mechanism.machine, streams, config, options.keep_r, _say)
     found.tell([*scales_report(scales), f'(with imu_delay: {config.imu_delay:g})'])
     found.settings |= {'q_scale': float(f'{scales.q_scale:.4g}'), 'r_scale': float(f'{scales.r_scale:.4g}')}
     config = replace(config, q_scale=scales.q_scale, r_scale=scales.r_scale)
+    if not _moves(mechanism, streams):
+        found.tell(['observability: the platform stands still, which shows none of the constants'])
+        return
     found.tell(_observability(mechanism, motion_of_legs(mechanism, streams, LONG_WINDOW), config))
 
 

@@ -80,6 +80,7 @@ class NoiseScales:
     before, after : innovations with the old settings and with these
     r_kept : True if R was left as it was
     runs : how many times the estimator ran
+    left_out : how often the leg gate of the settings leaves a leg out with these factors, by leg
     """
 
     q_scale: float
@@ -88,6 +89,7 @@ class NoiseScales:
     after: InnovationStatistics
     r_kept: bool
     runs: int
+    left_out: dict[str, int]
 
 
 def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorConfig) -> EstimationResult:
@@ -164,7 +166,12 @@ def suggest_noise_scales(
         keep_r, decade = True, search.lowest(True)
     factor = 1.0 if keep_r else search.tried[decade].ratio
     q_scale, r_scale = factor * base.r_scale * 10.0**decade, factor * base.r_scale
-    return NoiseScales(q_scale, r_scale, before, attempt(q_scale, r_scale), keep_r, runs)
+    after = attempt(q_scale, r_scale)
+    gated = run_estimator(machine, streams, replace(start, baseline=False, q_scale=q_scale, r_scale=r_scale))
+    counters = gated.health.counters
+    left_out = {leg.name: counters.get(f'{leg.name}_left_out', 0) for leg in machine.legs}
+    left_out = {name: count for name, count in left_out.items() if count}
+    return NoiseScales(q_scale, r_scale, before, after, keep_r, runs, left_out)
 
 
 class _Search:
@@ -212,6 +219,13 @@ def scales_report(scales: NoiseScales) -> list[str]:
         lines.append(
             'still coloured: what is left is no white noise but an error of the model (delay, mounting, offsets); a '
             'larger Q covers it, but does not cure it. R cannot be told from it and is left as it was'
+        )
+    if scales.left_out:
+        legs = ', '.join(f'{name} ({count} times)' for name, count in scales.left_out.items())
+        lines.append(
+            f'the innovations above are those of all legs; but with these factors the leg gate leaves out {legs}: such '
+            'a leg is wrong, or else what is predicted of it. Do not use them before that is mended (if it is delay, '
+            'mounting or place of the IMU: "estimate" what the motion shows, with q_scale as it was) or leg_gate is 0'
         )
     lines += [f'q_scale: {scales.q_scale:.4g}', f'r_scale: {scales.r_scale:.4g}']
     return lines
