@@ -89,7 +89,11 @@ def _estimate(
             stamp = leg_stamps[index]
             waiting_for_start = waiting_for_start and stamp < (start_stamp_ns or 0)
             if not waiting_for_start:
-                outputs = pipeline.add_joint_positions(stamp, names, legs.positions[index], legs.efforts[index])
+                unlike = legs.unlike.get(index)
+                if unlike is None:
+                    outputs = pipeline.add_joint_positions(stamp, names, legs.positions[index], legs.efforts[index])
+                else:
+                    outputs = pipeline.add_joint_positions(stamp, *unlike)
         for output in outputs:
             collection.add(output)
         if progress is not None and done % (total // 100 + 1) == 0:

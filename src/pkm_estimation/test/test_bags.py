@@ -141,6 +141,14 @@ def test_changing_joint_names_are_refused(tmp_path: Path) -> None:
         read_bag(tmp_path / 'run')
 
 
+def test_message_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'run') as bag:
+        bag.write_imu([1, 2], np.zeros((2, 3)), np.zeros((2, 3)))
+        bag.write('/imu/data_raw', 3, bytes([0, 1, 0, 0, 5]))
+    with pytest.raises(BagError, match=r'imu/data_raw: message 2 cannot be read'):
+        read_bag(tmp_path / 'run')
+
+
 def test_wrong_type_is_refused(tmp_path: Path) -> None:
     with BagWriter(tmp_path / 'run') as bag:
         bag.write_imu([1], np.zeros((1, 3)), np.zeros((1, 3)), topic='joint_states')

@@ -11,7 +11,8 @@ from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.bags import BagWriter, read_bag
+from pkm_estimation.bags import BagError, BagWriter, read_bag
+from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.collection import collect
 from pkm_estimation.comparison import compare_with_live
 from pkm_estimation.metrics import error_table
@@ -118,6 +119,42 @@ def test_baseline_all_at_once_or_sample_by_sample_as_the_node_does(bag):
     np.testing.assert_allclose(at_once.position[3:], live.position, atol=1e-9)
     # the differentiator began three samples later: forgotten after some time constants
     np.testing.assert_allclose(at_once.linear_velocity[103:], live.linear_velocity[100:], atol=1e-8)
+
+
+def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
+    """A gripper on the same topic, legs in another order, a message that is short of a number."""
+    data = read_bag(bag[0])
+    legs, imu, names = data.joint_states, data.imu_data_raw, data.joint_states.names
+    kinds = {
+        'finger': (legs.stamps[:200:10] + 10**6, ['finger'], np.zeros((20, 1))),
+        'legs': (legs.stamps[:200:2], names, legs.positions[:200:2]),
+        'reversed': (legs.stamps[1:200:2], names[::-1], legs.positions[1:200:2, ::-1]),
+        'short': (legs.stamps[100:101] + 2 * 10**6, names, legs.positions[:1, :5]),
+    }
+    messages, told = [], []
+    for name, kind in kinds.items():
+        with BagWriter(tmp_path / name) as writer:
+            writer.write_joint_states(*kind)
+        with open_bag(tmp_path / name) as opened:
+            messages += [(time, data) for _, time, data in opened.read()]
+        told += list(zip(kind[0].tolist(), [kind[1]] * len(kind[0]), kind[2], strict=True))
+    with BagWriter(tmp_path / 'all') as writer:
+        writer.write_imu(imu.stamps[:201], imu.specific_force[:201], imu.angular_rate[:201])
+        writer.add_topic('/joint_states', 'sensor_msgs/msg/JointState')
+        for time, message in sorted(messages):
+            writer.write('/joint_states', time, message)
+    with pytest.raises(BagError, match='joint names change'):
+        read_bag(tmp_path / 'all')
+    result = estimate_recording(SRS, read_bag(tmp_path / 'all', as_recorded=True))
+    pipeline, outputs = EstimatorPipeline(SRS), []
+    for k in range(201):
+        pipeline.add_imu(int(imu.stamps[k]), imu.specific_force[k], imu.angular_rate[k])
+    for message in sorted(told, key=lambda message: message[0]):
+        outputs += pipeline.add_joint_positions(*message)
+    assert len(result) == len(outputs) == 200
+    assert result.motion.position.tobytes() == b''.join(output.motion.position.tobytes() for output in outputs)
+    assert result.health.counters == pipeline.health.counters
+    assert (result.health.counters['unknown_joint'], result.health.counters['wrong_number_of_positions']) == (20, 1)
 
 
 def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):

@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
-from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointStates, Odometry, Stamps
+from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointMessage, JointStates, Odometry, Stamps
 
 # The types used here have the same definition from Jazzy to Lyrical.
 TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 
 
 def _messages(data: Sequence[bytes], message_type: str) -> list[Any]:
-    return [TYPESTORE.deserialize_cdr(item, message_type) for item in data]
+    messages: list[Any] = []
+    for item in data:
+        try:
+            messages.append(TYPESTORE.deserialize_cdr(item, message_type))
+        except SerdeError as error:
+            raise ValueError(f'message {len(messages)} cannot be read: {error}') from None
+    return messages
 
 
 def _stamps(messages: Sequence[Any]) -> Stamps:
@@ -37,29 +44,43 @@ def _covariances(items: Sequence[NDArray[np.float64]]) -> Array:
     return np.array(items, dtype=float).reshape(-1, 6, 6)
 
 
-def joint_states(recorded_at: Stamps, data: Sequence[bytes]) -> JointStates:
-    """Decode ``sensor_msgs/JointState``; raises ValueError if names change or lengths do not fit."""
+def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool = False) -> JointStates:
+    """Decode ``sensor_msgs/JointState``.
+
+    Raises ValueError if names change or lengths do not fit, unless ``as_recorded`` keeps such messages apart.
+    """
     messages = _messages(data, 'sensor_msgs/msg/JointState')
     names = tuple(messages[0].name)
+    unlike: dict[int, JointMessage] = {}
     for index, message in enumerate(messages):
-        if tuple(message.name) != names:
-            raise ValueError(
-                f'joint names change: message 0 has {list(names)}, message {index} has {list(message.name)}'
-            )
+        trouble = _unlike(message, names, index)
+        if trouble and not as_recorded:
+            raise ValueError(trouble)
+        if trouble:
+            unlike[index] = JointMessage(tuple(message.name), message.position, message.effort)
 
     def rows(field: str) -> Array:
         values = np.full((len(messages), len(names)), np.nan)
         for index, message in enumerate(messages):
             row = getattr(message, field)
-            if len(row) == len(names):
+            if len(row) and index not in unlike:
                 values[index] = row
-            elif len(row):
-                raise ValueError(f'message {index} has {len(names)} names and {len(row)} entries of {field}')
         return values
 
     return JointStates(
-        _stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort')
+        _stamps(messages), recorded_at, names, rows('position'), rows('velocity'), rows('effort'), unlike
     )
+
+
+def _unlike(message: Any, names: tuple[str, ...], index: int) -> str:
+    """In what a message differs from one with these names and as many numbers, or none."""
+    if tuple(message.name) != names:
+        return f'joint names change: message 0 has {list(names)}, message {index} has {list(message.name)}'
+    for field in ('position', 'velocity', 'effort'):
+        count = len(getattr(message, field))
+        if count not in (0, len(names)):
+            return f'message {index} has {len(names)} names and {count} entries of {field}'
+    return ''
 
 
 def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ _STREAMS = {
 }
 
 
-def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ()) -> RecordedData:
+def read_bag(
+    path: str | Path, namespace: str = '', require: Sequence[str] = (), as_recorded: bool = False
+) -> RecordedData:
     """Read the suite's topics of a bag.
 
     Parameters
@@ -41,6 +44,8 @@ def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ())
     path : bag directory, ``.mcap`` or ``.db3`` file
     namespace : namespace of the topics, e.g. ``'simona'`` for ``/simona/joint_states``
     require : topics (without namespace) that must have messages, e.g. ``('joint_states', 'imu/data_raw')``
+    as_recorded : keep joint states whose names or lengths are unlike those of the first message apart, in place of
+        refusing them
 
     Returns
     -------
@@ -67,7 +72,7 @@ def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ())
         for topic, time, data in bag.read(wanted):
             raw[topic].append((time, data))
         counts, types, warnings = bag.topics, bag.types, bag.warnings
-    streams = _decode(str(path), wanted, raw, types)
+    streams = _decode(str(path), wanted, raw, types, as_recorded)
     for topic in require:
         if not raw.get(prefix + topic):
             raise missing_topic(str(path), prefix + topic, counts)
@@ -76,7 +81,9 @@ def read_bag(path: str | Path, namespace: str = '', require: Sequence[str] = ())
     return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), **streams)
 
 
-def _decode(path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
+def _decode(
+    path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[str, str], as_recorded: bool
+) -> dict[str, Any]:
     """Decode each collected topic by its own decoder."""
     streams = {}
     for topic, messages in raw.items():
@@ -84,6 +91,8 @@ def _decode(path: str, wanted: dict[str, Any], raw: dict[str, Any], types: dict[
         if types[topic] != kind:
             raise BagError(f'{path}: {topic} has type {types[topic]}, expected {kind}')
         if messages:
+            if decode is decoding.joint_states:
+                decode = partial(decode, as_recorded=as_recorded)
             recorded_at = np.array([time for time, _ in messages], dtype=np.int64)
             try:
                 streams[name] = decode(recorded_at, [data for _, data in messages])

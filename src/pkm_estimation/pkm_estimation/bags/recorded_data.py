@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,14 @@ Stamps = NDArray[np.int64]
 _Stream = TypeVar('_Stream')
 
 
+class JointMessage(NamedTuple):
+    """Names and numbers of one ``sensor_msgs/JointState``, of whatever lengths."""
+
+    names: tuple[str, ...]
+    positions: Array
+    efforts: Array
+
+
 @dataclass(frozen=True)
 class JointStates:
     """``sensor_msgs/JointState`` stream of N messages with J joints.
@@ -26,6 +34,8 @@ class JointStates:
     recorded_at : (N,) ns, when the recorder took the message
     names : joint names, the same in every message
     positions, velocities, efforts : (N, J); m or rad, m/s or rad/s, N or N m; NaN where the field was empty
+    unlike : messages with other names, or with lengths that do not fit, by index; NaN in the arrays. Empty unless they
+        were asked for
     """
 
     stamps: Stamps
@@ -34,6 +44,7 @@ class JointStates:
     positions: Array
     velocities: Array
     efforts: Array
+    unlike: dict[int, JointMessage] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.stamps)
@@ -140,7 +151,7 @@ class RecordedData:
     def streams(self) -> dict[str, JointStates | Imu | Odometry | Acceleration]:
         """The streams that are there, by attribute name."""
         skipped = ('path', 'topics', 'warnings')
-        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in skipped}
+        found = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in skipped}
         return {name: stream for name, stream in found.items() if stream is not None}
 
 

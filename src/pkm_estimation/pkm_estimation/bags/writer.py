@@ -59,7 +59,7 @@ class BagWriter(RawBagWriter):
         """Write (N,) stamps [ns] and (N, J) positions, velocities, efforts; absent ones are left empty."""
         kind = TYPESTORE.types['sensor_msgs/msg/JointState']
         columns = [
-            None if values is None else np.asarray(values, dtype=float)
+            None if values is None else np.ascontiguousarray(values, dtype=float)
             for values in (positions, velocities, efforts)
         ]
 
