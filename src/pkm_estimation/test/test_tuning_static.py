@@ -15,7 +15,7 @@ from pkm_estimation.nodes.tune import main
 from pkm_estimation.sensors import measure
 from pkm_estimation.tuning.allan import FLICKER, allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.channel_noise import channel_noise
-from pkm_estimation.tuning.static_calibration import calibrate_static
+from pkm_estimation.tuning.static_calibration import calibrate_static, write_sensor_overlay
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
@@ -136,6 +136,36 @@ def test_slow_white_noise_is_called_white():
     found = channel_noise(values, 0.5)
     np.testing.assert_allclose(found.autocorrelation, 0.0, atol=0.06)
     np.testing.assert_allclose(found.noise_deviation, np.sqrt(0.5 / 2000), rtol=0.15)
+
+
+def test_coarse_sensors_keep_honest_deviations(tmp_path):
+    """Means of rounded readings err by parts of a step; what reads one number keeps the file's noise, exactly."""
+    random = np.random.default_rng(5)
+    truth = random.uniform(-0.5, 0.5, size=400)
+    rounded = np.rint((truth + 0.1 * random.normal(size=(1200, 400))) / 0.37) * 0.37
+    found = channel_noise(rounded, 0.01)
+    normalised = (found.mean - truth) / found.mean_deviation
+    several = found.noise > 0.0
+    assert several.sum() > 200
+    assert np.sqrt(np.mean(normalised[several] ** 2)) < 1.2
+    assert np.sqrt(np.mean((rounded - truth)[:, several] ** 2)) < 1.2 * np.sqrt(np.mean(found.noise[several] ** 2))
+    data = measure(MECHANISM, at_rest(12.0), seed=1)
+    coarse = calibrate_static(MECHANISM, streams_of(data, 0.001 * np.rint(data.leg_lengths / 0.001)))
+    machine = load_machine('srs', write_sensor_overlay(tmp_path / 'o.yaml', MECHANISM, coarse, '', ''))
+    np.testing.assert_array_equal(machine.leg_sensors.position_noise, SRS.leg_sensors.position_noise)
+
+
+def test_random_walk_is_not_read_too_low():
+    """Neither its bound (95 % are promised) nor, where it is seen, its value, over 300 channels."""
+    random = np.random.default_rng(3)
+    white, steps = random.normal(size=(2, 30000, 300))
+    for walk, seen in ((1e-5, False), (1e-4, True)):
+        allan = overlapping_allan_deviation(1e-3 * white + np.cumsum(walk * 0.1 * steps, axis=0), 0.01)
+        found = allan_coefficients(allan)
+        assert np.mean(found.random_walk_bound > walk) > 0.9
+        assert np.mean(found.random_walk_seen) > 0.9 or not seen
+        if seen:
+            assert np.sqrt(np.mean(found.random_walk**2)) == pytest.approx(walk, rel=0.06)
 
 
 def test_command_writes_an_overlay_that_loads(tmp_path, capsys):

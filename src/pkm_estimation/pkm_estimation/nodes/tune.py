@@ -144,13 +144,14 @@ def _moves(mechanism: Mechanism, streams: SensorStreams) -> bool:
 def _static(
     options: argparse.Namespace, mechanism: Mechanism, streams: SensorStreams, found: _Findings
 ) -> None:
+    overlay = None if options.output is None else options.output / 'sensors.yaml'
+    if overlay is not None and overlay.exists():
+        raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
     calibration = calibrate_static(mechanism, streams, options.leg_offset_deviation)
     found.tell(static_report(mechanism, calibration, options.leg_offset_deviation))
-    if options.output is not None:
-        path = write_sensor_overlay(
-            options.output / 'sensors.yaml', mechanism, calibration, date.today().isoformat(), str(options.bag)
-        )
-        print(f'wrote {path}')
+    if overlay is not None:
+        today = date.today().isoformat()
+        print(f'wrote {write_sensor_overlay(overlay, mechanism, calibration, today, str(options.bag))}')
     stretch = longest_stretch(streams.imu_time)
     count = stretch.stop - stretch.start
     if count < LEAST_SAMPLES:

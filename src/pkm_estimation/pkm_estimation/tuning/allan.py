@@ -18,6 +18,8 @@ FLICKER = sqrt(2.0 * log(2.0) / pi)
 _SEEN = 3.0
 #: fewest samples that can tell white noise, flicker and random walk apart
 LEAST_SAMPLES = 16
+#: times that the fit is weighted anew
+_ITERATIONS = 3
 #: fewest degrees of freedom of a point that is used: fewer say nothing
 _LEAST_FREEDOMS = 3.0
 
@@ -55,7 +57,7 @@ class AllanCoefficients:
     instability_time : (C,) s, where that point lies
     at_the_end : (C,) True where it is the last point: the curve still falls, the bias instability is at most this
     random_walk : (C,) u/sqrt(s), of the bias
-    random_walk_bound : (C,) upper bound (95 %)
+    random_walk_bound : (C,) upper bound (95 %), as if all of the last octave were random walk
     random_walk_seen : (C,) False where the random walk is not significant
     """
 
@@ -103,8 +105,9 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
     """Read white noise, bias instability and random walk off the curves.
 
     White noise N and random walk K are least squares with non-negative terms: ``N^2/tau + B^2 0.664^2 + K^2 tau/3``,
-    every octave weighted by its relative uncertainty. The bias instability is read in the usual way, from the
-    lowest point.
+    every octave weighted by its relative uncertainty. That is of the fitted curve, iterated: weighted by the measured
+    one, octaves that happen to be low would count most. The bias instability is read in the usual way, from the lowest
+    point.
     """
     tau, freedoms = allan.tau, allan.freedoms
     terms = np.stack([1.0 / tau, np.full_like(tau, FLICKER**2), tau / 3.0], axis=1)
@@ -114,20 +117,25 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
         variance = allan.deviation[:, channel] ** 2
         if not (variance > 0.0).all():
             continue
-        weighted = terms / variance[:, None] * np.sqrt(freedoms / 2.0)[:, None]
-        scale = np.sqrt(np.sum(weighted**2, axis=0))
-        solution, _ = nnls(weighted / scale, np.sqrt(freedoms / 2.0))
-        squares[channel] = solution / scale
+        fitted = variance
+        for _ in range(_ITERATIONS):
+            weights = np.sqrt(freedoms / 2.0) / fitted
+            weighted = terms * weights[:, None]
+            scale = np.sqrt(np.sum(weighted**2, axis=0))
+            solution, _ = nnls(weighted / scale, variance * weights)
+            squares[channel] = solution / scale
+            fitted = terms @ squares[channel]
         # without the non-negativity: what the last octaves cannot tell apart makes the deviation large
         walk_deviation[channel] = sqrt(np.linalg.inv((weighted / scale).T @ (weighted / scale))[2, 2]) / scale[2]
     lowest = np.argmin(allan.deviation, axis=0)
     walk = squares[:, 2]
+    most = allan.deviation[-1] * sqrt(3.0 / tau[-1] * freedoms[-1] / chi2.ppf(0.05, freedoms[-1]))
     return AllanCoefficients(
         white=np.sqrt(squares[:, 0]),
         bias_instability=allan.deviation.min(axis=0) / FLICKER,
         instability_time=tau[lowest],
         at_the_end=lowest == len(tau) - 1,
         random_walk=np.sqrt(walk),
-        random_walk_bound=np.sqrt(walk + 1.645 * walk_deviation),
+        random_walk_bound=most,
         random_walk_seen=walk > _SEEN * walk_deviation,
     )

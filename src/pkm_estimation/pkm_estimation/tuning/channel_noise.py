@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 
 #: s, slower changes are not noise but drift
 BLOCK = 1.0
+#: noise above so many steps of a sensor blurs them: its mean errs by less than a hundredth of a step
+_BLURRED = 0.5
 #: lags whose autocorrelations are looked at
 _LAGS = 20
 
@@ -25,11 +27,13 @@ class ChannelNoise:
     mean : (C,)
     mean_deviation : (C,) standard deviation of the mean; slow drift makes it larger than white noise alone would
     mean_interval : (C, 2) 95 % confidence interval of the mean
-    noise : (C,) standard deviation of one sample around its block of a second
+    noise : (C,) standard deviation of one sample around its block of a second; exactly zero where all samples are equal
     noise_deviation : (C,) standard deviation of that
     noise_interval : (C, 2) its 95 % confidence interval
     autocorrelation : (C,) of neighbouring samples; white noise has zero
     excess_kurtosis : (C,) zero for Gaussian noise, more for bursts and heavy tails
+    coarse_step : (C,) between readings, where noise is too small to blur it; infinite if there is only one reading, NaN
+        where noise blurs it
     """
 
     mean: Array
@@ -40,6 +44,7 @@ class ChannelNoise:
     noise_interval: Array
     autocorrelation: Array
     excess_kurtosis: Array
+    coarse_step: Array
 
 
 def channel_noise(values: Array, interval: float) -> ChannelNoise:
@@ -47,12 +52,15 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
 
     The noise is pooled from deviations within blocks of a second, so that drift does not count. Its uncertainty is that
     of a variance with ``N - blocks`` degrees of freedom, fewer for heavy tails and coloured noise. The mean's
-    uncertainty is the larger one of white noise and the scatter of the blocks' means.
+    uncertainty is the larger one of white noise and the scatter of the blocks' means. A sensor whose noise does not
+    blur its steps errs by a constant, too, when at rest, of a step / sqrt(12), and no sample of it is better than that.
     """
     length = max(2, round(BLOCK / interval))
     count = len(values) // length
     if count < 5:
         raise ValueError(f'{len(values)} samples are fewer than five blocks of {length}')
+    first = values[0]
+    values = values - first  # equal readings become zero without rounding
     blocks = values[: count * length].reshape(count, length, -1)
     means = blocks.mean(axis=1)
     residual = (blocks - means[:, None]).reshape(count * length, -1)
@@ -71,7 +79,11 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
     freedoms = freedoms / ((1.0 + 0.5 * np.maximum(kurtosis, 0.0)) * (1.0 + 2.0 * np.sum(correlations**2, axis=0)))
     noise = np.sqrt(variance)
     white, scatter = noise / np.sqrt(len(values)), means.std(axis=0, ddof=1) / np.sqrt(count)
-    mean, mean_deviation = values.mean(axis=0), np.maximum(white, scatter)
+    mean, mean_deviation = first + values.mean(axis=0), np.maximum(white, scatter)
+    steps = np.array([_smallest_step(column) for column in values.T])
+    coarse = noise < _BLURRED * steps
+    rounding = np.where(coarse & np.isfinite(steps), steps, 0.0) / np.sqrt(12.0)
+    noise, mean_deviation = np.maximum(noise, rounding), np.hypot(mean_deviation, rounding)
     reach = t.ppf(0.975, count - 1) * mean_deviation
     return ChannelNoise(
         mean=mean,
@@ -83,4 +95,14 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
         * np.sqrt(freedoms[:, None] / np.stack([chi2.ppf(0.975, freedoms), chi2.ppf(0.025, freedoms)], axis=1)),
         autocorrelation=correlations[0],
         excess_kurtosis=kurtosis,
+        coarse_step=np.where(coarse, steps, np.nan),
     )
+
+
+def _smallest_step(readings: Array) -> float:
+    """Smallest difference between two different readings (N,), infinite if there is one only."""
+    different = np.unique(readings)
+    steps = np.diff(different)
+    # steps of floating-point rounding are none
+    steps = steps[steps > 1e-9 * np.ptp(different)]
+    return float(steps.min()) if len(steps) else np.inf

@@ -181,21 +181,32 @@ def static_report(mechanism: Mechanism, calibration: StaticCalibration, leg_offs
         f'{"noise of one sample":24s} {"measured":>11s}   {"95 % interval":^23s} {"file":>10s} {"ratio":>6s}',
     ]
     rows = [
-        *zip(IMU_CHANNELS, imu.noise, imu.noise_interval, known_noise, imu.autocorrelation, strict=True),
+        *zip(
+            IMU_CHANNELS,
+            imu.noise,
+            imu.noise_interval,
+            known_noise,
+            imu.autocorrelation,
+            imu.coarse_step,
+            strict=True,
+        ),
         *zip(
             mechanism.actuated_joint_names,
             calibration.legs.noise,
             calibration.legs.noise_interval,
             machine.leg_sensors.position_noise,
             calibration.legs.autocorrelation,
+            calibration.legs.coarse_step,
             strict=True,
         ),
     ]
-    for name, noise, (low, high), known, correlation in rows:
+    for name, noise, (low, high), known, correlation, step in rows:
         ratio = f'{noise / known:6.2f}' if known > 0.0 else f'{"-":>6s}'
         remark = f'  not white: neighbours correlate by {correlation:.2f}' if abs(correlation) > 0.2 else ''
         if noise == 0.0:
-            remark = '  reads one number only; the file\'s noise stays'
+            remark = '  reads one number only; the file\'s noise stays, and how well the mean is known cannot be told'
+        elif np.isfinite(step):
+            remark = f'  coarse: reads in steps of {step:.3g}; noise and mean are no better than step / sqrt(12)'
         lines.append(f'{name:24s} {noise:11.4e}   {low:10.4e} .. {high:9.4e} {known:10.3e} {ratio}{remark}')
     lines.append(f'{"bias":24s} {"measured":>11s}   {"averages":>10s} {"attitude":>10s} {"file":>12s}   (deviations)')
     for name, bias, deviation, systematic, known in zip(
