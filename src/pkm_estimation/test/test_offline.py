@@ -198,8 +198,21 @@ def test_program_names_what_is_wrong(bag, tmp_path, capsys):
     assert 'nothing' in capsys.readouterr().err
     assert main([str(bag[0]), '--machine', 'no_such_machine']) == 1
     assert 'no_such_machine' in capsys.readouterr().err
-    assert main([str(bag[0])]) == 1  # eight seconds, twenty of settling
-    assert 'settling' in capsys.readouterr().err
+    for settling in ('nan', '-1', 'soon'):
+        with pytest.raises(SystemExit):
+            main([str(bag[0]), '--settling', settling])
+        assert '--settling' in capsys.readouterr().err
+    config = tmp_path / 'config.yaml'
+    config.write_bytes(b'alpha: \xff')
+    assert main([str(bag[0]), '--config', str(config)]) == 1
+    assert 'config.yaml: cannot be read' in capsys.readouterr().err
+
+
+def test_recording_shorter_than_the_settling_time_is_written_without_errors(bag, tmp_path, capsys):
+    assert main([str(bag[0]), '-o', str(tmp_path / 'out')]) == 0  # eight seconds, twenty of settling
+    assert 'no errors to show' in capsys.readouterr().out
+    assert 'shorter settling time' in (tmp_path / 'out' / 'report.html').read_text()
+    assert len(np.load(tmp_path / 'out' / 'estimate.npz')['position']) == 800
 
 
 def test_shipped_parameter_file_is_the_default_configuration(tmp_path):

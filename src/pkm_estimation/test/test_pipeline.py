@@ -353,6 +353,15 @@ def test_report_of_a_healthy_window(pipeline):
         {'start': 'guess'},
         {'q_scale': float('nan')},
         {'printed_start_position': [1.0]},
+        {'printed_start_position': None},
+        {'reference_point': 1.0},
+        {'reference_point': 'abc'},
+        {'estimate': 'imu_delay'},
+        {'estimate': [['imu_delay']]},
+        {'baseline': 'no'},
+        {'queue_length': 10.5},
+        {'minimum_legs': True},
+        {'q_scale': None},
     ],
 )
 def test_bad_settings_are_named(settings_):

@@ -49,12 +49,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
     parser.add_argument('--start-stamp', type=int, help='leave out leg measurements before this stamp [ns]')
-    parser.add_argument('--settling', type=float, default=20.0, help='seconds left out of the errors (default: 20)')
+    parser.add_argument('--settling', type=_seconds, default=20.0, help='seconds left out of the errors (default: 20)')
     parser.add_argument(
         '--compare-live', action='store_true',
         help='start where the recorded platform/odometry starts and require the same numbers bit by bit',
     )  # fmt: skip
     return parser
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f'{text}: must be a number of seconds, not negative')
+    return value
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -101,7 +108,10 @@ def describe(result: EstimationResult, data: RecordedData, settling: float, conf
         lines.append('no ground_truth/odometry in the recording: no errors to show')
     else:
         truth = motion_of_point(data.ground_truth, config.reference_point)
-        lines.append(error_table(result, truth, settling).text())
+        try:
+            lines.append(error_table(result, truth, settling).text())
+        except PkmError as error:  # the estimate is there nevertheless
+            lines.append(f'no errors to show: {error}')
     return '\n'.join(lines)
 
 
@@ -109,7 +119,7 @@ def load_config(path: Path) -> EstimatorConfig:
     """Read settings from a ROS parameter file (any node name) or a mapping; the node's own parameters may be there."""
     try:
         content: Any = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f'{path}: cannot be read: {error}') from None
     while isinstance(content, dict) and len(content) == 1 and isinstance(next(iter(content.values())), dict):
         content = next(iter(content.values()))

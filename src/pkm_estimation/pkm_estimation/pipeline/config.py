@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any
@@ -149,21 +149,23 @@ class EstimatorConfig:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            self._check(entry.name, getattr(self, entry.name), entry.metadata)
-        for name in self.estimate:
-            if name not in EXTRA_STATES:
-                raise ConfigurationError(f'estimate = {self.estimate!r}: {name!r} is none of {", ".join(EXTRA_STATES)}')
+            self._check(entry.name, getattr(self, entry.name), entry.type == 'int', entry.metadata)
+        if not isinstance(self.baseline, bool):
+            raise ConfigurationError(f'baseline = {self.baseline!r}: must be true or false')
+        if isinstance(self.estimate, str) or any(name not in tuple(EXTRA_STATES) for name in self.estimate):
+            raise ConfigurationError(f'estimate = {self.estimate!r}: needs a list of any of {", ".join(EXTRA_STATES)}')
         for name in ('printed_start_position', 'reference_point'):
             value = getattr(self, name)
-            if len(value) != 3 or not all(isinstance(number, int | float) and isfinite(number) for number in value):
+            if not (isinstance(value, tuple | list) and len(value) == 3 and all(map(_is_finite, value))):
                 raise ConfigurationError(f'{name} = {value!r}: needs three numbers')
 
-    def _check(self, name: str, value: Any, metadata: Mapping[str, Any]) -> None:
+    def _check(self, name: str, value: Any, whole: bool, metadata: Mapping[str, Any]) -> None:
         if metadata['choices'] and value not in metadata['choices']:
             raise ConfigurationError(f'{name} = {value!r}: choose one of {", ".join(metadata["choices"])}')
         low, high = metadata['low'], metadata['high']
-        if low is not None and not (isinstance(value, int | float) and low <= value <= high):
-            raise ConfigurationError(f'{name} = {value!r}: must be a number from {low:g} to {high:g}')
+        if low is not None and not (_is_finite(value) and low <= value <= high and (not whole or value == int(value))):
+            kind = 'whole number' if whole else 'number'
+            raise ConfigurationError(f'{name} = {value!r}: must be a {kind} from {low:g} to {high:g}')
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> EstimatorConfig:
@@ -174,7 +176,11 @@ class EstimatorConfig:
                 raise ConfigurationError(f'{name} is no setting of the estimator; there are {", ".join(sorted(known))}')
         # sequences come as list (YAML), tuple or array (parameter server)
         values: dict[str, Any] = {
-            name: value if isinstance(value, str | bool | int | float) else tuple(value)
+            name: tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
             for name, value in settings.items()
         }
         return cls(**values)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
