@@ -182,6 +182,19 @@ def test_delay_that_was_declared_too_long_is_corrected():
     assert pipeline.imu_delay == pytest.approx(0.0, abs=2e-3)
 
 
+def test_disturbed_filter_does_not_make_up_a_delay():
+    """All legs jump at once, as between two recordings: no delay of seconds, for ever, is made of that."""
+    motion = mp1(SRS, 30.0, 100.0)[slice(1200, 1500)]
+    data = measure(MECHANISM, motion, 4)
+    later = replace(data, stamps=data.stamps + 3 * 10**9)
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, estimate=('imu_delay',)))
+    outputs = feed(pipeline, pairs(range(300), data) + pairs(range(300), later))
+    assert pipeline.health.counters['imu_delay_lost'] == 1
+    assert abs(pipeline.imu_delay) < 0.01
+    assert len(outputs) == 600
+    assert np.abs(outputs[-1].motion.position - motion.position[-1]).max() < 1e-4
+
+
 def test_output_between_stamps_of_an_undeclared_delay():
     """While the delay is a state, the pose given is that of the stamp, not that of the IMU's sample."""
     filter_ = EstimatorPipeline(SRS, EstimatorConfig(estimate=('imu_delay',))).filter

@@ -85,7 +85,10 @@ class EstimatorPipeline:
         self.tracker.baseline_wanted = wanted
 
     def reset(self, stamp: int = 0) -> None:
-        """Forget all but the counters; the next usable measurement is a start. ``stamp`` [ns] is for the event."""
+        """Forget all but counters, a delay that was found and adapted noise; the next usable measurement is a start.
+
+        ``stamp`` [ns] is for the event.
+        """
         self._clear()
         self.health.event(stamp, 'reset', 'reset on request')
 
@@ -96,6 +99,7 @@ class EstimatorPipeline:
         self._imu: deque[ImuSample] = deque()
         self._waiting: deque[Measurement] = deque()
         self._last: Measurement | None = None
+        self._known: dict[tuple[Instant, str], bool] = {}  # what is processed again, and whether it was answered
         self._history: History | None = None
         if config.history > 0.0:
             # a late IMU sample changes measurements since the sample before it
@@ -242,6 +246,7 @@ class EstimatorPipeline:
         """Drop the oldest measurement of a topic that waits in vain for the IMU."""
         places = [place for place, measurement in enumerate(self._waiting) if measurement.topic == topic]
         if len(places) >= self.config.queue_length:
+            self._known.pop(measurement_order(self._waiting[places[0]]), None)
             del self._waiting[places[0]]
             self.health.count(f'{topic}_queue_overflow')
 
@@ -266,20 +271,18 @@ class EstimatorPipeline:
         self._waiting.extendleft(processed.measurement for processed in reversed(taken))
         if late is not None:
             self._wait(late)
-        known = {measurement_order(processed.measurement): processed.answered for processed in taken}
-        return self._process_ready(known)
+        self._known |= {measurement_order(processed.measurement): processed.answered for processed in taken}
+        return self._process_ready()
 
     # -- processing ----------------------------------------------------------------------------------------------------
 
-    def _process_ready(self, known: dict[tuple[Instant, str], bool] | None = None) -> list[EstimatorOutput]:
-        """Process what can be; of measurements that are ``known``, tell only what was not answered before."""
+    def _process_ready(self) -> list[EstimatorOutput]:
+        """Process what can be; of measurements that are known, tell only what was not answered before."""
         outputs = []
         while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
             measurement = self._waiting.popleft()
-            if known is None:
-                output, answered = self._process(measurement)
-            else:
-                output, answered = self._process_silently(measurement, known)
+            process = self._process_silently if self._known else self._process
+            output, answered = process(measurement)
             if output is not None:
                 self.health.output(output)
                 outputs.append(output)
@@ -287,19 +290,19 @@ class EstimatorPipeline:
                 self.health.count(f'{measurement.topic}_rejected')
         return outputs
 
-    def _process_silently(
-        self, measurement: Measurement, known: dict[tuple[Instant, str], bool]
-    ) -> tuple[EstimatorOutput | None, bool]:
+    def _process_silently(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement, perhaps again; no output, event or rejection of it is told twice."""
-        answered_before = known.get(measurement_order(measurement))
+        answered_before = self._known.pop(measurement_order(measurement), None)
         self.health.muted = answered_before is not None
         try:
-            output, answered = self._process(measurement)
+            output, answered = self._process(measurement, bool(answered_before))
         finally:
             self.health.muted = False
         return None if answered_before else output, answered or answered_before is not None
 
-    def _process(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
+    def _process(
+        self, measurement: Measurement, answered_before: bool = False
+    ) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement; also whether it was used."""
         tracker, output = self.tracker, None
         before = None if self._history is None else (tracker.due(measurement.instant), tracker.snapshot())
@@ -310,5 +313,5 @@ class EstimatorPipeline:
             answered = tracker.process_user(measurement, self._imu)
         self._last = measurement
         if self._history is not None and before is not None:
-            self._history.add(Processed(measurement, *before, answered))
+            self._history.add(Processed(measurement, *before, answered or answered_before))
         return output, answered

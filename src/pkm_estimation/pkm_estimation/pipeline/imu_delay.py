@@ -8,6 +8,8 @@ from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 
 #: the rest becomes part of the declared delay when it is longer than this [s], and than so many standard deviations
 _LONG, _SIGNIFICANT = 1e-3, 3.0
+#: standard deviations of the delay at the beginning beyond which it cannot be: a disturbed filter makes up anything
+_IMPOSSIBLE = 5.0
 
 
 class DeclaredDelay:
@@ -18,7 +20,7 @@ class DeclaredDelay:
 
     Parameters
     ----------
-    delay : s, at the beginning
+    delay, deviation : s, at the beginning
     row : the filter's state for the rest, ``None`` where it has none
 
     Attributes
@@ -26,8 +28,20 @@ class DeclaredDelay:
     nanoseconds : the declared delay
     """
 
-    def __init__(self, delay: float, row: slice | None) -> None:
-        self.nanoseconds, self._row = round(1e9 * delay), row
+    def __init__(self, delay: float, deviation: float, row: slice | None) -> None:
+        self._configured, self._deviation, self._row = round(1e9 * delay), deviation, row
+        self.reset()
+
+    def reset(self) -> None:
+        """Take the delay of the beginning."""
+        self.nanoseconds = self._configured
+
+    def is_impossible(self, ukf: UnscentedKalmanFilter | ExtendedKalmanFilter) -> bool:
+        """Whether the delay, with the rest, is far from what it can be."""
+        if self._row is None:
+            return False
+        found = 1e-9 * (self.nanoseconds - self._configured) + ukf.state.item(self._row.start)
+        return not abs(found) <= _IMPOSSIBLE * self._deviation
 
     def absorb(
         self, ukf: UnscentedKalmanFilter | ExtendedKalmanFilter, tell: Callable[[str, str], None]

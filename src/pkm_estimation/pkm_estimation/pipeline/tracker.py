@@ -72,7 +72,7 @@ class Tracker:
         self.health = HealthMonitor(mechanism.leg_count, self.filter.layout.groups)
         self.baseline = BaselineStream(mechanism, config, self.health)
         self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
-        self.delay = DeclaredDelay(config.imu_delay, self.filter.layout.imu_delay)
+        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_deviation, self.filter.layout.imu_delay)
         self._side = AssemblySide(mechanism)
         self.pose_watch = PoseWatch(mechanism, self._side, config.maximum_condition)
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
@@ -204,6 +204,10 @@ class Tracker:
         if innovation is None:
             return None
         self.now = path.end
+        if self.delay.is_impossible(self.filter.ukf):
+            self.delay.reset()
+            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
+            return None
         if self.noise.accept(innovation):
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
