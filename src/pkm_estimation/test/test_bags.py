@@ -201,6 +201,29 @@ def test_unfinished_recording_is_read_up_to_the_last_flush(tmp_path: Path, stora
     assert whole.warnings == () and whole.topics['/imu/data'] == 1
 
 
+@pytest.mark.parametrize('storage', STORAGES)
+def test_parts_of_an_unfinished_recording_are_read_in_order(tmp_path: Path, storage: str) -> None:
+    """Twelve parts (the eleventh comes after the second by name); one is damaged, the last one has just begun."""
+    parts = tmp_path / 'run'
+    parts.mkdir()
+    for part in range(12):
+        with BagWriter(tmp_path / f'part{part}', storage) as bag:
+            stamps = 10 * part + np.arange(1, 6)
+            bag.write_imu(stamps, np.zeros((5, 3)), np.zeros((5, 3)))
+        (whole,) = (tmp_path / f'part{part}').glob('*' + SUFFIX[storage])
+        content = whole.read_bytes()
+        if part == 6:
+            content = content[:-100]
+        (parts / f'run_{part}{SUFFIX[storage]}').write_bytes(content if part < 11 else b'')
+    data = read_bag(parts)
+    assert data.imu_data_raw is not None
+    assert data.imu_data_raw.stamps.tolist() == [10 * part + k for part in range(11) for k in range(1, 6)]
+    assert data.warnings[0].startswith('metadata.yaml is missing')
+    assert 'run_6' in data.warnings[1]
+    assert 'left out' in data.warnings[-1]
+    assert 'run_11' in data.warnings[-1]
+
+
 def test_truncated_sqlite_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     arrays = write(tmp_path / 'run', 'sqlite3', 400)
     file = tmp_path / 'run' / 'run.db3'

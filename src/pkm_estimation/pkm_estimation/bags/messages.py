@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,8 +35,8 @@ class BagMessages:
         self.types: dict[str, str] = {}
         self.qos: dict[str, list[Qos]] = {}
         self.warnings: list[str] = []
-        self._readers: list[Reader] = []
-        self._recovered: list[tuple[str, int, bytes]] = []
+        #: of each file in turn, what reads it or was recovered of it
+        self._files: list[Reader | list[tuple[str, int, bytes]]] = []
 
     @property
     def message_count(self) -> int:
@@ -44,17 +45,17 @@ class BagMessages:
 
     def read(self, topics: Collection[str] | None = None) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
-        for reader in self._readers:
-            connections = [item for item in reader.connections if topics is None or item.topic in topics]
+        for file in self._files:
+            if isinstance(file, list):
+                yield from (message for message in file if topics is None or message[0] in topics)
+                continue
+            connections = [item for item in file.connections if topics is None or item.topic in topics]
             if connections:
-                for connection, time, data in reader.messages(connections):
+                for connection, time, data in file.messages(connections):
                     yield connection.topic, time, data
-        for topic, time, data in self._recovered:
-            if topics is None or topic in topics:
-                yield topic, time, data
 
     def _add_reader(self, reader: Reader) -> None:
-        self._readers.append(reader)
+        self._files.append(reader)
         for connection in reader.connections:
             topic = connection.topic
             self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
@@ -64,12 +65,12 @@ class BagMessages:
 
     def _add_recovered(self, path: Path) -> None:
         messages, types, warnings = _RECOVER[path.suffix](path)
-        self._recovered += messages
+        self._files.append(messages)
         self.types.update(types)
         counts = Counter(topic for topic, _, _ in messages)
         for topic in types:
             self.topics[topic] = self.topics.get(topic, 0) + counts[topic]
-        self.warnings += warnings
+        self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
 
 
 @contextmanager
@@ -91,18 +92,35 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
         elif (path / 'metadata.yaml').exists() and (reader := _sound_reader(path, stack)):
             bag._add_reader(reader)
         else:
-            files = sorted(item for item in path.iterdir() if item.suffix in _RECOVER)
+            files = sorted((item for item in path.iterdir() if item.suffix in _RECOVER), key=_order_of_recording)
             if not files:
                 raise BagError(f'{path}: not a bag: the directory holds neither .mcap nor .db3 files')
             if not (path / 'metadata.yaml').exists():
                 bag.warnings.append('metadata.yaml is missing: the recording was not finished')
-            for file in files:
-                _open_file(file, bag, stack)
+            _open_files(files, bag, stack)
         promised = promised_message_count(path)
         if promised is not None and promised > bag.message_count:
             lost = promised - bag.message_count
             bag.warnings.append(f'{lost} of {promised} messages named in metadata.yaml are lost')
         yield bag
+
+
+def _order_of_recording(path: Path) -> list[tuple[int, str]]:
+    """Key that puts the parts of a recording in order: ``run_2`` before ``run_10``."""
+    return [(int(part), '') if part.isdigit() else (0, part) for part in re.split(r'([0-9]+)', path.name)]
+
+
+def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
+    """Open the parts of a recording; one that holds nothing (a recorder that crashed had just begun it) is told."""
+    refused: list[BagError] = []
+    for file in files:
+        try:
+            _open_file(file, bag, stack)
+        except BagError as error:
+            refused.append(error)
+    if len(refused) == len(files):
+        raise refused[0]
+    bag.warnings += [f'a part of the recording is left out: {error}' for error in refused]
 
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:

@@ -68,8 +68,6 @@ def _run(options: argparse.Namespace) -> int:
     machine = load_machine(options.machine, options.overlay)
     config = load_config(options.config) if options.config else EstimatorConfig()
     data = read_bag(options.bag, namespace=options.namespace, as_recorded=True)
-    for warning in data.warnings:
-        print(f'warning: {warning}', file=sys.stderr)
     start, baseline_start = options.start_stamp, None
     if options.compare_live:
         live = data.require(data.platform_odometry, 'platform/odometry')
