@@ -7,6 +7,7 @@ import pytest
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.pipeline.platform_points import PlatformPoints
 from pkm_estimation.pipeline.verdict import values
 from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
 
@@ -178,3 +179,21 @@ def test_function_that_raises_leaves_the_filter_where_it_was():
                 pipeline.add_measurement(int(DATA.stamps[k]) - 5_000_000, broken, np.zeros(3), np.eye(3), 'broken')
         (output,) = feed(pipeline, messages[1:])
         assert output.motion.position == pytest.approx(expected.motion.position, abs=1e-7)
+
+
+def test_points_are_those_of_the_output_with_constants_too():
+    """A rest of the delay moves position, velocity and attitude of any point as it moves the output's."""
+    names = ('imu_delay', 'imu_rotation', 'imu_position')
+    pipeline = EstimatorPipeline(SRS, EstimatorConfig(estimate=names, baseline=False))
+    feed(pipeline, [message(k) for k in range(100) for message in (imu_message, leg_message)])
+    filter_, point = pipeline.filter, np.ones(3)
+    sample = np.concatenate([DATA.specific_force[99], DATA.angular_rate[99]])
+    filter_.ukf.state[filter_.layout.imu_delay] = 0.02
+    filter_.ukf.state[filter_.layout.imu_rotation] = 0.03, -0.02, 0.05
+    filter_.ukf.state[filter_.layout.imu_position] = 0.01, 0.02, -0.03
+    expected = filter_.point_motion(sample, point)
+    points = PlatformPoints(filter_, filter_.ukf.state[:, None], sample)
+    np.testing.assert_allclose(points.position(point)[0], expected.position, atol=1e-12)
+    np.testing.assert_allclose(points.rotation[0], expected.rotation_base_platform, atol=1e-12)
+    velocity = expected.rotation_base_platform @ expected.velocity
+    np.testing.assert_allclose(points.velocity(point)[0], velocity, atol=1e-12)

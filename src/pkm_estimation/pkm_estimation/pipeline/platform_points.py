@@ -58,9 +58,11 @@ class PlatformPoints:
         self._velocity = states[VELOCITY].T
         if layout.imu_delay is not None:  # the states lag by the rest of the delay
             rest = states[layout.imu_delay].T
-            self._imu_point = self._imu_point + rotated(rotation, self._velocity * rest)
             felt = rotated(np.swapaxes(rotation, 1, 2), np.broadcast_to(filter_.geometry.gravity, vector.shape))
-            self._velocity = self._velocity + rest * (force + felt - np.cross(rate, self._velocity))
+            acceleration = force + felt
+            moved = rest * self._velocity + 0.5 * rest**2 * acceleration
+            self._imu_point = self._imu_point + rotated(rotation, moved)
+            self._velocity = self._velocity + rest * (acceleration - np.cross(rate, self._velocity))
             rotation = rotation @ rotation_exp(rate * rest)
         self.rotation, self.angular_velocity, self.specific_force = rotation, rate, force
 
