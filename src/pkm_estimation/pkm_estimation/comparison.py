@@ -36,14 +36,16 @@ class LiveComparison:
 
 
 def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComparison:
-    """Compare the raw doubles of pose, twist and covariances, stamp by stamp."""
+    """Compare the raw doubles of pose, twist and covariances, stamp by stamp, in the order of both.
+
+    A stamp that comes again (the clock was reset) is another estimate.
+    """
     recorded = len(live)
     if not recorded:
         return LiveComparison(0, 0, 0, 'no live estimate was recorded')
-    offline_at = {int(stamp): index for index, stamp in enumerate(offline.stamps)}
-    where = np.array([offline_at.get(int(stamp), -1) for stamp in live.stamps])
-    inside = (offline.stamps >= live.stamps[0]) & (offline.stamps <= live.stamps[-1])
-    only_offline = int(np.count_nonzero(inside)) - int(np.count_nonzero(where >= 0))
+    where = _in_order(offline.stamps, live.stamps)
+    found = where[where >= 0]
+    only_offline = int(found[-1] - found[0]) + 1 - len(found) if len(found) else 0
     same = where >= 0
     for name in _FIELDS:
         same &= _same_bits(getattr(offline, name)[where], getattr(live, name))
@@ -51,6 +53,19 @@ def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComp
         return LiveComparison(recorded, recorded, only_offline, None)
     first = int(np.argmin(same))
     return LiveComparison(recorded, first, only_offline, _describe(offline, live, first, int(where[first])))
+
+
+def _in_order(offline: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.intp]:
+    """For each live stamp the index of the next offline one that equals it, after those before; -1: there is none."""
+    places: dict[int, list[int]] = {}
+    for index, stamp in enumerate(offline.tolist()):
+        places.setdefault(stamp, []).append(index)
+    where, last = [], -1
+    for stamp in live.tolist():
+        place = next((index for index in places.get(stamp, ()) if index > last), -1)
+        last = max(last, place)
+        where.append(place)
+    return np.array(where, dtype=np.intp)
 
 
 def _same_bits(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -34,3 +34,8 @@ class MotionEstimate:
 
     def __len__(self) -> int:
         return len(self.stamps)
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last [s]; a clock that was reset does not take away what was before."""
+        return float(np.diff(self.stamps).clip(0).sum()) * 1e-9

@@ -60,7 +60,6 @@ def report_text(
 def _provenance(
     result: EstimationResult, data: RecordedData, machine: Machine, config: EstimatorConfig
 ) -> dict[str, object]:
-    stamps = result.motion.stamps
     default = EstimatorConfig()
     changed = [
         f'{entry.name} = {getattr(config, entry.name)!r}'
@@ -71,7 +70,7 @@ def _provenance(
         'recording': data.path,
         'machine': f'{machine.name}: {machine.description}',
         'settings that are not defaults': ', '.join(changed) or 'none',
-        'estimates': f'{len(result)} in {(stamps[-1] - stamps[0]) * 1e-9:.2f} s, from {stamps[0]} ns',
+        'estimates': f'{len(result)} in {result.motion.duration:.2f} s, from {result.motion.stamps[0]} ns',
         'rates of accepted samples': f'IMU {result.health.imu_rate:.5g} Hz, legs {result.health.leg_rate:.5g} Hz',
         'starts': int(result.started.sum()),
     }

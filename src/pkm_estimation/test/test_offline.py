@@ -102,6 +102,27 @@ def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
     assert not compare_with_live(without_covariances(from_the_beginning.motion), live).identical
 
 
+def test_comparison_of_a_run_whose_clock_was_reset(bag):
+    """The same stamps twice: as a bag that is played in a loop."""
+    data = read_bag(bag[0])
+    legs, imu = (
+        replace(stream, **{name: np.concatenate([getattr(stream, name)] * 2) for name in names})
+        for stream, names in (
+            (data.joint_states, ('stamps', 'positions', 'velocities', 'efforts')),
+            (data.imu_data_raw, ('stamps', 'specific_force', 'angular_rate', 'orientation')),
+        )
+    )
+    arrival = np.concatenate([legs.recorded_at, legs.recorded_at + 10**11])
+    legs, imu = replace(legs, recorded_at=arrival), replace(imu, recorded_at=arrival)
+    motion = estimate_recording(SRS, replace(data, joint_states=legs, imu_data_raw=imu)).motion
+    assert len(motion) > 1500
+    assert motion.duration == pytest.approx(16.0, abs=0.05)
+    one_less = {name: np.delete(values, 3, axis=0) for name, values in vars(motion).items()}
+    comparison = compare_with_live(motion, replace(motion, **one_less))
+    assert comparison.identical
+    assert comparison.only_offline == 1
+
+
 def test_baseline_all_at_once_or_sample_by_sample_as_the_node_does(bag):
     data = read_bag(bag[0])
     at_once = estimate_recording(SRS, data).baseline

@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     spent = time.monotonic() - began
     summary = describe(result, data, options.settling, config)
     print(summary)
-    seconds = float(result.motion.stamps[-1] - result.motion.stamps[0]) * 1e-9
+    seconds = result.motion.duration
     print(
         f'{len(result)} estimates: {seconds:.1f} s of recording in {spent:.1f} s ({seconds / spent:.1f} x real time)'
     )
