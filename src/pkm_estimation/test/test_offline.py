@@ -151,6 +151,7 @@ def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
         'legs': (legs.stamps[:200:2], names, legs.positions[:200:2]),
         'reversed': (legs.stamps[1:200:2], names[::-1], legs.positions[1:200:2, ::-1]),
         'short': (legs.stamps[100:101] + 2 * 10**6, names, legs.positions[:1, :5]),
+        'empty': (legs.stamps[101:102] + 2 * 10**6, names, np.zeros((1, 0))),
     }
     messages, told = [], []
     for name, kind in kinds.items():
@@ -175,7 +176,7 @@ def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
     assert len(result) == len(outputs) == 200
     assert result.motion.position.tobytes() == b''.join(output.motion.position.tobytes() for output in outputs)
     assert result.health.counters == pipeline.health.counters
-    assert (result.health.counters['unknown_joint'], result.health.counters['wrong_number_of_positions']) == (20, 1)
+    assert (result.health.counters['unknown_joint'], result.health.counters['wrong_number_of_positions']) == (20, 2)
 
 
 def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):

@@ -56,7 +56,7 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool =
         trouble = _unlike(message, names, index)
         if trouble and not as_recorded:
             raise ValueError(trouble)
-        if trouble:
+        if trouble or (as_recorded and len(message.position) < len(names)):
             unlike[index] = JointMessage(tuple(message.name), message.position, message.effort)
 
     def rows(field: str) -> Array:
