@@ -43,6 +43,7 @@ class Observability:
     covariance : (M, M) after the motion, in the parameters' units
     pose_patterns : (6, L) leg offsets, unit vectors, that look like a change of pose: along x, y, z, about x, y, z of
         the platform; in the middle of the motion. ``None`` where offsets are no parameters
+    noise_factors : on the variances of IMU and legs in the machine file that were assumed
     """
 
     names: tuple[str, ...]
@@ -50,6 +51,7 @@ class Observability:
     prior: Array
     covariance: Array
     pose_patterns: Array | None
+    noise_factors: tuple[float, float]
 
     @property
     def deviation(self) -> Array:
@@ -111,9 +113,9 @@ def observability(
     process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.size, layout.imu_rotation)
     legs = CalibratedLegModel(geometry.base_points, geometry.platform_points_from_imu, machine.gravity, layout)
     legs.set_chart(chart)
-    scale = config.noise_inflation
-    imu_noise = np.linalg.cholesky(scale * config.q_scale * ImuFrame(machine.imu).noise_covariance).astype(float)
-    length_noise = np.diag(scale * config.r_scale * machine.leg_sensors.position_noise**2)
+    factors = config.noise_inflation * config.q_scale, config.noise_inflation * config.r_scale
+    imu_noise = np.linalg.cholesky(factors[0] * ImuFrame(machine.imu).noise_covariance).astype(float)
+    length_noise = np.diag(factors[1] * machine.leg_sensors.position_noise**2)
     states = _true_states(motion, geometry, chart, layout.size)
     inputs = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, np.eye(3)))
     prior = start_deviation(config, layout, *_BROAD)
@@ -135,7 +137,7 @@ def observability(
     extra = slice(STATE_SIZE, layout.size)
     groups = {name: slice(rows.start - STATE_SIZE, rows.stop - STATE_SIZE) for name, rows in layout.groups.items()}
     patterns = _pose_patterns(mechanism, motion) if layout.leg_offsets is not None else None
-    return Observability(_names(mechanism, groups), groups, prior[extra], covariance[extra, extra], patterns)
+    return Observability(_names(mechanism, groups), groups, prior[extra], covariance[extra, extra], patterns, factors)
 
 
 def _true_states(motion: PlatformMotion, geometry: EstimatorGeometry, chart: Array, size: int) -> Array:

@@ -33,7 +33,9 @@ def observability_report(found: Observability) -> list[str]:
     information = found.information()
     told = ' '.join(f'{value:.2g}' for value in information)
     lines.append(f'singular values of the information gained (in units of what was known before): {told}')
-    lines.append('(with noise as in the machine file, geometry and scale factors taken as exact)')
+    q, r = found.noise_factors
+    factors = '' if q == r == 1.0 else f' (variances times {q:.4g} for the IMU, {r:.4g} for the legs)'
+    lines.append(f'(with noise as in the machine file{factors}; geometry and scale factors taken as exact)')
     unseen = unseen_directions(found)
     if not unseen:
         lines.append('every combination of these constants is seen')
