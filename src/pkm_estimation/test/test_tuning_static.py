@@ -181,6 +181,9 @@ def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
     assert overlay['standard_deviations']['sensors.imu.accelerometer.bias.x'] > 1e-4  # leg offsets
     assert (tmp_path / 'out' / 'allan.png').read_bytes().startswith(b'\x89PNG')
     assert main([str(bag), '-o', str(tmp_path / 'out')]) == 1  # nothing is overwritten
+    assert 'is there already' in capsys.readouterr().err
+    assert main([str(bag), '--overlay', str(tmp_path / 'out' / 'sensors.yaml'), '-o', str(tmp_path / 'again')]) == 0
+    assert 'put both into one file' in capsys.readouterr().out
     moving = write_bag(tmp_path / 'moving', measure(MECHANISM, mp1(SRS, duration=25.0), seed=0))
     capsys.readouterr()
     assert main([str(moving), '--static']) == 1

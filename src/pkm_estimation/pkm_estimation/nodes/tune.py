@@ -152,6 +152,8 @@ def _static(
     if overlay is not None:
         today = date.today().isoformat()
         print(f'wrote {write_sensor_overlay(overlay, mechanism, calibration, today, str(options.bag))}')
+        if options.overlay is not None:
+            print(f'(without what {options.overlay} says: programs take one overlay, so put both into one file)')
     stretch = longest_stretch(streams.imu_time)
     count = stretch.stop - stretch.start
     if count < LEAST_SAMPLES:
