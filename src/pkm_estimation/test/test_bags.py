@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import yaml
 from pkm_estimation.bags import BagError, BagWriter, MissingTopicError, read_bag
-from rosbags.rosbag2 import Reader
+from pkm_estimation.bags.decoding import TYPESTORE
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
 STORAGES = ['mcap', 'sqlite3']
+MCAP = StoragePlugin.MCAP
 SUFFIX = {'mcap': '.mcap', 'sqlite3': '.db3'}
 
 
@@ -222,6 +224,38 @@ def test_parts_of_an_unfinished_recording_are_read_in_order(tmp_path: Path, stor
     assert 'run_6' in data.warnings[1]
     assert 'left out' in data.warnings[-1]
     assert 'run_11' in data.warnings[-1]
+
+
+@pytest.mark.parametrize('mode', [CompressionMode.MESSAGE, CompressionMode.STORAGE])
+def test_unfinished_recording_that_is_compressed(tmp_path: Path, mode: CompressionMode) -> None:
+    arrays = write(tmp_path / 'run', 'mcap', 2000)
+    packed = Writer(tmp_path / 'packed', version=9, storage_plugin=MCAP)
+    packed.set_compression(mode, CompressionFormat.ZSTD)
+    with Reader(tmp_path / 'run') as reader, packed:
+        topics = {
+            connection.topic: packed.add_connection(connection.topic, connection.msgtype, typestore=TYPESTORE)
+            for connection in reader.connections
+        }
+        for connection, time, data in reader.messages():
+            packed.write(topics[connection.topic], time, data)
+    file = tmp_path / 'packed' / 'packed.mcap'
+    file.write_bytes(file.read_bytes()[:-80_000])
+    (tmp_path / 'packed' / 'metadata.yaml').unlink()
+    joints = read_bag(tmp_path / 'packed').joint_states
+    assert joints is not None
+    assert 0 < len(joints) < 2000
+    np.testing.assert_array_equal(joints.positions, arrays['positions'][: len(joints)])
+
+
+def test_damaged_records_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path / 'run', 'mcap', 20)
+    file = tmp_path / 'run' / 'run.mcap'
+    content = file.read_bytes()
+    file.write_bytes(content[:-30].replace(b'ground_truth', b'ground\xfftruth', 1))  # of the channel
+    data = read_bag(tmp_path / 'run')
+    assert any('21 records of run.mcap are damaged' in text for text in data.warnings)
+    assert data.ground_truth is None
+    assert len(data.require(data.joint_states, 'joint_states')) == 20
 
 
 def test_truncated_sqlite_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from rosbags.rosbag2 import ReaderError
 from rosbags.rosbag2.storage_mcap import decompress
 
 from pkm_estimation.bags.errors import BagError
@@ -41,16 +40,21 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
     channels: dict[int, tuple[str, str]] = {}
     messages: list[tuple[str, int, bytes]] = []
     warnings: list[str] = []
-    complete = False
+    complete, damaged = False, 0
     for opcode, record in _records(content, len(_MAGIC), warnings, path.name):
         if opcode == _DATA_END:
             complete = True
             break
+        inner = [(opcode, record)]
         if opcode == _CHUNK:
-            for inner, inner_record in _records(_chunk_content(record, warnings), 0, warnings, 'a chunk'):
-                _take(inner, inner_record, schemas, channels, messages)
-        else:
-            _take(opcode, record, schemas, channels, messages)
+            inner = list(_records(_chunk_content(record, warnings), 0, warnings, 'a chunk'))
+        for kind, content_of_record in inner:
+            try:
+                _take(kind, content_of_record, schemas, channels, messages)
+            except (KeyError, UnicodeDecodeError, struct.error):
+                damaged += 1
+    if damaged:
+        warnings.append(f'{damaged} records of {path.name} are damaged and left out')
     if complete and not warnings:
         warnings.append(
             f'the index of {path.name} is damaged; all {len(messages)} messages could be read without it'
@@ -87,7 +91,7 @@ def _chunk_content(record: bytes, warnings: list[str]) -> bytes:
         return data
     try:
         return decompress(data, compression, size, checksum)
-    except (ReaderError, ValueError, RuntimeError, EOFError) as error:
+    except Exception as error:  # each library of compression has errors of its own
         warnings.append(f'a {compression} chunk of {size} bytes is lost: {error}')
         return b''
 

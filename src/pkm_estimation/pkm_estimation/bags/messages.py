@@ -10,12 +10,15 @@ from pathlib import Path
 
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
+from rosbags.rosbag2.storage_mcap import DECOMPRESSORS
 
 from pkm_estimation.bags.errors import BagError
 from pkm_estimation.bags.mcap_recovery import recover_mcap
 from pkm_estimation.bags.metadata import promised_message_count
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 
+#: how a compressed message begins; one that is not begins with zero
+_COMPRESSED = b'\x28\xb5\x2f\xfd'
 _RECOVER = {'.mcap': recover_mcap, '.db3': recover_sqlite3}
 
 
@@ -47,12 +50,14 @@ class BagMessages:
         """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
         for file in self._files:
             if isinstance(file, list):
-                yield from (message for message in file if topics is None or message[0] in topics)
+                for topic, time, data in file:
+                    if topics is None or topic in topics:
+                        yield topic, time, _plain(data)
                 continue
             connections = [item for item in file.connections if topics is None or item.topic in topics]
             if connections:
                 for connection, time, data in file.messages(connections):
-                    yield connection.topic, time, data
+                    yield connection.topic, time, _plain(data)
 
     def _add_reader(self, reader: Reader) -> None:
         self._files.append(reader)
@@ -94,7 +99,9 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
         else:
             files = sorted((item for item in path.iterdir() if item.suffix in _RECOVER), key=_order_of_recording)
             if not files:
-                raise BagError(f'{path}: not a bag: the directory holds neither .mcap nor .db3 files')
+                packed = sorted(item.name for item in path.iterdir() if item.suffix in ('.zst', '.zstd'))
+                hint = f'; unpack {", ".join(packed)} first (unzstd)' if packed else ''
+                raise BagError(f'{path}: not a bag: the directory holds neither .mcap nor .db3 files{hint}')
             if not (path / 'metadata.yaml').exists():
                 bag.warnings.append('metadata.yaml is missing: the recording was not finished')
             _open_files(files, bag, stack)
@@ -103,6 +110,16 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
             lost = promised - bag.message_count
             bag.warnings.append(f'{lost} of {promised} messages named in metadata.yaml are lost')
         yield bag
+
+
+def _plain(data: bytes) -> bytes:
+    """Unpack a compressed message; only metadata.yaml says that they are, and it may be missing."""
+    if not data.startswith(_COMPRESSED):
+        return data
+    try:
+        return bytes(DECOMPRESSORS['zstd'](data, 0))
+    except Exception:  # whoever reads it will say that it is damaged
+        return data
 
 
 def _order_of_recording(path: Path) -> list[tuple[int, str]]:

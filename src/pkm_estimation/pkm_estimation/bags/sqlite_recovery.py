@@ -37,7 +37,8 @@ def recover_sqlite3(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str,
         _pad(copy, warnings)
         with closing(sqlite3.connect(copy)) as database:
             try:
-                topics = {key: (name, kind) for key, name, kind in database.execute(_TOPICS)}
+                rows = database.execute(_TOPICS)
+                topics = {key: (name, kind) for key, name, kind in rows if isinstance(name, str)}
             except sqlite3.DatabaseError as error:
                 raise BagError(
                     f'{path}: not a bag that can be read, nothing could be recovered: {error}'
