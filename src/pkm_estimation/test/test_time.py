@@ -124,6 +124,7 @@ def test_late_imu_sample_answers_what_had_to_be_rejected():
     assert not set(DATA.stamps[gap]) & {o.stamp for o in outputs}
     outputs = feed(pipeline, [imu_message(k) for k in gap])
     assert set(DATA.stamps[gap]) <= {o.stamp for o in outputs}
+    assert pipeline.health.counters['legs_rejected'] == pipeline.health.counters['legs_answered_late'] == len(gap)
 
 
 # -- delays ----------------------------------------------------------------------------------------------------------

@@ -298,6 +298,8 @@ class EstimatorPipeline:
             output, answered = self._process(measurement, bool(answered_before))
         finally:
             self.health.muted = False
+        if answered and answered_before is False:  # it was counted as rejected
+            self.health.count(f'{measurement.topic}_answered_late')
         return None if answered_before else output, answered or answered_before is not None
 
     def _process(
