@@ -184,14 +184,15 @@ def test_command_keeps_the_settings_it_began_with_and_says_what_the_gate_would_d
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
         writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
-    (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 0.2}')
+    (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 1}')
     arguments = [str(tmp_path / 'bag'), '--config', str(tmp_path / 'mine.yaml'), '-o', str(tmp_path / 'out')]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert 'the leg gate leaves out leg' in printed
     assert 'as in the machine file (variances times' in printed
     settings = yaml.safe_load((tmp_path / 'out' / 'estimator.yaml').read_text())['/**']['ros__parameters']
-    assert settings['history'] == 0.2
+    assert settings['history'] == 1.0
+    assert isinstance(settings['history'], float)  # or the node would refuse it
     assert settings['imu_delay'] == pytest.approx(0.0, abs=1e-4)
 
 

@@ -125,11 +125,12 @@ def _run(options: argparse.Namespace) -> None:
 
 def _changed(config: EstimatorConfig) -> dict[str, Any]:
     """Settings that are not the defaults: what is written replaces the file they came from."""
-    default = EstimatorConfig()
+    usual = vars(EstimatorConfig())
+    changed = {name: value for name, value in vars(config).items() if value != usual[name]}
+    # lists and numbers of the kind that the node's parameters have
     return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in vars(config).items()
-        if value != getattr(default, name)
+        name: [*value] if isinstance(value, tuple) else float(value) if isinstance(usual[name], float) else value
+        for name, value in changed.items()
     }
 
 

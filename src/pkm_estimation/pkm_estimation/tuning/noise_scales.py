@@ -225,7 +225,7 @@ def scales_report(scales: NoiseScales) -> list[str]:
         lines.append(
             f'the innovations above are those of all legs; but with these factors the leg gate leaves out {legs}: such '
             'a leg is wrong, or else what is predicted of it. Do not use them before that is mended (if it is delay, '
-            'mounting or place of the IMU: "estimate" what the motion shows, with q_scale as it was) or leg_gate is 0'
+            'mounting or place of the IMU: "estimate" what the motion shows, with q_scale as it was) or leg_gate is 0.0'
         )
     lines += [f'q_scale: {scales.q_scale:.4g}', f'r_scale: {scales.r_scale:.4g}']
     return lines
