@@ -197,3 +197,14 @@ def test_points_are_those_of_the_output_with_constants_too():
     np.testing.assert_allclose(points.rotation[0], expected.rotation_base_platform, atol=1e-12)
     velocity = expected.rotation_base_platform @ expected.velocity
     np.testing.assert_allclose(points.velocity(point)[0], velocity, atol=1e-12)
+
+
+@pytest.mark.parametrize('history', [0.0, 0.1])
+def test_measurement_of_the_same_stamp_may_come_before_the_legs(history):
+    pipeline, outputs = EstimatorPipeline(SRS, EstimatorConfig(baseline=False, history=history)), []
+    for k in range(50):
+        feed(pipeline, [imu_message(k)])
+        pipeline.add_measurement(*position_of(k))
+        outputs += feed(pipeline, [leg_message(k)])
+    assert len(outputs) == 50
+    assert pipeline.health.counters['tracker_rejected'] == pipeline.health.counters['tracker_before_start'] <= 1

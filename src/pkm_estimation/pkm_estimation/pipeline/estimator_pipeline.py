@@ -214,13 +214,8 @@ class EstimatorPipeline:
     def _take(self, measurement: Measurement) -> list[EstimatorOutput]:
         if len(self._waiting) >= self.config.queue_length:
             self._make_room(measurement.topic)
-        last = self._last
         # instants first: the order of equal ones costs more to tell
-        if (
-            last is not None
-            and measurement.instant <= last.instant
-            and measurement_order(measurement) < measurement_order(last)
-        ):
+        if self._last is not None and measurement.instant <= self._last.instant and self._is_late(measurement):
             taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
             if taken is None:
                 self._drop_too_late(measurement.topic, measurement.instant)
@@ -228,6 +223,13 @@ class EstimatorPipeline:
             return self._process_again(taken, measurement)
         self._wait(measurement)
         return self._process_ready()
+
+    def _is_late(self, measurement: Measurement) -> bool:
+        """Whether a measurement comes after its turn; of equal times without a history all may come in any order."""
+        assert self._last is not None
+        if self._history is None:
+            return measurement.instant < self._last.instant
+        return measurement_order(measurement) < measurement_order(self._last)
 
     def _wait(self, measurement: Measurement) -> None:
         """Queue a measurement in its order."""
