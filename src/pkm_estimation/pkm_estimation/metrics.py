@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class ErrorTable:
     settling : s that were left out after the first estimate
     estimate, baseline : errors; the baseline's are NaN where there is none
     nis_mean : mean normalised innovation squared after settling
-    in_band : (L,) part of the innovations within two standard deviations
+    in_band : (L,) part of the innovations within two standard deviations, NaN for legs that were not used
     accelerometer_bias_error, gyroscope_bias_error : (3,) last estimate less the truth, NaN if that is unknown
     """
 
@@ -78,9 +78,11 @@ class ErrorTable:
             if np.isfinite(value).all():
                 label = name.replace('_error', '').replace('_', ' ') + ', last'
                 lines.append(f'{label:<27}{unit:<8}{", ".join(f"{v:.2e}" for v in value):>30}{"-":>32}')
+        band = 100.0 * self.in_band[np.isfinite(self.in_band)]
+        within = f'{band.min():.1f}-{band.max():.1f} %' if len(band) else 'there are none'
         lines.append(
             f'{self.samples} samples after {self.settling:g} s of settling; mean NIS {self.nis_mean:.2f}; '
-            f'innovations within 2 sigma: {100 * np.nanmin(self.in_band):.1f}-{100 * np.nanmax(self.in_band):.1f} %'
+            f'innovations within 2 sigma: {within}'
         )
         return '\n'.join(lines)
 
@@ -111,9 +113,10 @@ def error_table(
     end = int(result.motion.stamps[-1]) if end_stamp_ns is None else end_stamp_ns
     ours, true = matching(result.motion.stamps, truth.stamps, begin, end)
     if not len(ours):
+        held = f'truth from {truth.stamps[0]} to {truth.stamps[-1]} ns' if len(truth) else 'truth holds no pose'
         raise PkmError(
-            f'no truth sample has the stamp of an estimate from {begin} to {end} ns: truth from {truth.stamps[0]} to '
-            f'{truth.stamps[-1]} ns; record longer than {settling:g} s, or take a shorter settling time'
+            f'no truth sample has the stamp of an estimate from {begin} to {end} ns: {held}; record longer than '
+            f'{settling:g} s, or take a shorter settling time'
         )
     theirs, true_theirs = matching(result.baseline.stamps, truth.stamps, begin, end)
     judged = (result.motion.stamps >= begin) & (result.motion.stamps <= end) & np.isfinite(result.nis)
@@ -127,10 +130,19 @@ def error_table(
         motion_errors(result.motion, ours, truth, true),
         motion_errors(result.baseline, theirs, truth, true_theirs),
         float(result.nis[judged].mean()) if judged.any() else float('nan'),
-        np.sum(seen & (ratio <= 2.0), axis=0) / np.maximum(seen.sum(axis=0), 1),
+        np.sum(seen & (ratio <= 2.0), axis=0) / np.where(seen.any(axis=0), seen.sum(axis=0), np.nan),
         unknown if imu is None else result.accelerometer_bias[last] - imu.accelerometer_bias,
         unknown if imu is None else result.gyroscope_bias[last] - imu.gyroscope_bias,
     )
+
+
+def poses_of_truth(truth: MotionEstimate, point: Sequence[float]) -> MotionEstimate:
+    """Recorded truth of a point (3,) of the platform, without what is no pose: a tracker that lost sight of it."""
+    norm = np.linalg.norm(truth.orientation, axis=1)
+    numbers = np.hstack([truth.position, truth.linear_velocity, truth.angular_velocity])
+    there = (norm > 0.5) & np.isfinite(numbers).all(axis=1)
+    rows = {entry.name: getattr(truth, entry.name)[there] for entry in fields(MotionEstimate)}
+    return motion_of_point(MotionEstimate(**rows), point)
 
 
 def motion_of_point(motion: MotionEstimate, point: Sequence[float]) -> MotionEstimate:

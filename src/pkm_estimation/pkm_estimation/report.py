@@ -12,7 +12,7 @@ from pkm_description.report import render
 from pkm_estimation import plots
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.estimation_result import EstimationResult
-from pkm_estimation.metrics import error_table, motion_of_point
+from pkm_estimation.metrics import error_table, poses_of_truth
 from pkm_estimation.pipeline import EstimatorConfig
 from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
 
@@ -79,14 +79,14 @@ def _provenance(
 def _error_plot(result: EstimationResult, data: RecordedData, config: EstimatorConfig) -> str:
     if data.ground_truth is None:
         return ''
-    return plots.error_plot(result, motion_of_point(data.ground_truth, config.reference_point))
+    return plots.error_plot(result, poses_of_truth(data.ground_truth, config.reference_point))
 
 
 def _error_text(result: EstimationResult, data: RecordedData, config: EstimatorConfig, settling: float) -> str:
     if data.ground_truth is None:
         return 'The recording holds no ground_truth/odometry.'
     try:
-        truth = motion_of_point(data.ground_truth, config.reference_point)
+        truth = poses_of_truth(data.ground_truth, config.reference_point)
         return error_table(result, truth, settling).text()
     except PkmError as error:
         return str(error)

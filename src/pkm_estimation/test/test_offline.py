@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import load_machine
 from pkm_description.mechanism import Mechanism
@@ -15,7 +16,7 @@ from pkm_estimation.bags import BagError, BagWriter, read_bag
 from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.collection import collect
 from pkm_estimation.comparison import compare_with_live
-from pkm_estimation.metrics import error_table
+from pkm_estimation.metrics import error_table, poses_of_truth
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import load_config, main
 from pkm_estimation.offline import estimate_recording
@@ -213,6 +214,25 @@ def test_report_is_one_page_with_everything_in_it(bag, tmp_path):
     assert '400 samples after 4 s of settling' in page  # errors of the reference point, against the truth moved there
     (position,) = re.findall(r'^position +um +([0-9.e+]+),', page, re.MULTILINE)
     assert float(position) < 100.0
+
+
+def test_truth_with_gaps_and_a_leg_that_is_missing(bag):
+    """A tracker that lost the platform gives no pose; a leg without innovations has no part of them in the band."""
+    data = read_bag(bag[0])
+    truth, positions = data.ground_truth, data.joint_states.positions.copy()
+    positions[10:, 2] = np.nan
+    result = estimate_recording(SRS, replace(data, joint_states=replace(data.joint_states, positions=positions)))
+    lost = truth.orientation.copy()
+    lost[500], lost[501] = 0.0, np.nan
+    seen = poses_of_truth(replace(truth, orientation=lost), (0.0, 0.0, 0.0))
+    assert len(seen) == len(truth) - 2
+    table = error_table(result, seen, settling=4.0)
+    assert table.samples == 398
+    assert np.isnan(table.in_band[2])
+    assert float(table.text().rpartition('sigma: ')[2].partition('-')[0]) > 90.0
+    none = poses_of_truth(replace(truth, orientation=0.0 * lost), (0.1, 0.0, 0.0))
+    with pytest.raises(PkmError, match='truth holds no pose'):
+        error_table(result, none, settling=4.0)
 
 
 def test_program_names_what_is_wrong(bag, tmp_path, capsys):

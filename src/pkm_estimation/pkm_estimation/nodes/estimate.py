@@ -17,7 +17,7 @@ from pkm_description.machine import load_machine
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.comparison import compare_with_live
 from pkm_estimation.estimation_result import EstimationResult
-from pkm_estimation.metrics import error_table, motion_of_point
+from pkm_estimation.metrics import error_table, poses_of_truth
 from pkm_estimation.offline import estimate_recording
 from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
 from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
@@ -105,7 +105,7 @@ def describe(result: EstimationResult, data: RecordedData, settling: float, conf
     if data.ground_truth is None:
         lines.append('no ground_truth/odometry in the recording: no errors to show')
     else:
-        truth = motion_of_point(data.ground_truth, config.reference_point)
+        truth = poses_of_truth(data.ground_truth, config.reference_point)
         try:
             lines.append(error_table(result, truth, settling).text())
         except PkmError as error:  # the estimate is there nevertheless
