@@ -208,7 +208,8 @@ class Tracker:
             self.delay.reset()
             self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
             return None
-        if self.noise.accept(innovation):
+        is_lost = not innovation.nis <= self.config.divergence_nis
+        if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
         if not self._side.holds(self.filter):
@@ -220,7 +221,7 @@ class Tracker:
             return None
         if trouble:
             self.health.event(stamp, 'near_singular_pose', trouble)
-        self._lost_samples = 0 if innovation.nis <= self.config.divergence_nis else self._lost_samples + 1
+        self._lost_samples = self._lost_samples + 1 if is_lost else 0
         if self._lost_samples >= self.config.divergence_samples:
             self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
             return None
