@@ -24,7 +24,7 @@ def run_node(
 
     The factory may return a node, or an object with a ``run()`` method and a ``destroy_node()`` method that has a loop
     of its own (the simulator). ``destroy_node()`` is called in every case. A node without a loop of its own is spun by
-    what ``executor`` makes.
+    what ``executor`` makes. Afterwards the process has to end: SIGINT stays ignored.
 
     Returns
     -------
@@ -59,7 +59,9 @@ def run_node(
             return 0
         raise
     finally:
-        interrupted.set()  # nothing interrupts the clean-up
+        # nothing interrupts the clean-up; Python, too, would take back a handler of ours before the process has ended
+        interrupted.set()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # waits for rclpy's signal thread. After a SIGINT it reads the executors' guard conditions without a lock: if
         # the executor went meanwhile (``spinner`` keeps it until here), the process would end with SIGSEGV
         uninstall_signal_handlers()
