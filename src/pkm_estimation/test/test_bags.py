@@ -221,7 +221,8 @@ def test_parts_of_an_unfinished_recording_are_read_in_order(tmp_path: Path, stor
     assert data.imu_data_raw is not None
     assert data.imu_data_raw.stamps.tolist() == [10 * part + k for part in range(11) for k in range(1, 6)]
     assert data.warnings[0].startswith('metadata.yaml is missing')
-    assert 'run_6' in data.warnings[1]
+    if storage == 'mcap':  # some versions of SQLite do not miss the last bytes
+        assert 'run_6' in data.warnings[1]
     assert 'left out' in data.warnings[-1]
     assert 'run_11' in data.warnings[-1]
 

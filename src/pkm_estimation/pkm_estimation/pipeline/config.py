@@ -152,8 +152,12 @@ class EstimatorConfig:
             self._check(entry.name, getattr(self, entry.name), entry.type == 'int', entry.metadata)
         if not isinstance(self.baseline, bool):
             raise ConfigurationError(f'baseline = {self.baseline!r}: must be true or false')
-        if isinstance(self.estimate, str) or any(name not in tuple(EXTRA_STATES) for name in self.estimate):
-            raise ConfigurationError(f'estimate = {self.estimate!r}: needs a list of any of {", ".join(EXTRA_STATES)}')
+        known = tuple(EXTRA_STATES)
+        if isinstance(self.estimate, str):
+            raise ConfigurationError(f'estimate = {self.estimate!r}: needs a list of any of {", ".join(known)}')
+        for name in self.estimate:
+            if name not in known:
+                raise ConfigurationError(f'estimate = {self.estimate!r}: {name!r} is none of {", ".join(known)}')
         for name in ('printed_start_position', 'reference_point'):
             value = getattr(self, name)
             if not (isinstance(value, tuple | list) and len(value) == 3 and all(map(_is_finite, value))):
