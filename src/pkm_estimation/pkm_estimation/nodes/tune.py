@@ -103,8 +103,6 @@ def _run(options: argparse.Namespace) -> None:
         print(*observability_report(observability(mechanism, _profile(mechanism, options), config=config)), sep='\n')
         return
     data = read_bag(options.bag, namespace=options.namespace)
-    for warning in data.warnings:
-        print(f'warning: {warning}', file=sys.stderr)
     streams = SensorStreams.from_recording(mechanism, data)
     if streams.dropped:
         print(

@@ -24,7 +24,7 @@ def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
     if report.left_out:
         return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
-        return 'warn', f'{sum(trouble.values())} times something was wrong ({", ".join(sorted(trouble))}){last}'
+        return 'warn', f'{trouble}{last}'
     if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
         return 'warn', (
             'innovations are larger than their covariance '
@@ -71,7 +71,7 @@ def summarise_baseline(report: HealthReport) -> tuple[str, str]:
     if report.samples == 0:
         return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
     if trouble:
-        return 'warn', f'{sum(trouble.values())} times something was wrong ({", ".join(sorted(trouble))}){last}'
+        return 'warn', f'{trouble}{last}'
     return 'ok', 'estimating'
 
 
@@ -81,11 +81,12 @@ def baseline_values(report: HealthReport) -> dict[str, object]:
     return result | {f'count {name}': count for name, count in sorted(report.counters.items())}
 
 
-def _trouble(report: HealthReport) -> tuple[dict[str, int], str]:
-    """How often what was wrong, and the last of it in words."""
+def _trouble(report: HealthReport) -> tuple[str, str]:
+    """What was wrong and how often, and the last of it; both in words, empty where nothing was."""
     counts = {name: count for name, count in report.event_counts.items() if name not in NORMAL}
     last = next((event for event in reversed(report.events) if event.name in counts), None)
-    return counts, '' if last is None else f'; last: {last.name}: {last.detail}'
+    told = '' if last is None else f'; last: {last.name}: {last.detail}'
+    return f'{sum(counts.values())} times something was wrong ({", ".join(sorted(counts))})' if counts else '', told
 
 
 def _missing(report: HealthReport) -> str:
