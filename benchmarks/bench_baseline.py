@@ -12,16 +12,15 @@ from collections.abc import Callable
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.pipeline import EstimatorConfig
-from pkm_estimation.pipeline.baseline_series import baseline_series
-from pkm_estimation.pipeline.baseline_stream import BaselineStream
-from pkm_estimation.pipeline.health import HealthMonitor
-from pkm_estimation.pipeline.leg_message import LegSample
-from pkm_estimation.pipeline.stamps import Instant
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.baseline import BaselineStream
+from pkm_estimation.stream.baseline_series import baseline_series
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.messages import LegSample
+from pkm_estimation.stream.stamps import Instant
 
 #: us per sample
 TARGET = 15.0
@@ -31,17 +30,17 @@ SAMPLES, STREAMED = 20000, 2000
 def speeds(name: str) -> tuple[float, float]:
     """Microseconds per sample, at once and one by one."""
     machine = load_machine(name)
-    mechanism, config = Mechanism(machine), EstimatorConfig()
-    data = measure(mechanism, mp1(machine, duration=40.0, rate=1000.0)[slice(10000, 10000 + SAMPLES)], seed=1)
+    config = EstimatorConfig()
+    data = measure(machine, mp1(machine, duration=40.0, rate=1000.0)[slice(10000, 10000 + SAMPLES)], seed=1)
     stamps = data.stamps + np.random.default_rng(0).integers(-200_000, 200_000, SAMPLES)
-    epochs, legs = np.zeros(SAMPLES, dtype=np.int64), np.arange(mechanism.leg_count)
-    health = HealthMonitor(mechanism.leg_count)
+    epochs, legs = np.zeros(SAMPLES, dtype=np.int64), np.arange(machine.leg_count)
+    health = HealthMonitor(machine.leg_count)
 
     def series() -> None:
-        baseline_series(mechanism, config, epochs, stamps, data.leg_lengths, health)
+        baseline_series(machine, config, epochs, stamps, data.leg_lengths, health)
 
     def stream() -> None:
-        one = BaselineStream(mechanism, config, health)
+        one = BaselineStream(machine, config, health)
         for stamp, lengths in zip(stamps[:STREAMED].tolist(), data.leg_lengths, strict=False):
             one.estimate(Instant(0, stamp), LegSample(lengths, lengths, legs))
 

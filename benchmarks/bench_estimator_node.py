@@ -19,9 +19,8 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_description.ros.conversions import vector3
 from pkm_description.ros.qos import LOSSLESS_QOS, RELIABLE_STREAM_QOS
@@ -32,8 +31,6 @@ from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 
-Array = NDArray[np.float64]
-
 TARGET_LATENCY = 3e-3
 
 
@@ -43,17 +40,16 @@ class Load(Node):
     def __init__(self, machine_name: str, rate: float, seconds: float) -> None:
         super().__init__('load')
         machine = load_machine(machine_name)
-        mechanism = Mechanism(machine)
         count = round(rate * seconds)
         start = round(10.0 * rate)  # after the fade-in
         motion = mp1(machine, duration=seconds + 20.0, rate=rate)[slice(start, start + count)]
-        data = measure(mechanism, motion, seed=1)
+        data = measure(machine, motion, seed=1)
         positions = data.leg_lengths - machine.lengths_at_zero
         self.interval = round(1e9 / rate)
         self.samples = [
             (
                 serialize_message(Imu(linear_acceleration=vector3(force), angular_velocity=vector3(turning))),
-                serialize_message(JointState(name=list(mechanism.actuated_joint_names), position=leg.tolist())),
+                serialize_message(JointState(name=list(machine.actuated_joint_names), position=leg.tolist())),
             )
             for force, turning, leg in zip(data.specific_force, data.angular_rate, positions, strict=True)
         ]

@@ -11,17 +11,15 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_lengths, length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, Pose
 from pkm_description.motion.profiles import mp1
-from pkm_description.verification.mechanics.forward_kinematics import random_workspace_poses
 from scipy.optimize import root
 
-Array = NDArray[np.float64]
+from verification.mechanics.forward_kinematics import random_workspace_poses
 
 TARGET_BATCHED, TARGET_SINGLE = 20e-6, 0.3e-3
 MACHINES = ('srs', 'palida')
@@ -41,36 +39,36 @@ def best_time(call: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def warm_poses(mechanism: Mechanism, count: int) -> tuple[list[Pose], Array]:
+def warm_poses(machine: Machine, count: int) -> tuple[list[Pose], Array]:
     """Starts of a motion's samples, each the pose 10 ms before, and the lengths (N, 1, 6) to solve."""
-    motion = mp1(mechanism.machine, duration=40.0)[slice(1000, 1001 + count)]
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    motion = mp1(machine, duration=40.0)[slice(1000, 1001 + count)]
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     starts = [Pose(motion.position[k], motion.rotation_base_platform[k]) for k in range(count)]
     return starts, lengths[1:, None]
 
 
-def own_single(mechanism: Mechanism, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
+def own_single(machine: Machine, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
     """Median time [s] of one warm solution, and all positions (N, 3)."""
     times, positions = [], []
     for start, wanted in zip(starts, lengths, strict=True):
         began = time.perf_counter()
-        result = forward_kinematics(mechanism, wanted, start)
+        result = forward_kinematics(machine, wanted, start)
         times.append(time.perf_counter() - began)
         positions.append(result.require().position[0])
     return float(np.median(times)), np.array(positions)
 
 
-def peer_single(mechanism: Mechanism, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
+def peer_single(machine: Machine, starts: list[Pose], lengths: Array) -> tuple[float, Array]:
     """Do the same with SciPy, with the same kinematics."""
     times, positions = [], []
     for start, wanted in zip(starts, lengths[:, 0], strict=True):
         turned = start.rotation_base_platform
 
         def residual(pose: Array, wanted: Array = wanted, turned: Array = turned) -> Array:
-            return leg_lengths(mechanism, pose[:3], rotation_exp(pose[3:]) @ turned) - wanted
+            return leg_lengths(machine, pose[:3], rotation_exp(pose[3:]) @ turned) - wanted
 
         def slope(pose: Array, turned: Array = turned) -> Array:
-            return length_jacobian(mechanism, pose[:3], rotation_exp(pose[3:]) @ turned)
+            return length_jacobian(machine, pose[:3], rotation_exp(pose[3:]) @ turned)
 
         began = time.perf_counter()
         found = root(residual, np.concatenate([start.position, np.zeros(3)]), jac=slope, tol=1e-12)
@@ -83,15 +81,15 @@ def main() -> int:
     """Print the figures; 0 if the targets are met and both solvers agree."""
     good = True
     for name in MACHINES:
-        mechanism = Mechanism(load_machine(name))
-        position, rotation = random_workspace_poses(mechanism, BATCH, seed=0)
-        lengths = leg_lengths(mechanism, position, rotation)
-        batched = best_time(partial(forward_kinematics, mechanism, lengths)) / BATCH
-        verified = best_time(partial(forward_kinematics, mechanism, lengths, verify_branch=True), 2) / BATCH
-        starts, wanted = warm_poses(mechanism, SINGLE)
-        single, own = own_single(mechanism, starts, wanted)
-        peer, theirs = peer_single(mechanism, starts[:PEER], wanted[:PEER])
-        modes = best_time(partial(assembly_modes, mechanism, lengths[0]), 2)
+        machine = load_machine(name)
+        position, rotation = random_workspace_poses(machine, BATCH, seed=0)
+        lengths = leg_lengths(machine, position, rotation)
+        batched = best_time(partial(forward_kinematics, machine, lengths)) / BATCH
+        verified = best_time(partial(forward_kinematics, machine, lengths, verify_branch=True), 2) / BATCH
+        starts, wanted = warm_poses(machine, SINGLE)
+        single, own = own_single(machine, starts, wanted)
+        peer, theirs = peer_single(machine, starts[:PEER], wanted[:PEER])
+        modes = best_time(partial(assembly_modes, machine, lengths[0]), 2)
         difference = float(np.abs(own[:PEER] - theirs).max())
         print(f'{name}: {BATCH} random poses of the workspace, from home')
         print(f'  batched:            {1e6 * batched:7.1f} us per pose (target {1e6 * TARGET_BATCHED:.0f})')

@@ -19,13 +19,12 @@ from typing import TypeVar
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.bags import BagWriter, read_bag
-from pkm_estimation.offline import estimate_recording
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig
 
 TARGET = 10.0
 Result = TypeVar('Result')
@@ -41,14 +40,13 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:
 def record(path: Path, seconds: float, rate: float) -> None:
     """Write a bag of MP1 at full speed, IMU and legs at ``rate`` [Hz]."""
     machine = load_machine('srs')
-    mechanism = Mechanism(machine)
     motion = mp1(machine, duration=seconds + 20.0, rate=rate)
     start = round(10.0 * rate)
-    data = measure(mechanism, motion[slice(start, start + round(seconds * rate))], seed=1)
+    data = measure(machine, motion[slice(start, start + round(seconds * rate))], seed=1)
     positions = data.leg_lengths - machine.lengths_at_zero
     zeros = np.zeros_like(positions)
     with BagWriter(path, 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, mechanism.actuated_joint_names, positions, zeros, zeros)
+        writer.write_joint_states(data.stamps, machine.actuated_joint_names, positions, zeros, zeros)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
 
 

@@ -8,10 +8,10 @@ from time import perf_counter
 import numpy as np
 from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_regressor
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import named_profile
-from pkm_description.verification.engines.pinocchio import PinocchioTree
+
+from verification.engines.pinocchio import PinocchioTree
 
 SAMPLES = 10_000
 
@@ -29,7 +29,6 @@ def best_time(call: Callable[[], object], repeats: int = 3) -> float:
 def own_times(machine_name: str) -> dict[str, float]:
     """Print and return our times [s] by what was built."""
     machine = load_machine(machine_name)
-    mechanism = Mechanism(machine)
     motion = named_profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
     times = {}
     for identical in (True, False):
@@ -38,10 +37,10 @@ def own_times(machine_name: str) -> dict[str, float]:
         legs = 'identical legs' if identical else 'separate legs'
 
         def without_rings(keep: np.ndarray = no_rings, shared: bool = identical) -> np.ndarray:
-            return rigid_body_regressor(mechanism, motion, shared)[..., keep]
+            return rigid_body_regressor(machine, motion, shared)[..., keep]
 
         def complete(shared: bool = identical) -> np.ndarray:
-            return rigid_body_regressor(mechanism, motion, shared)
+            return rigid_body_regressor(machine, motion, shared)
 
         times[f'13 bodies, {legs}'] = best_time(without_rings)
         times[f'19 bodies, {legs}'] = best_time(complete)
@@ -60,7 +59,7 @@ def pinocchio_times(machine_name: str, samples: int) -> tuple[float, float] | No
     machine = load_machine(machine_name)
     motion = named_profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
     motion = motion[np.linspace(0, SAMPLES - 1, samples).astype(int)]
-    legs = leg_motion(Mechanism(machine), motion)
+    legs = leg_motion(machine, motion)
     oracle = PinocchioTree(machine)  # built from the machine, closures by multipliers
     states = [oracle.state(legs.positions[sample], motion, sample)[:3] for sample in range(samples)]
 

@@ -16,18 +16,16 @@ from dataclasses import replace
 
 import numpy as np
 from filterpy.kalman import MerweScaledSigmaPoints, UnscentedKalmanFilter
-from numpy.typing import NDArray
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
+from pkm_description.machine import Pose
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry
-from pkm_estimation.pipeline import EstimatorConfig, PlatformFilter
-from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from plain_hexapod_model import PlainHexapodModel
 
-Array = NDArray[np.float64]
 Step = Callable[[Array, Array, Array], None]
 
 TARGET_RATIO, TARGET_STEP, WISHED_STEP = 40.0, 0.15e-3, 0.05e-3
@@ -120,7 +118,7 @@ def compare(steps: int) -> dict[str, float]:
     machine = load_machine('srs')
     # from the middle of the motion; true velocity is unknown to all, so this includes the convergence
     motion = mp1(machine, duration=steps / 100.0 + 21.0)[slice(1000, 1000 + steps + 1)]
-    data = measure(Mechanism(machine), motion, seed=1)
+    data = measure(machine, motion, seed=1)
     frame = ImuFrame(machine.imu)
     inputs = np.array([frame.to_platform(v) for v in np.hstack([data.specific_force, data.angular_rate])])
     interval = float(motion.time[1] - motion.time[0])

@@ -7,10 +7,8 @@ benchmark checks that both give the same numbers.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_estimation.models import EstimatorGeometry
-
-Array = NDArray[np.float64]
 
 
 def scalar_part(q: Array) -> float:

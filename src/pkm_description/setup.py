@@ -34,12 +34,12 @@ setup(
     zip_safe=False,
     maintainer="The PKM suite's developers",
     maintainer_email='maintainers@pkm-suite.invalid',
-    description='Parallel kinematic machines from one file: mechanism, kinematics, dynamics, URDF, MJCF.',
+    description='Parallel kinematic machines from one file: machine, kinematics, dynamics, URDF, MJCF.',
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
-            'verify_machines = pkm_description.nodes.verify_machines:main',
+            'verify_machines = verification.verify_machines:main',
             'export_machine = pkm_description.nodes.export_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from pkm_description.machine.model import (
+from pkm_description.machine import (
     ImuSensor,
     Joint,
     JointFriction,

@@ -21,15 +21,14 @@ from pkm_bringup.control.motion_file import COLUMNS, MotionFileError, read_motio
 from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from scipy.spatial.transform import Rotation
 from spec_platform import six_axis_sinusoids, spec_platform
 
 MACHINE = spec_platform(viscous=20.0, coulomb=1.0)
-MECHANISM = Mechanism(MACHINE)
+MECHANISM = MACHINE
 SECOND = 10**9
 
 
@@ -64,7 +63,7 @@ def test_forces_have_no_steps_of_the_knots(knots: PlatformMotion) -> None:
     """At 1 kHz successive forces differ smoothly; a 50 Hz staircase would show up in the second difference."""
     for mode in ('gravity', 'inverse_dynamics'):
         frictionless = spec_platform()
-        reference = LegReference(Mechanism(frictionless), knots, 0, mode)
+        reference = LegReference(frictionless, knots, 0, mode)
         forces = reference.evaluate(np.arange(14000, dtype=np.int64) * 10**6).forces
         staircase = np.abs(np.diff(forces[::20], axis=0)).max()
         assert np.abs(np.diff(forces, n=2, axis=0)).max() < 1e-2 * staircase
@@ -101,10 +100,10 @@ def test_limits_are_named_with_joint_and_time() -> None:
         check_reference(MECHANISM, six_axis_sinusoids(MACHINE, translation=0.6).evaluate(times))
     slow = _with_limits(velocity=0.1)
     with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds 0.100 m/s at t = '):
-        check_reference(Mechanism(slow), six_axis_sinusoids(MACHINE).evaluate(times))
+        check_reference(slow, six_axis_sinusoids(MACHINE).evaluate(times))
     weak = _with_limits(effort=30.0)
     with pytest.raises(ReferenceRefusedError, match=r'force .* N exceeds 30.0 N at t = '):
-        check_reference(Mechanism(weak), six_axis_sinusoids(MACHINE).evaluate(times))
+        check_reference(weak, six_axis_sinusoids(MACHINE).evaluate(times))
 
 
 def _with_limits(**limits: float) -> Machine:
@@ -153,13 +152,13 @@ def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: Pl
 def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion) -> None:
     """R4-05: whoever sent it; the reference before goes on."""
     fastest = np.abs(leg_motion(MECHANISM, knots).velocities[..., 2]).max()
-    mechanism = Mechanism(_with_limits(velocity=0.99 * fastest))
-    servo, zero = LegServo(mechanism, 10**6), np.zeros(6)
+    machine = _with_limits(velocity=0.99 * fastest)
+    servo, zero = LegServo(machine, 10**6), np.zeros(6)
     before = servo.forces(5 * SECOND, zero, zero)
     with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds .* m/s at t = '):
         servo.add_reference(knots, SECOND, 0)
     assert servo.forces(5 * SECOND, zero, zero).tolist() == before.tolist()
-    LegServo(Mechanism(_with_limits(velocity=1.01 * fastest)), 10**6).add_reference(knots, SECOND, 0)
+    LegServo(_with_limits(velocity=1.01 * fastest), 10**6).add_reference(knots, SECOND, 0)
 
 
 def test_servo_saturates_and_says_so() -> None:
@@ -183,10 +182,9 @@ def test_hold_keeps_the_pose_of_the_present_lengths() -> None:
 @pytest.mark.parametrize('machine', [MACHINE, load_machine('srs'), load_machine('palida')], ids=lambda m: m.name)
 def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: int) -> None:
     """Noisy samples at the sensors' rate, forces held for a period and late: the loop of the node leg_controller."""
-    mechanism = Mechanism(machine)
     period = 1.0 / machine.leg_sensors.rate
     servo = LegServo(
-        mechanism, round(period * 1e9), 'inverse_dynamics', gains_for_delay(mechanism, machine.servo, 1.5 * period)
+        machine, round(period * 1e9), 'inverse_dynamics', gains_for_delay(machine, machine.servo, 1.5 * period)
     )
     servo.add_reference(named_profile('fourier', machine, 8.0, 50.0), SECOND, 0)
     simulation = MujocoSimulation(machine, seed=1)

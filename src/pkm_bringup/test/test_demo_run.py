@@ -22,8 +22,8 @@ from pkm_bringup.demo.report import DemoOutcome, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
-from pkm_description.machine import load_machine
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import PlatformMotion
 from pkm_identification.observation import ObservationModel
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.collection import collect
-from pkm_estimation.metrics import error_table
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.pipeline import EstimatorPipeline
+from pkm_estimation.offline.collection import collect
+from pkm_estimation.offline.metrics import error_table
+from pkm_estimation.stream import EstimatorPipeline
 
 
 def test_estimate_of_simulated_physics_meets_the_demos_limits():
     machine = load_machine('srs')
     run = simulate(machine, mp1(machine, duration=70.0), seed=2)
-    pipeline, outputs, names = EstimatorPipeline(machine), [], Mechanism(machine).actuated_joint_names
+    pipeline, outputs, names = EstimatorPipeline(machine), [], machine.actuated_joint_names
     for k in range(len(run.joint_stamps)):
         outputs += pipeline.add_imu(int(run.imu_stamps[k]), run.specific_force[k], run.angular_rate[k])
         outputs += pipeline.add_joint_positions(int(run.joint_stamps[k]), names, run.joint_positions[k])

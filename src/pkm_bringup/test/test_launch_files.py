@@ -14,7 +14,7 @@ pytest.importorskip('rclpy')
 from launched_system import LaunchedSystem, has_real_launch, launch_command
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import load_machine
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagWriter

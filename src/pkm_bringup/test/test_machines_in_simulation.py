@@ -10,8 +10,8 @@ from pkm_bringup.simulation import SimulationRecord, simulate
 from pkm_bringup.simulation.cli import main
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_lengths
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import named_profile
 from pkm_estimation.bags import read_bag
 
@@ -37,7 +37,7 @@ def test_no_drive_saturates(run: Run) -> None:
 def test_analytic_forces_are_the_measured_ones_while_the_joints_slide(run: Run) -> None:
     machine, record = run
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
-    error = inverse_dynamics(Mechanism(machine), truth, friction=True) - record.joint_efforts
+    error = inverse_dynamics(machine, truth, friction=True) - record.joint_efforts
     sliding = np.abs(record.joint_velocities) > 0.01
     scale = np.sqrt(np.mean(record.joint_efforts**2))
     assert sliding.mean() > 0.6
@@ -55,7 +55,7 @@ def test_motions_come_back_to_home(run: Run) -> None:
 def test_measured_positions_are_leg_lengths_of_the_true_pose(run: Run) -> None:
     machine, record = run
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
-    lengths = leg_lengths(Mechanism(machine), truth.position, truth.rotation_base_platform)
+    lengths = leg_lengths(machine, truth.position, truth.rotation_base_platform)
     assert np.abs(lengths - machine.lengths_at_zero - record.joint_positions).max() < 1e-6
 
 

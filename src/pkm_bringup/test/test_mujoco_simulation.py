@@ -10,9 +10,7 @@ from pkm_bringup.simulation import MujocoSimulation, SimulationRecord, TruthSamp
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
 from spec_platform import six_axis_sinusoids, spec_platform
 
@@ -36,7 +34,7 @@ def test_analytic_forces_of_the_true_motion_are_the_applied_ones(
     frictionless: tuple[Machine, PlatformMotion, SimulationRecord],
 ) -> None:
     machine, _, record = frictionless
-    error = inverse_dynamics(Mechanism(machine), record.truth) - record.joint_efforts
+    error = inverse_dynamics(machine, record.truth) - record.joint_efforts
     assert np.ptp(record.joint_efforts, axis=0).min() > 20.0
     assert np.sqrt(np.mean(error**2)) < 1e-3  # required: 10 mN
 
@@ -49,7 +47,7 @@ def test_forces_of_the_reference_are_the_applied_ones(
     during = (record.joint_stamps >= record.motion_starts[0]) & (
         record.joint_stamps <= record.motion_starts[0] + 14 * 10**9
     )
-    error = inverse_dynamics(Mechanism(machine), motion) - record.joint_efforts[during]
+    error = inverse_dynamics(machine, motion) - record.joint_efforts[during]
     assert np.sqrt(np.mean(error**2)) < 1e-3
 
 
@@ -57,17 +55,15 @@ def test_joint_positions_are_those_of_the_true_pose(
     frictionless: tuple[Machine, PlatformMotion, SimulationRecord],
 ) -> None:
     machine, _, record = frictionless
-    mechanism = Mechanism(machine)
-    legs = leg_motion(mechanism, record.truth)
-    assert np.abs(legs.positions[:, :, mechanism.actuated_index] - record.joint_positions).max() < 1e-6
-    assert np.abs(legs.velocities[:, :, mechanism.actuated_index] - record.joint_velocities).max() < 1e-5
+    legs = leg_motion(machine, record.truth)
+    assert np.abs(legs.positions[:, :, machine.actuated_index] - record.joint_positions).max() < 1e-6
+    assert np.abs(legs.velocities[:, :, machine.actuated_index] - record.joint_velocities).max() < 1e-5
 
 
 def test_friction_of_sliding_joints_is_the_machine_files() -> None:
     machine = spec_platform(viscous=20.0, coulomb=5.0)
-    mechanism = Mechanism(machine)
     record = simulate(machine, six_axis_sinusoids(machine).evaluate(_times(14.0)), noise=False)
-    rigid = inverse_dynamics(mechanism, record.truth, friction=False)
+    rigid = inverse_dynamics(machine, record.truth, friction=False)
     sliding = np.abs(record.joint_velocities) > 0.01
     expected = 20.0 * record.joint_velocities + 5.0 * np.sign(record.joint_velocities)
     assert sliding.mean() > 0.5

@@ -8,11 +8,12 @@ from pkm_bringup.simulation import SimulationRecord, simulate
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation, SimulationError
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import motion_from_drives, solve_closure
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import named_profile
-from pkm_estimation.pipeline import EstimatorPipeline
-from pkm_estimation.pipeline.config import EstimatorConfig
+from pkm_estimation.stream import EstimatorPipeline
+
+from pkm_estimation.config import EstimatorConfig
 
 NAMES = ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
 Run = tuple[Machine, SimulationRecord]
@@ -32,7 +33,7 @@ def test_loops_stay_closed_and_drives_inside_their_limits(run: Run) -> None:
 def test_simulated_platform_is_where_its_drives_put_it(run: Run) -> None:
     machine, record = run
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
-    closed = solve_closure(Mechanism(machine), record.joint_positions).require()
+    closed = solve_closure(machine, record.joint_positions).require()
     noise = float(np.max(machine.leg_sensors.position_noise))
     assert np.sqrt(np.mean((closed.position - truth.position) ** 2)) < 5.0 * noise + 2e-6
 
@@ -40,14 +41,13 @@ def test_simulated_platform_is_where_its_drives_put_it(run: Run) -> None:
 def test_forces_are_those_of_the_analytic_model(run: Run) -> None:
     """Viscous and Coulomb friction (nearest pair of the file's law) are what MuJoCo has, so compare without them."""
     machine, record = run
-    mechanism = Mechanism(machine)
     rest = slice(50, 80)
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
     motion = motion_from_drives(
-        mechanism, truth.time[rest], record.joint_positions[rest],
+        machine, truth.time[rest], record.joint_positions[rest],
         np.zeros_like(record.joint_positions[rest]), np.zeros_like(record.joint_positions[rest]),
     )  # fmt: skip
-    held = inverse_dynamics(mechanism, motion, friction=False)
+    held = inverse_dynamics(machine, motion, friction=False)
     friction = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
     noise = np.max(machine.leg_sensors.effort_noise)
     assert (np.abs(np.mean(record.joint_efforts[rest] - held, axis=0)) < 1.05 * friction + noise + 1.0).all()

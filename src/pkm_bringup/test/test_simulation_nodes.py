@@ -16,9 +16,8 @@ from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, 
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
@@ -222,7 +221,7 @@ def test_leg_controller_answers_with_forces_and_survives_unusable_joint_states(l
         listener.publish_until(joints, good, lambda: len(commands) > 0, 'a command')
         assert controller.stop() == 0
     pose = MACHINE.home
-    weight = gravity_forces(Mechanism(MACHINE), pose.position[None], pose.rotation_base_platform[None])[0]
+    weight = gravity_forces(MACHINE, pose.position[None], pose.rotation_base_platform[None])[0]
     assert np.array(commands[0].data) == pytest.approx(weight, abs=1e-3)
 
 
@@ -258,9 +257,9 @@ def test_unknown_machine_ends_with_one_clear_line(executable: str) -> None:
 
 
 def _home_positions() -> np.ndarray:
-    mechanism = Mechanism(MACHINE)
+    machine = MACHINE
     home = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
-    return leg_motion(mechanism, home).positions[0, :, mechanism.actuated_index]
+    return leg_motion(machine, home).positions[0, :, machine.actuated_index]
 
 
 def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:

@@ -22,8 +22,7 @@ from pkm_description.launching import (
     state_publisher,
     suite_node,
 )
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.viewing.coupled_pose import COORDINATES
 from pkm_description.viewing.posing import Poser
 from pkm_description.viewing.sliders import slider_name
@@ -50,7 +49,7 @@ def sliders(context: LaunchContext, pose: dict[str, float]) -> list[Any]:
         return []
     if not is_installed(GUI):
         return [LogInfo(msg=WITHOUT_GUI)]
-    rest = Poser(Mechanism(load_machine(*machine_and_overlay(context)))).rest
+    rest = Poser(load_machine(*machine_and_overlay(context))).rest
     zeros = {slider_name(name): float(pose.get(name, value)) for name, value in rest.items()}
     return [
         suite_node(

@@ -26,11 +26,11 @@ class MachineFileError(PkmError):
 
 
 class KinematicsError(PkmError):
-    """A pose or a set of leg lengths that the mechanism cannot take."""
+    """A pose or a set of leg lengths that the machine cannot take."""
 
 
 class SingularPoseError(KinematicsError):
-    """The mechanism loses or gains a degree of freedom at this pose."""
+    """The machine loses or gains a degree of freedom at this pose."""
 
 
 class ConvergenceError(KinematicsError):

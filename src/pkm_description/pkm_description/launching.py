@@ -14,8 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.viewing.rviz_view import rviz_config
 
 MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'use_sim_time')
@@ -124,11 +123,11 @@ def rviz(condition: Any, otherwise: str) -> OpaqueFunction | LogInfo:
         return LogInfo(msg=otherwise, condition=condition)
 
     def start(context: LaunchContext) -> list[Node]:
-        mechanism = Mechanism(load_machine(*machine_and_overlay(context)))
+        machine = load_machine(*machine_and_overlay(context))
         source = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
         # rviz reads its configuration some time after the launch has started it
-        file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{mechanism.machine.name}.rviz')
-        file.write_text(rviz_config(source.read_text(encoding='utf-8'), mechanism), encoding='utf-8')
+        file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{machine.name}.rviz')
+        file.write_text(rviz_config(source.read_text(encoding='utf-8'), machine), encoding='utf-8')
         return [suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]
 
     return OpaqueFunction(function=start, condition=condition)

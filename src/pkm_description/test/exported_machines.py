@@ -7,7 +7,8 @@ from pathlib import Path
 
 from machine_writer import write_machine
 from other_machines import CLOSED, cart_with_pendulum
-from pkm_description.machine import Machine, load_machine, machine_names
+from pkm_description.loading import load_machine, machine_names
+from pkm_description.machine import Machine
 from uneven_machine import write_uneven_machine
 
 _WRITTEN = {re.sub(r'\W', '_', name): make for name, make in CLOSED.items()} | {'open_chain': cart_with_pendulum}

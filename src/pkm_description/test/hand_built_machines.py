@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from pkm_description.machine.model import (
+from pkm_description.arrays import Array
+from pkm_description.machine import (
     ImuSensor,
     Joint,
     JointFriction,
@@ -19,10 +19,9 @@ from pkm_description.machine.model import (
     RigidBody,
     ServoGains,
 )
-from pkm_description.verification.mechanics import dietmaier
 from scipy.spatial.transform import Rotation
 
-Array = NDArray[np.float64]
+from verification.mechanics import dietmaier
 
 
 def polar(radius: float, degrees: list[float]) -> Array:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from pkm_description.machine import Machine
-from pkm_description.machine.model import Joint, RigidBody
+from pkm_description.machine import Joint, Machine, RigidBody
 from scipy.spatial.transform import Rotation
 
 

@@ -7,23 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from hand_built_machines import hexapod, polar, random_body
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_positions
-from pkm_description.machine.model import (
-    NO_IMU,
-    Freedom,
-    Joint,
-    JointFriction,
-    JointLimits,
-    Leg,
-    Machine,
-    Pose,
-    RigidBody,
-)
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import NO_IMU, Freedom, Joint, JointFriction, JointLimits, Leg, Machine, Pose, RigidBody
 from scipy.spatial.transform import Rotation
-
-Array = NDArray[np.float64]
 
 #: kind, axis, translation, rotation in the body before, position at home
 JointSpec = tuple[str, Sequence[float], Sequence[float], Array, float]
@@ -141,7 +128,7 @@ def cart_with_pendulum() -> Machine:
 def with_limits(machine: Machine, reach: float) -> Machine:
     """Drives that move by ``reach`` [m] to both sides of home."""
     home = machine.home
-    at_home = joint_positions(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
+    at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
     legs = []
     for leg, positions in zip(machine.legs, at_home, strict=True):
         joints = [

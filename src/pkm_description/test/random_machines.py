@@ -13,15 +13,12 @@ import numpy as np
 from hand_built_machines import polar, random_body
 from hypothesis import assume
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from other_machines import machine_of
+from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import scaled_condition
-from pkm_description.machine.model import Joint, JointFriction, JointLimits, Leg, Machine, Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Joint, JointFriction, JointLimits, Leg, Machine, Pose
 from scipy.spatial.transform import Rotation
-
-Array = NDArray[np.float64]
 
 #: joint of a leg at home: kind, axis and a point on it, base axes
 Placed = tuple[str, Array, Array]
@@ -188,17 +185,16 @@ BASE_PARAMETERS = {
 
 
 @st.composite
-def closed_mechanisms(draw: st.DrawFn, kind: str) -> Mechanism:
-    """Mechanism of a kind with a regular home pose."""
+def closed_mechanisms(draw: st.DrawFn, kind: str) -> Machine:
+    """Machine of a kind with a regular home pose."""
     machine = CLOSED_KINDS[kind](draw(st.floats(0.4, 1.5)), draw(st.integers(0, 2**31 - 1)))
-    mechanism = Mechanism(machine)
     pose = machine.home.position[None], machine.home.rotation_base_platform[None]
-    assume(float(scaled_condition(mechanism, close_legs(mechanism, *pose))[0]) < WORST_CONDITION)
-    return mechanism
+    assume(float(scaled_condition(machine, close_legs(machine, *pose))[0]) < WORST_CONDITION)
+    return machine
 
 
 @st.composite
-def open_chains(draw: st.DrawFn) -> Mechanism:
+def open_chains(draw: st.DrawFn) -> Machine:
     """One or two serial chains of up to four joints, axes anywhere, the first joint driven."""
     kinds = draw(st.lists(st.sampled_from(['revolute', 'prismatic']), min_size=1, max_size=4))
     random = np.random.default_rng(draw(st.integers(0, 2**31 - 1)))
@@ -208,4 +204,4 @@ def open_chains(draw: st.DrawFn) -> Mechanism:
         placed = [(kind, unit(random.normal(size=3)), point) for kind, point in zip(kinds, points, strict=True)]
         legs.append(leg_at_home(f'chain{index + 1}', placed, 0, points[-1], np.zeros(3), random))
     gravity = 9.80665 * unit(random.normal(size=3))
-    return Mechanism(machine_of(legs, Pose(np.zeros(3), np.eye(3)), 'none', gravity))
+    return machine_of(legs, Pose(np.zeros(3), np.eye(3)), 'none', gravity)

@@ -13,23 +13,23 @@ from hand_built_machines import (
 )
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import AssemblyModes, assembly_modes, leg_lengths
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_states
-from pkm_description.verification.mechanics.dietmaier import LENGTHS, POSE
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine, Pose
+
+from verification.mechanics.dietmaier import LENGTHS, POSE
 
 
 @pytest.fixture(scope='module')
-def dietmaier() -> Mechanism:
-    return Mechanism(dietmaier_platform())
+def dietmaier() -> Machine:
+    return dietmaier_platform()
 
 
 @pytest.fixture(scope='module')
-def forty(dietmaier: Mechanism) -> AssemblyModes:
+def forty(dietmaier: Machine) -> AssemblyModes:
     return assembly_modes(dietmaier, LENGTHS)
 
 
-def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Machine, forty: AssemblyModes) -> None:
     assert len(forty) == 40
     assert forty.settled
     assert forty.residual.max() <= 1e-12
@@ -57,7 +57,7 @@ def test_as_many_modes_of_either_sign(forty: AssemblyModes) -> None:
 
 
 def test_another_seed_finds_the_same_poses_and_the_same_seed_the_same_numbers(
-    dietmaier: Mechanism, forty: AssemblyModes
+    dietmaier: Machine, forty: AssemblyModes
 ) -> None:
     again = assembly_modes(dietmaier, LENGTHS)
     np.testing.assert_array_equal(again.position, forty.position)
@@ -71,10 +71,10 @@ def test_another_seed_finds_the_same_poses_and_the_same_seed_the_same_numbers(
 def test_planar_platforms_have_every_mode_twice(machine: object) -> None:
     """Coplanar base and platform joints: the mirror image below the base plane has the same lengths."""
     assert callable(machine)
-    mechanism = Mechanism(machine())
-    motion = random_states(mechanism.machine, 3, seed=2)
+    built = machine()
+    motion = random_states(built, 3, seed=2)
     for position, rotation in zip(motion.position, motion.rotation_base_platform, strict=True):
-        modes = assembly_modes(mechanism, leg_lengths(mechanism, position[None], rotation[None])[0])
+        modes = assembly_modes(built, leg_lengths(built, position[None], rotation[None])[0])
         assert modes.settled
         np.testing.assert_allclose(modes.position[0], position, atol=1e-9)
         np.testing.assert_allclose(modes.rotation_base_platform[0], rotation, atol=1e-9)
@@ -91,19 +91,19 @@ def test_poses_that_are_not_isolated_are_refused(platform_radius: float) -> None
     angles = [0.0, 60.0, 120.0, 180.0, 240.0, 300.0]
     home = Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
     gravity = np.array([0.0, 0.0, -9.81])
-    mobile = Mechanism(hexapod(polar(0.6, angles), polar(platform_radius, angles), home, gravity))
+    mobile = hexapod(polar(0.6, angles), polar(platform_radius, angles), home, gravity)
     lengths = leg_lengths(mobile, home.position[None], np.eye(3)[None])[0]
     with pytest.raises(SingularPoseError, match='more than 40 poses'):
         assembly_modes(mobile, lengths)
 
 
-def test_lengths_without_a_pose_have_no_modes(dietmaier: Mechanism) -> None:
+def test_lengths_without_a_pose_have_no_modes(dietmaier: Machine) -> None:
     modes = assembly_modes(dietmaier, LENGTHS * [1.0, 1.0, 1.0, 1.0, 1.0, 20.0])
     assert len(modes) == 0
     assert modes.settled
 
 
-def test_wrong_lengths_are_clear_errors(dietmaier: Mechanism) -> None:
+def test_wrong_lengths_are_clear_errors(dietmaier: Machine) -> None:
     with pytest.raises(ValueError, match='not finite'):
         assembly_modes(dietmaier, np.full(6, np.nan))
     with pytest.raises(ValueError, match=r'expected \(N, 6\)'):

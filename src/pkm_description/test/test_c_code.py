@@ -10,14 +10,13 @@ from hand_built_machines import heimann_check_robot, hexapod, polar, turned_link
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError
 from pkm_description.export.c_code import c_text
+from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_states
+from pkm_description.loading import load_machine
+from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.nodes.export_machine import main
-from pkm_description.verification.heimann.c_export import build, compiler, run
+
+from verification.heimann_abdellatif.c_export import build, compiler, run
 
 COMPILER = compiler()
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C compiler')
@@ -29,7 +28,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C compiler')
 def test_forces_are_those_of_the_library(machine, friction: bool, tmp_path: Path) -> None:
     motion = random_states(machine, 100, seed=5)
     forces, _ = run(build(machine, COMPILER, tmp_path), motion, friction)
-    expected = inverse_dynamics(Mechanism(machine), motion, friction=friction)
+    expected = inverse_dynamics(machine, motion, friction=friction)
     np.testing.assert_allclose(forces, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 
 

@@ -15,7 +15,7 @@ from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
 from pkm_description.inspection.provenance import count_origins
-from pkm_description.machine import load_machine, machine_file, machine_names, write_overlay
+from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay
 from pkm_description.nodes import export_machine, inspect_machine
 
 KNOWN = f'machines here: {", ".join(machine_names())}'

@@ -18,9 +18,8 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
-from pkm_description.machine import load_machine, machine_file, write_overlay
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine, machine_file, write_overlay
+from pkm_description.machine import PlatformMotion
 from pkm_description.ros.conversions import array3, array4, quaternion_of_rotation
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain
@@ -28,7 +27,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 MACHINE = load_machine('palida')
-MECHANISM = Mechanism(MACHINE)
+MECHANISM = MACHINE
 
 
 def _start(executable: str, **parameters: object) -> NodeProcess:

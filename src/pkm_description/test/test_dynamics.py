@@ -25,22 +25,20 @@ from pkm_description.dynamics import (
 )
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine.model import Machine, RigidBody
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_states
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
 
 Array = np.ndarray
 
 
 @pytest.fixture(scope='module', params=[heimann_check_robot, turned_link_frames], ids=['heimann', 'turned'])
-def mechanism(request: pytest.FixtureRequest) -> Mechanism:
-    return Mechanism(request.param())
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return request.param()
 
 
-def leg_rates(mechanism: Mechanism, motion: PlatformMotion) -> Array:
-    return leg_motion(mechanism, motion).velocities[..., mechanism.actuated_index]
+def leg_rates(machine: Machine, motion: PlatformMotion) -> Array:
+    return leg_motion(machine, motion).velocities[..., machine.actuated_index]
 
 
 def with_parameters(machine: Machine, seed: int) -> Machine:
@@ -64,31 +62,29 @@ def with_parameters(machine: Machine, seed: int) -> Machine:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_regressor_times_parameters_is_inverse_dynamics(seed: int) -> None:
     machine = with_parameters(heimann_check_robot(), seed)
-    mechanism = Mechanism(machine)
     motion = random_states(machine, 20, seed=seed)
-    forces = inverse_dynamics(mechanism, motion, friction=False)
-    separate = rigid_body_regressor(mechanism, motion, identical_legs=False) @ rigid_body_parameters(
+    forces = inverse_dynamics(machine, motion, friction=False)
+    separate = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(
         machine, False
     )
     assert np.abs(separate - forces).max() < 1e-12 * np.abs(forces).max()
 
     same = with_identical_legs(machine)
-    forces = inverse_dynamics(Mechanism(same), motion, friction=False)
-    shared = rigid_body_regressor(Mechanism(same), motion) @ rigid_body_parameters(same)
+    forces = inverse_dynamics(same, motion, friction=False)
+    shared = rigid_body_regressor(same, motion) @ rigid_body_parameters(same)
     assert np.abs(shared - forces).max() < 1e-12 * np.abs(forces).max()
 
 
-def test_shared_columns_are_sums_of_separate_ones_across_chunks(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 300)
-    separate = rigid_body_regressor(mechanism, motion, identical_legs=False)
-    shared = rigid_body_regressor(mechanism, motion, identical_legs=True)
+def test_shared_columns_are_sums_of_separate_ones_across_chunks(machine: Machine) -> None:
+    motion = random_states(machine, 300)
+    separate = rigid_body_regressor(machine, motion, identical_legs=False)
+    shared = rigid_body_regressor(machine, motion, identical_legs=True)
     summed = separate[:, :, 10:].reshape(300, 6, 6, 30).sum(axis=2)
     np.testing.assert_allclose(shared[:, :, 10:], summed, atol=1e-11)
     np.testing.assert_allclose(shared[:, :, :10], separate[:, :, :10], atol=0)
 
 
-def test_names_belong_to_parameters(mechanism: Mechanism) -> None:
-    machine = mechanism.machine
+def test_names_belong_to_parameters(machine: Machine) -> None:
     values = dict(
         zip(rigid_body_parameter_names(machine, False), rigid_body_parameters(machine, False), strict=True)
     )
@@ -104,9 +100,9 @@ def test_names_belong_to_parameters(mechanism: Mechanism) -> None:
     assert len(friction_parameter_names(machine, 'all')) == len(friction_parameters(machine, 'all')) == 36
 
 
-def test_legs_that_differ_are_not_shared(mechanism: Mechanism) -> None:
+def test_legs_that_differ_are_not_shared(machine: Machine) -> None:
     with pytest.raises(ValueError, match='use identical_legs=False'):
-        rigid_body_parameters(mechanism.machine, identical_legs=True)
+        rigid_body_parameters(machine, identical_legs=True)
 
 
 def relative_rank(regressor: Array) -> tuple[int, float]:
@@ -125,12 +121,12 @@ def relative_rank(regressor: Array) -> tuple[int, float]:
 )
 def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> None:
     """Ranks of Heimann & Abdellatif's three-body legs, specification section 2.4."""
-    mechanism = Mechanism(heimann_check_robot())
-    regressor = rigid_body_regressor(mechanism, random_states(mechanism.machine, 80, seed=8), identical)
+    machine = heimann_check_robot()
+    regressor = rigid_body_regressor(machine, random_states(machine, 80, seed=8), identical)
     if not rings:
         ring_columns = [
             name.split('.')[0].endswith('_cross')
-            for name in rigid_body_parameter_names_of(mechanism, identical)
+            for name in rigid_body_parameter_names_of(machine, identical)
         ]
         regressor = regressor[..., ~np.array(ring_columns)]
     found, gap = relative_rank(regressor)
@@ -138,8 +134,8 @@ def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> No
     assert gap > 1e4
 
 
-def rigid_body_parameter_names_of(mechanism: Mechanism, identical: bool) -> list[str]:
-    machine = with_identical_legs(mechanism.machine) if identical else mechanism.machine
+def rigid_body_parameter_names_of(machine: Machine, identical: bool) -> list[str]:
+    machine = with_identical_legs(machine) if identical else machine
     return rigid_body_parameter_names(machine, identical)
 
 
@@ -155,91 +151,91 @@ def state_after(motion: PlatformMotion, time: float) -> PlatformMotion:
     )
 
 
-def test_power_balance(mechanism: Mechanism) -> None:
+def test_power_balance(machine: Machine) -> None:
     """d(T + V)/dt = drive power - friction losses."""
-    motion = random_states(mechanism.machine, 30, seed=21)
+    motion = random_states(machine, 30, seed=21)
     step = 1e-5
 
     def energy(time: float) -> Array:
         state = state_after(motion, time)
         pose = state.position, state.rotation_base_platform
-        return kinetic_energy(mechanism, *pose, state.twist) + potential_energy(mechanism, *pose)
+        return kinetic_energy(machine, *pose, state.twist) + potential_energy(machine, *pose)
 
     change = (energy(step) - energy(-step)) / (2 * step)
-    legs = leg_motion(mechanism, motion)
+    legs = leg_motion(machine, motion)
     losses = np.sum(
-        mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
     )
     power = np.sum(
-        inverse_dynamics(mechanism, motion) * legs.velocities[..., mechanism.actuated_index], axis=1
+        inverse_dynamics(machine, motion) * legs.velocities[..., machine.actuated_index], axis=1
     )
     assert np.abs(power - losses - change).max() < 1e-7 * np.abs(power).max()
 
 
-def test_friction_power(mechanism: Mechanism) -> None:
+def test_friction_power(machine: Machine) -> None:
     """Friction's drive forces do exactly the work that is lost in all joints, active and passive (R4-18)."""
-    motion = random_states(mechanism.machine, 50, seed=2)
-    legs = leg_motion(mechanism, motion)
-    share = friction_regressor(mechanism, legs, 'all') @ friction_parameters(mechanism.machine, 'all')
+    motion = random_states(machine, 50, seed=2)
+    legs = leg_motion(machine, motion)
+    share = friction_regressor(machine, legs, 'all') @ friction_parameters(machine, 'all')
     losses = np.sum(
-        mechanism.viscous * legs.velocities**2 + mechanism.coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
     )
-    np.testing.assert_allclose(np.sum(share * leg_rates(mechanism, motion), axis=1), losses, rtol=1e-10)
+    np.testing.assert_allclose(np.sum(share * leg_rates(machine, motion), axis=1), losses, rtol=1e-10)
     with_friction, without = (
-        inverse_dynamics(mechanism, motion, friction=choice) for choice in (True, False)
+        inverse_dynamics(machine, motion, friction=choice) for choice in (True, False)
     )
     np.testing.assert_allclose(with_friction - without, share, atol=1e-10 * np.abs(share).max())
 
 
-def test_actuated_friction_acts_on_its_own_leg(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 20, seed=2)
-    legs = leg_motion(mechanism, motion)
-    regressor = friction_regressor(mechanism, legs)
-    everything = friction_regressor(mechanism, legs, 'all').reshape(20, 6, 6, 3, 2)
+def test_actuated_friction_acts_on_its_own_leg(machine: Machine) -> None:
+    motion = random_states(machine, 20, seed=2)
+    legs = leg_motion(machine, motion)
+    regressor = friction_regressor(machine, legs)
+    everything = friction_regressor(machine, legs, 'all').reshape(20, 6, 6, 3, 2)
     np.testing.assert_allclose(
-        regressor, everything[..., mechanism.actuated_index, :].reshape(20, 6, 12), atol=1e-11
+        regressor, everything[..., machine.actuated_index, :].reshape(20, 6, 12), atol=1e-11
     )
-    smooth = friction_regressor(mechanism, legs, sign_smoothing=0.1)[:, 0, 1]
+    smooth = friction_regressor(machine, legs, sign_smoothing=0.1)[:, 0, 1]
     np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 0, 2] / 0.1), atol=0)
     with pytest.raises(ValueError, match="choose 'actuated', 'all' or 'class'"):
-        friction_regressor(mechanism, legs, 'some')  # type: ignore[arg-type]
+        friction_regressor(machine, legs, 'some')  # type: ignore[arg-type]
 
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), friction=st.booleans())
 def test_forward_dynamics_inverts_inverse_dynamics(seed: int, friction: bool) -> None:
-    mechanism = Mechanism(heimann_check_robot())
-    motion = random_states(mechanism.machine, 20, seed=seed)
-    forces = inverse_dynamics(mechanism, motion, friction=friction)
+    machine = heimann_check_robot()
+    motion = random_states(machine, 20, seed=seed)
+    forces = inverse_dynamics(machine, motion, friction=friction)
     pose = motion.position, motion.rotation_base_platform
-    found = forward_dynamics(mechanism, *pose, motion.twist, forces, friction=friction)
+    found = forward_dynamics(machine, *pose, motion.twist, forces, friction=friction)
     assert np.abs(found - motion.acceleration).max() < 1e-9 * np.abs(motion.acceleration).max()
 
 
-def test_mass_matrix_is_the_energy_metric(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 30)
+def test_mass_matrix_is_the_energy_metric(machine: Machine) -> None:
+    motion = random_states(machine, 30)
     pose = motion.position, motion.rotation_base_platform
-    mass = mass_matrix(mechanism, *pose)
+    mass = mass_matrix(machine, *pose)
     np.testing.assert_allclose(mass, np.swapaxes(mass, 1, 2), atol=1e-10)
     assert np.linalg.eigvalsh(mass).min() > 0.0
     quadratic = 0.5 * np.sum(motion.twist * (mass @ motion.twist[..., None])[..., 0], axis=1)
-    np.testing.assert_allclose(kinetic_energy(mechanism, *pose, motion.twist), quadratic, rtol=1e-12)
+    np.testing.assert_allclose(kinetic_energy(machine, *pose, motion.twist), quadratic, rtol=1e-12)
 
 
-def test_gravity_forces_are_the_slope_of_potential_energy(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 30, seed=6)
+def test_gravity_forces_are_the_slope_of_potential_energy(machine: Machine) -> None:
+    motion = random_states(machine, 30, seed=6)
     step = 1e-6
     ahead, behind = (
         potential_energy(
-            mechanism,
+            machine,
             motion.position + sign * step * motion.linear_velocity,
             rotation_exp(sign * step * motion.angular_velocity) @ motion.rotation_base_platform,
         )
         for sign in (1.0, -1.0)
     )
     power = np.sum(
-        gravity_forces(mechanism, motion.position, motion.rotation_base_platform)
-        * leg_rates(mechanism, motion),
+        gravity_forces(machine, motion.position, motion.rotation_base_platform)
+        * leg_rates(machine, motion),
         1,
     )
     np.testing.assert_allclose(
@@ -249,8 +245,8 @@ def test_gravity_forces_are_the_slope_of_potential_energy(mechanism: Mechanism) 
 
 def test_energy_is_conserved_without_drives() -> None:
     """A falling machine without friction keeps its energy (classical Runge-Kutta on the rotation group)."""
-    mechanism = Mechanism(heimann_check_robot())
-    home = mechanism.machine.home
+    machine = heimann_check_robot()
+    home = machine.home
     position, rotation = home.position[None], home.rotation_base_platform[None]
     twist = np.array([[0.1, -0.2, 0.6, 0.3, 0.2, -0.3]])
     step, nothing = 2e-4, np.zeros((1, 6))
@@ -258,8 +254,8 @@ def test_energy_is_conserved_without_drives() -> None:
     def total() -> float:
         return float(
             (
-                kinetic_energy(mechanism, position, rotation, twist)
-                + potential_energy(mechanism, position, rotation)
+                kinetic_energy(machine, position, rotation, twist)
+                + potential_energy(machine, position, rotation)
             )[0]
         )
 
@@ -270,7 +266,7 @@ def test_energy_is_conserved_without_drives() -> None:
         rate = speed.copy()
         rate[:, 3:] -= 0.5 * np.cross(moved[:, 3:], speed[:, 3:])
         rate[:, 3:] += np.cross(moved[:, 3:], np.cross(moved[:, 3:], speed[:, 3:])) / 12.0
-        return rate, forward_dynamics(mechanism, *pose, speed, nothing, friction=False)
+        return rate, forward_dynamics(machine, *pose, speed, nothing, friction=False)
 
     start = total()
     for _ in range(150):
@@ -288,10 +284,10 @@ def test_energy_is_conserved_without_drives() -> None:
 
 
 def test_singular_drives_are_named() -> None:
-    mechanism = Mechanism(heimann_check_robot())
-    motion = random_states(mechanism.machine, 200)
+    machine = heimann_check_robot()
+    motion = random_states(machine, 200)
     # platform in the plane of the base joints: no leg can lift
     motion.position[150], motion.rotation_base_platform[150] = np.zeros(3), np.eye(3)
     for attempt in (gravity_forces, lambda m, p, r: rigid_body_regressor(m, motion)):
         with pytest.raises(SingularPoseError, match='sample 150: the Jacobian of the drives is singular'):
-            attempt(mechanism, motion.position, motion.rotation_base_platform)
+            attempt(machine, motion.position, motion.rotation_base_platform)

@@ -19,9 +19,7 @@ from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics.chain import chain_pose
-from pkm_description.machine import Machine
-from pkm_description.machine.model import RigidBody
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, RigidBody
 from sdf_reader import Pose, SdfModel, compose
 
 FORMATS = ['urdf', 'mjcf', 'sdf']
@@ -50,9 +48,9 @@ class Reading:
 
 
 def numerical(machine: Machine) -> Reading:
-    reading, mechanism = Reading(), Mechanism(machine)
+    reading = Reading()
     positions = np.array(list(home_configuration(machine).joint_positions.values()))
-    chain = chain_pose(mechanism, positions.reshape(1, mechanism.leg_count, mechanism.joint_count))
+    chain = chain_pose(machine, positions.reshape(1, machine.leg_count, machine.joint_count))
 
     def add(body: RigidBody, pose: Pose) -> None:
         reading.add_body(body.name, pose, body.mass, body.center_of_mass, body.inertia)

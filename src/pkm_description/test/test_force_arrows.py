@@ -7,18 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from other_machines import cart_with_pendulum, planar_prr, three_prs, three_rps, with_limits
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import matrix_from_rpy
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Machine, RigidBody
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, RigidBody
 from pkm_description.viewing.force_arrows import ForceArrows
 from pkm_description.viewing.joint_reading import JointReader
 from pkm_description.viewing.posing import Poser
-
-Array = NDArray[np.float64]
 
 
 def _without_leg_masses(machine: Machine) -> Machine:
@@ -35,12 +31,11 @@ def _without_leg_masses(machine: Machine) -> Machine:
 def test_arrows_of_massless_legs_balance_the_platform() -> None:
     """The arrows are forces on the platform: together they are its weight, with its moment."""
     machine = _without_leg_masses(load_machine('palida'))
-    mechanism = Mechanism(machine)
-    arrows = ForceArrows(mechanism)
-    posture = Poser(mechanism).from_coordinates({'x': 0.1, 'roll': 0.3, 'yaw': 0.4})
+    arrows = ForceArrows(machine)
+    posture = Poser(machine).from_coordinates({'x': 0.1, 'roll': 0.3, 'yaw': 0.4})
     pose = posture.position, posture.rotation_base_platform
     drawn = arrows.arrows(posture.joint_positions, arrows.static_forces(posture.joint_positions, *pose))
-    assert [arrow.joint for arrow in drawn] == list(mechanism.actuated_joint_names)
+    assert [arrow.joint for arrow in drawn] == list(machine.actuated_joint_names)
     force, moment = np.zeros(3), np.zeros(3)
     for arrow, leg in zip(drawn, machine.legs, strict=True):
         anchor = pose[0] + pose[1] @ leg.platform_point
@@ -61,16 +56,16 @@ def test_arrows_of_massless_legs_balance_the_platform() -> None:
 
 def test_arrows_of_other_drives() -> None:
     # sliders at the base hand their force on at the hinge, along the rail
-    mechanism = Mechanism(with_limits(three_prs(), 0.1))
-    posture = Poser(mechanism).from_coordinates({})
-    (first, *_) = ForceArrows(mechanism, scale=1e-3).arrows(posture.joint_positions, np.array([200.0, -100.0, np.nan]))
-    leg = mechanism.machine.legs[0]
+    limited = with_limits(three_prs(), 0.1)
+    posture = Poser(limited).from_coordinates({})
+    (first, *_) = ForceArrows(limited, scale=1e-3).arrows(posture.joint_positions, np.array([200.0, -100.0, np.nan]))
+    leg = limited.legs[0]
     rail = leg.joints[0].rotation_parent_joint @ leg.joints[0].axis
     np.testing.assert_allclose(first.end - first.start, 0.2 * rail, atol=1e-12)
     np.testing.assert_allclose(first.end, leg.base_point + rail * posture.joint_positions[0, 0], atol=1e-12)
     # every joint of an open chain must be held; the pendulum's torque is its weight's about the hinge
     machine = cart_with_pendulum()
-    arrows = ForceArrows(Mechanism(machine))
+    arrows = ForceArrows(machine)
     positions = np.array([[0.2, 0.5, 0.3]])
     torques = arrows.static_forces(positions, None, None)
     drawn = arrows.arrows(positions, torques)
@@ -86,8 +81,8 @@ def test_arrows_of_other_drives() -> None:
 def test_arrows_stay_of_the_machine_s_size() -> None:
     """A machine that moves across gravity has no static forces: its drives' strength is the measure."""
     machine = with_limits(dataclasses.replace(planar_prr(), gravity=np.array([0.0, 0.0, -9.8])), 0.1)
-    arrows = ForceArrows(Mechanism(machine))
-    posture = Poser(Mechanism(machine)).from_coordinates({})
+    arrows = ForceArrows(machine)
+    posture = Poser(machine).from_coordinates({})
     drawn = arrows.arrows(posture.joint_positions, np.array([100.0, 10.0, 1e9]))
     lengths = [np.linalg.norm(arrow.end - arrow.start) for arrow in drawn]
     assert lengths[0] == pytest.approx(0.35 * arrows.size)
@@ -97,13 +92,13 @@ def test_arrows_stay_of_the_machine_s_size() -> None:
 
 @pytest.mark.parametrize('make', [lambda: load_machine('srs'), three_rps, planar_prr])
 def test_readings_of_the_drives_are_completed(make: Callable[[], Machine]) -> None:
-    mechanism = Mechanism(make())
-    poser = Poser(mechanism)
-    names = list(mechanism.actuated_joint_names)
-    reader = JointReader(mechanism, names)
+    machine = make()
+    poser = Poser(machine)
+    names = list(machine.actuated_joint_names)
+    reader = JointReader(machine, names)
     for part in (0.02, 0.04, -0.06):
         posture = poser.from_coordinates(dict.fromkeys(poser.coordinates, part))
-        drives = posture.joint_positions[:, mechanism.actuated_index]
+        drives = posture.joint_positions[:, machine.actuated_index]
         efforts = np.arange(1.0, 1.0 + len(names))
         reading = reader.read([*names, 'wheel'], [*drives, 0.0], [*efforts, 9.0])
         np.testing.assert_allclose(reading.joint_positions, posture.joint_positions, atol=1e-9)

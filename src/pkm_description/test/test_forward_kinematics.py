@@ -14,39 +14,38 @@ from pkm_description.kinematics import (
     length_jacobian,
     platform_twist,
 )
+from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, Pose
 from pkm_description.motion.profiles import mp1_profile
-from pkm_description.motion.random_states import random_states
 
 
 @pytest.fixture(scope='module', params=[heimann_check_robot, simona_z_down], ids=['heimann', 'simona'])
-def mechanism(request: pytest.FixtureRequest) -> Mechanism:
-    return Mechanism(request.param())
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return request.param()
 
 
-def test_round_trip_of_ten_thousand_poses(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 10_000, turn=0.3, move=0.15)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
-    result = forward_kinematics(mechanism, lengths).require()
+def test_round_trip_of_ten_thousand_poses(machine: Machine) -> None:
+    motion = random_states(machine, 10_000, turn=0.3, move=0.15)
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
+    result = forward_kinematics(machine, lengths).require()
     np.testing.assert_allclose(result.position, motion.position, atol=1e-10)
     np.testing.assert_allclose(result.rotation_base_platform, motion.rotation_base_platform, atol=1e-10)
     assert result.iterations.max() <= 10
 
 
-def test_never_a_silent_wrong_answer(mechanism: Mechanism) -> None:
+def test_never_a_silent_wrong_answer(machine: Machine) -> None:
     """Far out, some poses lie beyond a singularity: the rest come back exactly, or are marked."""
-    motion = random_states(mechanism.machine, 20_000, seed=9, turn=0.8, move=0.4)
-    home = mechanism.machine.home
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
-    jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
-    at_home = length_jacobian(mechanism, home.position[None], home.rotation_base_platform[None])
+    motion = random_states(machine, 20_000, seed=9, turn=0.8, move=0.4)
+    home = machine.home
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
+    jacobian = length_jacobian(machine, motion.position, motion.rotation_base_platform)
+    at_home = length_jacobian(machine, home.position[None], home.rotation_base_platform[None])
     home_side = np.linalg.det(jacobian) * np.linalg.det(at_home) > 0.0
     assert 0.9 < home_side.mean() < 0.99
-    result = forward_kinematics(mechanism, lengths)
+    result = forward_kinematics(machine, lengths)
     trusted = result.converged & result.right_assembly_mode & (result.condition < 1e3)
-    found = leg_lengths(mechanism, result.position, result.rotation_base_platform)
+    found = leg_lengths(machine, result.position, result.rotation_base_platform)
     assert np.abs(found - lengths)[trusted].max() < 1e-11
     same = np.abs(result.position - motion.position).max(axis=1) < 1e-7
     same &= np.abs(result.rotation_base_platform - motion.rotation_base_platform).max(axis=(1, 2)) < 1e-7
@@ -54,31 +53,31 @@ def test_never_a_silent_wrong_answer(mechanism: Mechanism) -> None:
     assert trusted[home_side].mean() > 0.98
 
 
-def test_rotations_stay_orthogonal(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 100)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
-    rotation = forward_kinematics(mechanism, lengths).rotation_base_platform
+def test_rotations_stay_orthogonal(machine: Machine) -> None:
+    motion = random_states(machine, 100)
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
+    rotation = forward_kinematics(machine, lengths).rotation_base_platform
     np.testing.assert_allclose(
         rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12
     )
 
 
-def test_single_sample_and_sequence_agree_with_the_batch(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 30)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
-    batch = forward_kinematics(mechanism, lengths)
-    single = forward_kinematics(mechanism, lengths[7:8])
+def test_single_sample_and_sequence_agree_with_the_batch(machine: Machine) -> None:
+    motion = random_states(machine, 30)
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
+    batch = forward_kinematics(machine, lengths)
+    single = forward_kinematics(machine, lengths[7:8])
     np.testing.assert_allclose(single.position, batch.position[7:8], atol=1e-11)
     assert single.iterations[0] == batch.iterations[7]
-    sequence = forward_kinematics_sequence(mechanism, lengths).require()
+    sequence = forward_kinematics_sequence(machine, lengths).require()
     np.testing.assert_allclose(sequence.position, motion.position, atol=1e-10)
 
 
-def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(mechanism: Mechanism) -> None:
-    home = mechanism.machine.home
-    lengths = leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None])
+def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(machine: Machine) -> None:
+    home = machine.home
+    lengths = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])
     mirrored = Pose(home.position * [1.0, 1.0, -1.0], np.eye(3))
-    result = forward_kinematics(mechanism, lengths, mirrored)
+    result = forward_kinematics(machine, lengths, mirrored)
     assert result.converged[0]
     assert not result.right_assembly_mode[0]
     np.testing.assert_allclose(result.position[0], mirrored.position, atol=1e-9)
@@ -86,25 +85,25 @@ def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(mechanism: Me
         result.require()
 
 
-def test_lengths_that_no_pose_has_are_reported(mechanism: Mechanism) -> None:
-    home = mechanism.machine.home
-    lengths = np.repeat(leg_lengths(mechanism, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
+def test_lengths_that_no_pose_has_are_reported(machine: Machine) -> None:
+    home = machine.home
+    lengths = np.repeat(leg_lengths(machine, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
     lengths[1, 4] *= 10.0
     lengths[2, 0] = np.nan
-    result = forward_kinematics(mechanism, lengths)
+    result = forward_kinematics(machine, lengths)
     np.testing.assert_array_equal(result.converged, [True, False, False])
     assert result.residual[1] > 0.1
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()
     with pytest.raises(ConvergenceError, match=r'sample 0.*leg 1'):
-        forward_kinematics(mechanism, lengths[2:]).require()
+        forward_kinematics(machine, lengths[2:]).require()
 
 
 def test_singular_architecture_is_refused_by_name() -> None:
     # similar hexagons at equal angles: the platform can turn about z without any leg noticing
     angles = [0.0, 60.0, 120.0, 180.0, 240.0, 300.0]
     home = Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
-    singular = Mechanism(hexapod(polar(0.6, angles), polar(0.2, angles), home, np.array([0.0, 0.0, -9.81])))
+    singular = hexapod(polar(0.6, angles), polar(0.2, angles), home, np.array([0.0, 0.0, -9.81]))
     lengths = leg_lengths(singular, home.position[None], home.rotation_base_platform[None])
     result = forward_kinematics(singular, lengths)
     assert result.condition[0] > 1e10
@@ -113,18 +112,18 @@ def test_singular_architecture_is_refused_by_name() -> None:
 
 
 def test_condition_at_home() -> None:
-    mechanism = Mechanism(simona_z_down())
-    home = mechanism.machine.home
-    result = forward_kinematics(mechanism, np.full((2, 6), 2.705))
+    machine = simona_z_down()
+    home = machine.home
+    result = forward_kinematics(machine, np.full((2, 6), 2.705))
     np.testing.assert_allclose(result.condition, 3.27, atol=0.005)
     np.testing.assert_allclose(result.position, np.stack([home.position] * 2), atol=1e-12)
 
 
 def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     """A quarter turn about z is singular on PaLiDA's layout: condition numbers over six decades."""
-    from pkm_description.machine import load_machine
+    from pkm_description.loading import load_machine
 
-    palida = Mechanism(load_machine('palida'))
+    palida = load_machine('palida')
     home = palida.machine.home
     turn = np.pi / 2.0 - np.logspace(0.0, -6.0, 40)
     rotation = rotation_exp(turn[:, None] * np.array([0.0, 0.0, 1.0])) @ home.rotation_base_platform
@@ -138,23 +137,23 @@ def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     np.testing.assert_array_equal(np.isnan(result.free_twist).all(axis=1), ~result.singular)
 
 
-def test_mp1_like_path_needs_few_iterations(mechanism: Mechanism) -> None:
+def test_mp1_like_path_needs_few_iterations(machine: Machine) -> None:
     time = np.arange(0.0, 2.5, 0.01)
-    home = mechanism.machine.home
+    home = machine.home
     size = 0.2 * abs(home.position[2])
     offset = size * np.stack([np.cos(1.26 * time), np.sin(1.26 * time), 0.0 * time], axis=1)
     rotation = rotation_exp(0.05 * np.sin(2.5 * time)[:, None] * np.array([1.0, 1.0, 0.0]))
-    lengths = leg_lengths(mechanism, home.position + offset, rotation)
-    result = forward_kinematics_sequence(mechanism, lengths, tolerance=1e-9)
+    lengths = leg_lengths(machine, home.position + offset, rotation)
+    result = forward_kinematics_sequence(machine, lengths, tolerance=1e-9)
     assert result.converged.all()
     assert result.iterations[1:].max() <= 4
 
 
 def test_simona_on_mp1() -> None:
     """Warm start needs at most four iterations at 1e-9 and never leaves the branch (S3-07, S3-08)."""
-    from pkm_description.machine import load_machine
+    from pkm_description.loading import load_machine
 
-    simona = Mechanism(load_machine('srs'))
+    simona = load_machine('srs')
     motion = mp1_profile(simona, duration=40.0).evaluate(np.arange(5.0, 18.0, 0.01))
     lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
     start = Pose(motion.position[0], motion.rotation_base_platform[0])
@@ -164,21 +163,21 @@ def test_simona_on_mp1() -> None:
         np.testing.assert_allclose(result.position, motion.position, atol=error)
 
 
-def test_twist_from_leg_rates(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 40)
-    rates = leg_motion(mechanism, motion).velocities[..., mechanism.actuated_index]
-    twist = platform_twist(mechanism, motion.position, motion.rotation_base_platform, rates)
+def test_twist_from_leg_rates(machine: Machine) -> None:
+    motion = random_states(machine, 40)
+    rates = leg_motion(machine, motion).velocities[..., machine.actuated_index]
+    twist = platform_twist(machine, motion.position, motion.rotation_base_platform, rates)
     np.testing.assert_allclose(twist, motion.twist, atol=1e-9)
 
 
-def test_wrong_shape_is_a_clear_error(mechanism: Mechanism) -> None:
+def test_wrong_shape_is_a_clear_error(machine: Machine) -> None:
     with pytest.raises(ValueError, match=r'expected \(N, 6\)'):
-        forward_kinematics(mechanism, np.ones(6))
+        forward_kinematics(machine, np.ones(6))
 
 
 def test_legs_that_drive_no_length_are_a_clear_error() -> None:
-    from pkm_description.machine import load_machine
+    from pkm_description.loading import load_machine
 
-    hexaglide = Mechanism(load_machine('hexaglide_6pus'))
+    hexaglide = load_machine('hexaglide_6pus')
     with pytest.raises(ValueError, match='hexaglide_6pus: its legs .* solve_closure gives the pose'):
         forward_kinematics(hexaglide, np.ones((1, 6)))

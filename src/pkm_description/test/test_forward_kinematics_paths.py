@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from hand_built_machines import dietmaier_platform, heimann_check_robot
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics import (
     AssemblyModes,
@@ -18,11 +18,9 @@ from pkm_description.kinematics import (
     length_jacobian,
 )
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-from pkm_description.verification.mechanics.dietmaier import LENGTHS
+from pkm_description.machine import Machine, Pose
 
-Array = NDArray[np.float64]
+from verification.mechanics.dietmaier import LENGTHS
 
 
 @dataclass(frozen=True)
@@ -44,22 +42,22 @@ class Path:
 
 
 @pytest.fixture(scope='module')
-def dietmaier() -> Mechanism:
-    return Mechanism(dietmaier_platform())
+def dietmaier() -> Machine:
+    return dietmaier_platform()
 
 
 @pytest.fixture(scope='module')
-def forty(dietmaier: Mechanism) -> AssemblyModes:
+def forty(dietmaier: Machine) -> AssemblyModes:
     return assembly_modes(dietmaier, LENGTHS)
 
 
-def _path(mechanism: Mechanism, modes: AssemblyModes, first: int, last: int, count: int) -> Path:
+def _path(machine: Machine, modes: AssemblyModes, first: int, last: int, count: int) -> Path:
     part = np.linspace(0.0, 1.0, count)[:, None]
     begin, end = modes.rotation_base_platform[first], modes.rotation_base_platform[last]
     position = modes.position[first] + part * (modes.position[last] - modes.position[first])
     rotation = rotation_exp(part * rotation_log(end @ begin.T)) @ begin
-    determinant = np.linalg.det(length_jacobian(mechanism, position, rotation))
-    return Path(position, rotation, leg_lengths(mechanism, position, rotation), determinant * np.sign(determinant[0]))
+    determinant = np.linalg.det(length_jacobian(machine, position, rotation))
+    return Path(position, rotation, leg_lengths(machine, position, rotation), determinant * np.sign(determinant[0]))
 
 
 def _pairs(modes: AssemblyModes, same_sign: bool) -> list[tuple[int, int]]:
@@ -67,7 +65,7 @@ def _pairs(modes: AssemblyModes, same_sign: bool) -> list[tuple[int, int]]:
     return [(i, j) for i in range(len(modes)) for j in range(i) if (sign[i] == sign[j]) == same_sign]
 
 
-def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: Machine, forty: AssemblyModes) -> None:
     """Some of the 40 modes join without a singular pose: only who follows the path knows which one is reached."""
     kept = 0
     for first, last in _pairs(forty, same_sign=True):
@@ -86,7 +84,7 @@ def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: M
 
 @pytest.mark.parametrize('pair', [(12, 8), (15, 13)])
 def test_another_solution_nearby_does_not_catch_the_path(
-    dietmaier: Mechanism, forty: AssemblyModes, pair: tuple[int, int]
+    dietmaier: Machine, forty: AssemblyModes, pair: tuple[int, int]
 ) -> None:
     path = _path(dietmaier, forty, *pair, 100)
     result = forward_kinematics_sequence(dietmaier, path.lengths, path.start).require()
@@ -101,7 +99,7 @@ def test_another_solution_nearby_does_not_catch_the_path(
     assert other < 0.05
 
 
-def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Machine, forty: AssemblyModes) -> None:
     """Modes of different sign: the lengths come back from the singular pose on either of two modes."""
     pairs = _pairs(forty, same_sign=False)
     right_before, mistaken = [], []
@@ -122,7 +120,7 @@ def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Mech
     assert np.mean(mistaken) > 0.5
 
 
-def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Mechanism, forty: AssemblyModes) -> None:
+def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Machine, forty: AssemblyModes) -> None:
     for pair in _pairs(forty, same_sign=False):
         path = _path(dietmaier, forty, *pair, 200)
         crossing = int(np.argmax(path.determinant <= 0.0))
@@ -136,7 +134,7 @@ def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Mechanism, f
 
 
 def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
-    dietmaier: Mechanism, forty: AssemblyModes
+    dietmaier: Machine, forty: AssemblyModes
 ) -> None:
     path = _path(dietmaier, forty, *_pairs(forty, same_sign=False)[0], 400)
     crossing = int(np.argmax(path.determinant <= 0.0))
@@ -173,16 +171,16 @@ def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
 
 
 def test_one_wrong_measurement_does_not_end_a_path() -> None:
-    mechanism = Mechanism(heimann_check_robot())
-    home = mechanism.machine.home
+    machine = heimann_check_robot()
+    home = machine.home
     part = np.linspace(0.0, 1.0, 40)[:, None]
     position = home.position + part * [0.05, 0.1, 0.02]
     rotation = rotation_exp(part * [0.1, 0.0, 0.2])
-    lengths = leg_lengths(mechanism, position, rotation)
+    lengths = leg_lengths(machine, position, rotation)
     lengths[15] = np.nan
     lengths[16] = np.nan
     lengths[25, 2] += 0.8
-    result = forward_kinematics_sequence(mechanism, lengths)
+    result = forward_kinematics_sequence(machine, lengths)
     np.testing.assert_array_equal(np.flatnonzero(~result.trusted), [15, 16, 25])
     good = result.trusted
     np.testing.assert_allclose(result.position[good], position[good], atol=1e-10)

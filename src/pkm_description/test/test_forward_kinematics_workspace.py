@@ -8,21 +8,22 @@ from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_l
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
 from pkm_description.kinematics.hexapod.pose_newton import newton_batch
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.verification.mechanics.forward_kinematics import count_wrong_answers, random_workspace_poses
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+
+from verification.mechanics.forward_kinematics import count_wrong_answers, random_workspace_poses
 
 HEXAPODS = ('srs', 'palida', 'msi', 'uf', 'snl', 'ford')
 
 
 @pytest.fixture(scope='module')
-def palida() -> Mechanism:
-    return Mechanism(load_machine('palida'))
+def palida() -> Machine:
+    return load_machine('palida')
 
 
 @pytest.mark.parametrize('name', HEXAPODS)
 def test_no_wrong_answer_and_few_refused(name: str) -> None:
-    count = count_wrong_answers(Mechanism(load_machine(name)), 10_000, seed=11)
+    count = count_wrong_answers(load_machine(name), 10_000, seed=11)
     assert count.wrong == 0
     assert count.right + count.refused == count.poses == 10_000
     # palida's joints allow singular poses; those near them are refused, and some behind them seen from home
@@ -31,14 +32,14 @@ def test_no_wrong_answer_and_few_refused(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_verified_branch_agrees_and_refuses_no_more(name: str) -> None:
-    mechanism = Mechanism(load_machine(name))
-    position, rotation = random_workspace_poses(mechanism, 3000, seed=12)
-    result = forward_kinematics(mechanism, leg_lengths(mechanism, position, rotation), verify_branch=True)
+    machine = load_machine(name)
+    position, rotation = random_workspace_poses(machine, 3000, seed=12)
+    result = forward_kinematics(machine, leg_lengths(machine, position, rotation), verify_branch=True)
     assert np.mean(result.trusted) > 0.997
     np.testing.assert_allclose(result.position[result.trusted], position[result.trusted], atol=1e-7)
 
 
-def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Mechanism) -> None:
+def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Machine) -> None:
     position, rotation = random_workspace_poses(palida, 10_000, seed=13, largest_turn=2.0)
     lengths = leg_lengths(palida, position, rotation)
     home = palida.machine.home
@@ -52,7 +53,7 @@ def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Mechanis
     np.testing.assert_allclose(result.position[found], position[missed][found], atol=1e-6)
 
 
-def test_following_stops_where_the_lengths_have_no_pose_any_more(palida: Mechanism) -> None:
+def test_following_stops_where_the_lengths_have_no_pose_any_more(palida: Machine) -> None:
     """One leg grows until the platform stands still in it: the way ends at a singular pose, on the right side."""
     home = palida.machine.home
     pose = home.position[None], home.rotation_base_platform[None]
@@ -73,7 +74,7 @@ def test_following_stops_where_the_lengths_have_no_pose_any_more(palida: Mechani
     np.testing.assert_allclose(back.position, pose[0], atol=1e-7)
 
 
-def test_beyond_sixty_degrees_two_poses_of_the_home_branch_may_share_their_lengths(palida: Mechanism) -> None:
+def test_beyond_sixty_degrees_two_poses_of_the_home_branch_may_share_their_lengths(palida: Machine) -> None:
     """The limit of what is guaranteed: no wrong answer that lengths could tell, and both poses are among the modes."""
     count = count_wrong_answers(palida, 5000, seed=0, largest_turn=np.pi)
     assert 0 < count.wrong == count.indistinguishable < 50

@@ -13,15 +13,14 @@ import pytest
 import yaml
 from pkm_description.dynamics import friction_parameter_names, friction_parameters, friction_regressor, inverse_dynamics
 from pkm_description.dynamics.friction import friction_torques
-from pkm_description.dynamics.friction_laws import Stribeck, friction_law
 from pkm_description.errors import FrictionLawError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
+from pkm_description.friction_laws import Stribeck, friction_law
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine import load_machine, machine_file
-from pkm_description.machine.model import JointFriction, Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_states
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.loading import load_machine, machine_file
+from pkm_description.machine import JointFriction, Machine
 
 PALIDA = yaml.safe_load(machine_file('palida').read_text())
 STRIBECK = {
@@ -61,10 +60,9 @@ def test_inverse_dynamics_adds_the_laws(tmp_path):
     """Friction of driven joints adds to the drive force; the power of passive joints reaches the drives."""
     passive = {'law': 'atan', 'viscous': 0.02, 'coulomb': 0.1, 'saturation': 0.05, 'slope': 3.0}
     machine = machine_with(tmp_path, prismatic=STRIBECK, universal_1=passive)
-    mechanism = Mechanism(machine)
     motion = random_states(machine, 30)
-    joints = leg_motion(mechanism, motion)
-    share = inverse_dynamics(mechanism, motion) - inverse_dynamics(mechanism, motion, friction=False)
+    joints = leg_motion(machine, motion)
+    share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
     driven, first = joints.velocities[..., 2], joints.velocities[..., 0]
     strut = (
         6.0 * np.sign(driven) + 3.0 * np.sign(driven) * np.exp(-np.abs(driven) / 0.05) + STRIBECK['viscous'] * driven
@@ -74,7 +72,7 @@ def test_inverse_dynamics_adds_the_laws(tmp_path):
     np.testing.assert_allclose(np.sum(share * driven, axis=1), power, rtol=1e-9)
     assert (power > 0.0).all()
 
-    alone = Mechanism(machine_with(tmp_path, prismatic=STRIBECK))
+    alone = machine_with(tmp_path, prismatic=STRIBECK)
     share = inverse_dynamics(alone, motion) - inverse_dynamics(alone, motion, friction=False)
     np.testing.assert_allclose(share, strut, rtol=1e-9)
 
@@ -89,12 +87,12 @@ def test_regressor_of_a_selection_is_the_friction_of_the_machine(tmp_path, joint
         universal_1=first if joints != 'actuated' else {},
         universal_2=cardan if joints != 'actuated' else {},
     )
-    mechanism, motion = Mechanism(machine), random_states(machine, 40, seed=3)
-    regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), joints=joints)
+    motion = random_states(machine, 40, seed=3)
+    regressor = friction_regressor(machine, leg_motion(machine, motion), joints=joints)
     names = friction_parameter_names(machine, joints)
     assert regressor.shape == (40, 6, len(names))
     assert len(names) == {'actuated': 18, 'all': 42, 'class': 7}[joints]
-    share = inverse_dynamics(mechanism, motion) - inverse_dynamics(mechanism, motion, friction=False)
+    share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
     np.testing.assert_allclose(regressor @ friction_parameters(machine, joints), share, atol=1e-9 * np.abs(share).max())
     expected = {
         'actuated': ['leg1_prismatic.viscous', 'leg1_prismatic.coulomb', 'leg1_prismatic.static'],
@@ -109,25 +107,25 @@ def test_regressor_of_a_selection_is_the_friction_of_the_machine(tmp_path, joint
 
 def test_columns_of_a_class_are_sums_over_the_legs(tmp_path):
     machine = machine_with(tmp_path, universal_1={'viscous': 0.03, 'coulomb': 0.05})
-    mechanism, motion = Mechanism(machine), random_states(machine, 20)
-    joints = leg_motion(mechanism, motion)
-    every = friction_regressor(mechanism, joints, joints='all', sign_smoothing=0.01)
-    shared = friction_regressor(mechanism, joints, joints='class', sign_smoothing=0.01)
+    motion = random_states(machine, 20)
+    joints = leg_motion(machine, motion)
+    every = friction_regressor(machine, joints, joints='all', sign_smoothing=0.01)
+    shared = friction_regressor(machine, joints, joints='class', sign_smoothing=0.01)
     assert every.shape[-1], shared.shape[-1] == (36, 6)
     np.testing.assert_allclose(shared, every.reshape(20, 6, 6, 6).sum(axis=2), atol=1e-12)
     with pytest.raises(ValueError, match=r"friction of leg2_prismatic is .* use joints='all'"):
         friction_parameters(machine, 'class')
     with pytest.raises(ValueError, match=r"joints = 'none': choose 'actuated', 'all' or 'class'"):
-        friction_regressor(mechanism, joints, joints='none')
+        friction_regressor(machine, joints, joints='none')
 
 
 def test_a_class_shares_linear_parameters_only(tmp_path):
     """Each joint keeps its own nonlinear parameters, as guides under different loads with one coefficient."""
     each = {**STRIBECK, 'viscous': 20.0, 'stribeck_velocity': [0.05, 0.1, 0.06, 0.05, 0.2, 0.05]}
     machine = machine_with(tmp_path, prismatic=each)
-    mechanism, motion = Mechanism(machine), random_states(machine, 20)
-    regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), joints='class')
-    share = inverse_dynamics(mechanism, motion) - inverse_dynamics(mechanism, motion, friction=False)
+    motion = random_states(machine, 20)
+    regressor = friction_regressor(machine, leg_motion(machine, motion), joints='class')
+    share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
     shared = friction_parameters(machine, 'class')
     np.testing.assert_allclose(regressor @ shared, share, atol=1e-9 * np.abs(share).max())
     leg = machine.legs[2]
@@ -138,12 +136,12 @@ def test_a_class_shares_linear_parameters_only(tmp_path):
 
 
 def test_smoothing_of_a_call_overrides_the_sign_of_a_law(tmp_path):
-    mechanism = Mechanism(machine_with(tmp_path, prismatic={**STRIBECK, 'viscous': 0.0}))
+    machine = machine_with(tmp_path, prismatic={**STRIBECK, 'viscous': 0.0})
     velocities = np.zeros((1, 6, 3))
     velocities[..., 2] = 1e-4
     fading = np.exp(-1e-4 / 0.05)
-    np.testing.assert_allclose(friction_torques(mechanism, velocities)[..., 2], 6.0 + 3.0 * fading, rtol=1e-12)
-    smooth = friction_torques(mechanism, velocities, sign_smoothing=1e-3)[..., 2]
+    np.testing.assert_allclose(friction_torques(machine, velocities)[..., 2], 6.0 + 3.0 * fading, rtol=1e-12)
+    smooth = friction_torques(machine, velocities, sign_smoothing=1e-3)[..., 2]
     np.testing.assert_allclose(smooth, np.tanh(0.1) * (6.0 + 3.0 * fading), rtol=1e-12)
 
 
@@ -192,9 +190,8 @@ def test_regressor_of_a_law_that_depends_on_the_load_asks_for_loads(tmp_path):
     }
     machine = machine_with(tmp_path, prismatic=law)
     assert machine.actuated_joints[0].friction.viscous == pytest.approx(40.0)
-    mechanism = Mechanism(machine)
     with pytest.raises(FrictionLawError, match=r'friction of leg1_prismatic depends on the force in the joint'):
-        friction_regressor(mechanism, leg_motion(mechanism, random_states(machine, 2)))
+        friction_regressor(machine, leg_motion(machine, random_states(machine, 2)))
 
 
 def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):

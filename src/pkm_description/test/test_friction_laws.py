@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pkm_description.dynamics.friction_laws import (
+from pkm_description.errors import FrictionLawError
+from pkm_description.friction_laws import (
     DeadBand,
     LoadDependentStribeck,
     Sign,
@@ -19,7 +20,6 @@ from pkm_description.dynamics.friction_laws import (
     friction_law_names,
     guide_loads,
 )
-from pkm_description.errors import FrictionLawError
 
 # one example of every law, and the same law as the papers write it: a function of one velocity and one load
 EXAMPLES = {

@@ -9,7 +9,7 @@ import pytest
 from hand_built_machines import simona_z_down
 from pkm_description.kinematics import leg_lengths, length_jacobian
 from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy, rotation_exp
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 from scipy.optimize import brentq
 
 # Miletovic et al. 2017, check state of the specification, section 8 (z-down frame)
@@ -38,22 +38,22 @@ Z_DOWN_TO_Z_UP = np.diag([1.0, -1.0, -1.0])
 class Simona:
     """SIMONA with the map from the paper's frame to the frame that its geometry is given in."""
 
-    mechanism: Mechanism
+    machine: Machine
     from_paper: np.ndarray
 
     def lengths(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         """Leg lengths (N, 6) of poses given in the paper's frame."""
         turn = self.from_paper
-        return leg_lengths(self.mechanism, position @ turn.T, turn @ rotation @ turn.T)
+        return leg_lengths(self.machine, position @ turn.T, turn @ rotation @ turn.T)
 
 
 @pytest.fixture(scope='module', params=['paper_frame', 'machine_file'])
 def simona(request: pytest.FixtureRequest) -> Simona:
     if request.param == 'paper_frame':
-        return Simona(Mechanism(simona_z_down()), np.eye(3))
-    from pkm_description.machine import load_machine
+        return Simona(simona_z_down(), np.eye(3))
+    from pkm_description.loading import load_machine
 
-    return Simona(Mechanism(load_machine('srs')), Z_DOWN_TO_Z_UP)
+    return Simona(load_machine('srs'), Z_DOWN_TO_Z_UP)
 
 
 def check_rotation() -> np.ndarray:
@@ -74,9 +74,9 @@ def test_lengths_of_the_check_state(simona: Simona) -> None:
 
 
 def test_neutral_height(simona: Simona) -> None:
-    home = simona.mechanism.machine.home
+    home = simona.machine.home
     assert abs(home.position[2]) == pytest.approx(2.388772, abs=1e-6)
-    lengths = leg_lengths(simona.mechanism, home.position[None], home.rotation_base_platform[None])
+    lengths = leg_lengths(simona.machine, home.position[None], home.rotation_base_platform[None])
     np.testing.assert_allclose(lengths, 2.705, atol=1e-12)
 
 
@@ -124,23 +124,23 @@ def test_published_motion_limits(simona: Simona, axis: int, lower: float, upper:
 
 def test_jacobian_is_the_derivative(simona: Simona) -> None:
     random = np.random.default_rng(1)
-    mechanism = simona.mechanism
-    position = mechanism.machine.home.position + random.uniform(-0.3, 0.3, size=(20, 3))
+    machine = simona.machine
+    position = machine.home.position + random.uniform(-0.3, 0.3, size=(20, 3))
     rotation = rotation_exp(random.uniform(-0.3, 0.3, size=(20, 3)))
-    analytic = length_jacobian(mechanism, position, rotation)
+    analytic = length_jacobian(machine, position, rotation)
     step = 1e-5
     for column in range(6):
         move = np.zeros(6)
         move[column] = step
-        plus = leg_lengths(mechanism, position + move[:3], rotation_exp(move[3:]) @ rotation)
-        minus = leg_lengths(mechanism, position - move[:3], rotation_exp(-move[3:]) @ rotation)
+        plus = leg_lengths(machine, position + move[:3], rotation_exp(move[3:]) @ rotation)
+        minus = leg_lengths(machine, position - move[:3], rotation_exp(-move[3:]) @ rotation)
         np.testing.assert_allclose(
             (plus - minus) / (2 * step), analytic[..., column], atol=1e-7 * np.abs(analytic).max()
         )
 
 
 def test_condition_at_neutral(simona: Simona) -> None:
-    home = simona.mechanism.machine.home
-    jacobian = length_jacobian(simona.mechanism, home.position[None], home.rotation_base_platform[None])[0]
+    home = simona.machine.home
+    jacobian = length_jacobian(simona.machine, home.position[None], home.rotation_base_platform[None])[0]
     assert np.linalg.cond(jacobian) == pytest.approx(3.27, abs=0.005)
     assert abs(np.linalg.det(jacobian)) == pytest.approx(12.8, abs=0.05)

@@ -11,32 +11,31 @@ from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import joint_positions, joint_rates, leg_motion, length_jacobian
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_states
+from pkm_description.machine import Machine, PlatformMotion
 
 
 @pytest.fixture(
     params=[heimann_check_robot, simona_z_down, turned_link_frames], ids=['heimann', 'simona', 'turned']
 )
-def mechanism(request: pytest.FixtureRequest) -> Mechanism:
-    return Mechanism(request.param())
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return request.param()
 
 
-def test_tips_meet_the_platform(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 200)
-    positions = joint_positions(mechanism, motion.position, motion.rotation_base_platform)
-    tips = chain_pose(mechanism, positions).tip
-    anchors = motion.position[:, None] + mechanism.platform_points @ np.swapaxes(
+def test_tips_meet_the_platform(machine: Machine) -> None:
+    motion = random_states(machine, 200)
+    positions = joint_positions(machine, motion.position, motion.rotation_base_platform)
+    tips = chain_pose(machine, positions).tip
+    anchors = motion.position[:, None] + machine.platform_points @ np.swapaxes(
         motion.rotation_base_platform, 1, 2
     )
     np.testing.assert_allclose(tips, anchors, atol=1e-14)
 
 
-def test_angles_count_from_the_zero_configuration(mechanism: Mechanism) -> None:
-    home = mechanism.machine.home
-    positions = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])
+def test_angles_count_from_the_zero_configuration(machine: Machine) -> None:
+    home = machine.home
+    positions = joint_positions(machine, home.position[None], home.rotation_base_platform[None])
     # at zero angles the struts lie in the plane of the first axis and the leg at home
     np.testing.assert_allclose(positions[..., 0], 0.0, atol=1e-12)
     assert np.abs(positions[..., 1]).max() < 0.5
@@ -54,48 +53,48 @@ def path(motion: PlatformMotion, time: float) -> PlatformMotion:
     )
 
 
-def test_closed_form_rates_are_those_of_the_recursion(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 200, seed=8)
-    legs = leg_motion(mechanism, motion)
+def test_closed_form_rates_are_those_of_the_recursion(machine: Machine) -> None:
+    motion = random_states(machine, 200, seed=8)
+    legs = leg_motion(machine, motion)
     positions, velocities = joint_rates(
-        mechanism, motion.position, motion.rotation_base_platform, motion.linear_velocity, motion.angular_velocity
+        machine, motion.position, motion.rotation_base_platform, motion.linear_velocity, motion.angular_velocity
     )
     np.testing.assert_array_equal(positions, legs.positions)
     np.testing.assert_allclose(velocities, legs.velocities, rtol=1e-9, atol=1e-11)
 
 
-def test_rates_and_accelerations_are_derivatives(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 50, seed=4)
-    legs = leg_motion(mechanism, motion)
+def test_rates_and_accelerations_are_derivatives(machine: Machine) -> None:
+    motion = random_states(machine, 50, seed=4)
+    legs = leg_motion(machine, motion)
     step = 1e-4
-    before, now, after = (leg_motion(mechanism, path(motion, time)).positions for time in (-step, 0.0, step))
+    before, now, after = (leg_motion(machine, path(motion, time)).positions for time in (-step, 0.0, step))
     np.testing.assert_allclose((after - before) / (2 * step), legs.velocities, atol=1e-6)
     np.testing.assert_allclose((after - 2 * now + before) / step**2, legs.accelerations, atol=2e-5)
 
 
-def test_joint_map_agrees_with_length_jacobian(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 20, seed=5)
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    jacobian = length_jacobian(mechanism, motion.position, motion.rotation_base_platform)
-    np.testing.assert_allclose(legs.joint_map[:, :, mechanism.actuated_index], jacobian, atol=1e-12)
-    lengths = leg_motion(mechanism, motion).lengths
-    np.testing.assert_allclose(lengths - mechanism.lengths_at_zero, legs.positions[..., 2], atol=0)
+def test_joint_map_agrees_with_length_jacobian(machine: Machine) -> None:
+    motion = random_states(machine, 20, seed=5)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    jacobian = length_jacobian(machine, motion.position, motion.rotation_base_platform)
+    np.testing.assert_allclose(legs.joint_map[:, :, machine.actuated_index], jacobian, atol=1e-12)
+    lengths = leg_motion(machine, motion).lengths
+    np.testing.assert_allclose(lengths - machine.lengths_at_zero, legs.positions[..., 2], atol=0)
 
 
-def test_strut_on_the_first_universal_axis_is_refused(mechanism: Mechanism) -> None:
-    first_axis = mechanism.joint_rotations[2, 0] @ mechanism.joint_axes[2, 0]
-    position = mechanism.base_points[2] + 1.5 * first_axis - mechanism.platform_points[2]
+def test_strut_on_the_first_universal_axis_is_refused(machine: Machine) -> None:
+    first_axis = machine.joint_rotations[2, 0] @ machine.joint_axes[2, 0]
+    position = machine.base_points[2] + 1.5 * first_axis - machine.platform_points[2]
     with pytest.raises(SingularPoseError, match='sample 1: leg3 lies along its first universal axis'):
         joint_positions(
-            mechanism, np.stack([mechanism.machine.home.position, position]), np.stack([np.eye(3)] * 2)
+            machine, np.stack([machine.home.position, position]), np.stack([np.eye(3)] * 2)
         )
 
 
-def test_poses_that_are_no_numbers_are_named(mechanism: Mechanism) -> None:
-    motion = random_states(mechanism.machine, 5)
+def test_poses_that_are_no_numbers_are_named(machine: Machine) -> None:
+    motion = random_states(machine, 5)
     motion.position[3, 1] = np.nan
     with pytest.raises(KinematicsError, match='sample 3: the platform pose contains NaN'):
-        leg_motion(mechanism, motion)
+        leg_motion(machine, motion)
 
 
 def test_legs_that_do_not_fit_together_are_refused() -> None:
@@ -103,13 +102,13 @@ def test_legs_that_do_not_fit_together_are_refused() -> None:
     leg = machine.legs[1]
     shorter = dataclasses.replace(leg, joints=leg.joints[1:])
     with pytest.raises(KinematicsError, match='leg2 has joints'):
-        Mechanism(dataclasses.replace(machine, legs=(machine.legs[0], shorter, *machine.legs[2:])))
+        dataclasses.replace(machine, legs=(machine.legs[0], shorter, *machine.legs[2:]))
 
 
 def test_legs_without_a_closed_form_are_closed_by_iterations() -> None:
     machine = heimann_check_robot()
     legs = tuple(dataclasses.replace(leg, tip=leg.tip + np.array([0.0, 0.01, 0.0])) for leg in machine.legs)
-    crooked = Mechanism(dataclasses.replace(machine, legs=legs))
+    crooked = dataclasses.replace(machine, legs=legs)
     with pytest.raises(KinematicsError, match='leg1: distance of the tip'):
         _ = crooked.universal_prismatic
     motion = random_states(machine, 20, seed=8)

@@ -13,10 +13,8 @@ from pkm_description.kinematics.joint_limits import LimitViolation
 from pkm_description.kinematics.leg_lengths import leg_lengths, leg_vectors
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
-from pkm_description.machine import Machine, load_machine
-from pkm_description.machine.model import JointLimits
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import JointLimits, Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, limit_use, require_motion, worst_violation
 
 MACHINE = load_machine('palida')
@@ -51,7 +49,7 @@ def turned(*angles: float) -> PlatformMotion:
     )
 
 
-def with_limits(place: int, limits: JointLimits) -> Mechanism:
+def with_limits(place: int, limits: JointLimits) -> Machine:
     """PaLiDA with other limits of one joint of every leg."""
 
     def changed(leg):
@@ -59,12 +57,12 @@ def with_limits(place: int, limits: JointLimits) -> Mechanism:
         joints[place] = dataclasses.replace(joints[place], limits=limits)
         return dataclasses.replace(leg, joints=tuple(joints))
 
-    return Mechanism(dataclasses.replace(MACHINE, legs=tuple(changed(leg) for leg in MACHINE.legs)))
+    return dataclasses.replace(MACHINE, legs=tuple(changed(leg) for leg in MACHINE.legs))
 
 
-def with_cone(cone: float) -> Mechanism:
+def with_cone(cone: float) -> Machine:
     legs = tuple(dataclasses.replace(leg, ball_cone=cone) for leg in MACHINE.legs)
-    return Mechanism(dataclasses.replace(MACHINE, legs=legs))
+    return dataclasses.replace(MACHINE, legs=legs)
 
 
 def kinds(violations: list[LimitViolation]) -> set[str]:
@@ -72,18 +70,18 @@ def kinds(violations: list[LimitViolation]) -> set[str]:
 
 
 def test_motion_inside_all_limits_passes() -> None:
-    mechanism = with_cone(0.5)
-    assert check_motion(mechanism, heave(0.02, 1.0)) == []
-    require_motion(mechanism, heave(0.02, 1.0))
+    machine = with_cone(0.5)
+    assert check_motion(machine, heave(0.02, 1.0)) == []
+    require_motion(machine, heave(0.02, 1.0))
 
 
 def test_speed_is_found_where_the_legs_are_too_fast() -> None:
     """Leg speed by finite differences of leg lengths; positions and forces are inside."""
-    mechanism = Mechanism(MACHINE)
+    machine = MACHINE
     motion = heave(0.025, 5.0)
     step = 1e-6
     ahead, behind = (
-        leg_lengths(mechanism, motion.position + sign * step * motion.linear_velocity, motion.rotation_base_platform)
+        leg_lengths(machine, motion.position + sign * step * motion.linear_velocity, motion.rotation_base_platform)
         for sign in (1, -1)
     )
     speeds = (ahead - behind) / (2 * step)
@@ -100,11 +98,11 @@ def test_speed_is_found_where_the_legs_are_too_fast() -> None:
 
 def test_force_is_found_where_the_drives_are_too_weak() -> None:
     motion = heave(0.01, 2.0)
-    forces = inverse_dynamics(Mechanism(MACHINE), motion)
+    forces = inverse_dynamics(MACHINE, motion)
     limit = np.sort(np.abs(forces).ravel())[-4:].mean()
     limits = dataclasses.replace(MACHINE.legs[0].joints[2].limits, effort=limit)
-    mechanism = with_limits(2, limits)
-    found = check_motion(mechanism, motion)
+    machine = with_limits(2, limits)
+    found = check_motion(machine, motion)
     expected = np.argwhere(np.abs(forces) > limit)
     assert kinds(found) == {'force'}
     assert [(one.sample, one.joint) for one in found] == [(k, f'leg{leg + 1}_prismatic') for k, leg in expected]
@@ -112,8 +110,8 @@ def test_force_is_found_where_the_drives_are_too_weak() -> None:
     with pytest.raises(
         KinematicsError, match=rf'leg{leg + 1}_prismatic: force .* N exceeds .* t = {motion.time[sample]:.3f}'
     ):
-        require_motion(mechanism, motion)
-    assert limit_use(mechanism, motion).effort == pytest.approx(np.abs(forces).max() / limit)
+        require_motion(machine, motion)
+    assert limit_use(machine, motion).effort == pytest.approx(np.abs(forces).max() / limit)
 
 
 def test_passive_joints_are_found() -> None:
@@ -132,9 +130,9 @@ def test_passive_joints_are_found() -> None:
 
 def test_ball_joints_tilt_by_the_angle_of_their_struts() -> None:
     """Angle between strut and its direction at home, both in platform axes; it counts to either side of the cone."""
-    mechanism = Mechanism(MACHINE)
+    machine = MACHINE
     motion = turned(0.0, 0.1, -0.3)
-    vectors, _ = leg_vectors(mechanism, motion.position, motion.rotation_base_platform)
+    vectors, _ = leg_vectors(machine, motion.position, motion.rotation_base_platform)
     directions = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True) @ motion.rotation_base_platform
     angles = np.arccos(np.clip(np.sum(directions * directions[0], axis=-1), -1.0, 1.0))
     cone = float(np.median(angles[2]))

@@ -7,24 +7,21 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from other_machines import CLOSED, cart_with_pendulum, planar_prr
+from pkm_description.arrays import Array
 from pkm_description.dynamics import forward_dynamics, friction_parameters, friction_regressor, inverse_dynamics
-from pkm_description.dynamics.friction_laws import LoadDependentStribeck, Sign, guide_loads
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.open_chain import open_chain_accelerations, open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConvergenceError
+from pkm_description.friction_laws import LoadDependentStribeck, Sign, guide_loads
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
 from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBody
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_friction
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.verification.rosyid.dynamics import PlanarDynamics
-from pkm_description.verification.rosyid.model import PlanarGeometry
 
-Array = NDArray[np.float64]
+from verification.rosyid_2020.dynamics import PlanarDynamics
+from verification.rosyid_2020.model import PlanarGeometry
 
 # Rosyid & El-Khasawneh 2020, Table 1, estimates
 SLIDER, LEGS, PLATFORM = 7.2614, (12.1299, 10.0817, 14.4665), 31.3359
@@ -73,24 +70,24 @@ def vertical() -> tuple[Machine, PlanarDynamics]:
     return rosyid((0.0, -GRAVITY, 0.0))
 
 
-def drive_motion(mechanism: Mechanism) -> PlatformMotion:
+def drive_motion(machine: Machine) -> PlatformMotion:
     """Drives on sines of their own frequencies around home."""
-    home = mechanism.machine.home
-    start = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
-    frequency = np.linspace(3.0, 5.0, mechanism.actuated_count)
-    angle, size = TIME[:, None] * frequency + np.arange(mechanism.actuated_count), 0.03
+    home = machine.home
+    start = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
+    frequency = np.linspace(3.0, 5.0, machine.actuated_count)
+    angle, size = TIME[:, None] * frequency + np.arange(machine.actuated_count), 0.03
     return motion_from_drives(
-        mechanism, TIME, start + size * np.sin(angle),
+        machine, TIME, start + size * np.sin(angle),
         size * frequency * np.cos(angle), -size * frequency**2 * np.sin(angle),
     )  # fmt: skip
 
 
-def multipliers(oracle: PlanarDynamics, mechanism: Mechanism, motion: PlatformMotion) -> tuple[Array, ...]:
+def multipliers(oracle: PlanarDynamics, machine: Machine, motion: PlatformMotion) -> tuple[Array, ...]:
     """Coordinates, velocities, slider forces without friction and signed guide normals of the Lagrangian model."""
     turn = motion.rotation_base_platform
     pose = np.column_stack([motion.position[:, :2], np.arctan2(turn[:, 1, 0], turn[:, 0, 0])])
     q = oracle.geometry.coordinates(pose)
-    sliders = leg_motion(mechanism, motion)
+    sliders = leg_motion(machine, motion)
     np.testing.assert_allclose(q[:, :3], sliders.positions[..., 0], atol=1e-12)
     velocity = oracle.geometry.velocities(q, np.arange(3), sliders.velocities[..., 0])
     forces, found = oracle.inverse_by_partition(q, velocity, sliders.accelerations[..., 0])
@@ -99,52 +96,52 @@ def multipliers(oracle: PlanarDynamics, mechanism: Mechanism, motion: PlatformMo
 
 def test_loads_of_the_guides_are_the_multipliers(vertical):
     machine, oracle = vertical
-    mechanism = Mechanism(with_friction(machine, driven_law(LAW)))
-    motion = drive_motion(mechanism)
-    _, _, forces, normal = multipliers(oracle, mechanism, motion)
-    np.testing.assert_allclose(inverse_dynamics(mechanism, motion, friction=False), forces, atol=1e-9)
-    loads = friction_loads(mechanism, motion)
+    rubbing = with_friction(machine, driven_law(LAW))
+    motion = drive_motion(rubbing)
+    _, _, forces, normal = multipliers(oracle, rubbing, motion)
+    np.testing.assert_allclose(inverse_dynamics(rubbing, motion, friction=False), forces, atol=1e-9)
+    loads = friction_loads(rubbing, motion)
     np.testing.assert_allclose(loads[..., 0], np.abs(normal), rtol=1e-10)
     assert (normal.min(axis=0) < normal.max(axis=0) - 10.0).all()  # they do vary
 
 
 def test_guides_carry_the_weight_at_rest(vertical):
     machine, _ = vertical
-    mechanism = Mechanism(with_friction(machine, driven_law(LAW)))
+    rubbing = with_friction(machine, driven_law(LAW))
     home, still = machine.home, np.zeros((1, 3))
     rest = PlatformMotion(
         np.zeros(1), home.position[None], home.rotation_base_platform[None], still, still, still, still
     )
-    signed = joint_reactions(mechanism, rest).joint_forces[0, :, 0, 1]
+    signed = joint_reactions(rubbing, rest).joint_forces[0, :, 0, 1]
     assert signed.sum() == pytest.approx(880.92, abs=5e-3)
-    np.testing.assert_allclose(friction_loads(mechanism, rest)[0, :, 0], np.abs(signed), rtol=1e-12)
+    np.testing.assert_allclose(friction_loads(rubbing, rest)[0, :, 0], np.abs(signed), rtol=1e-12)
 
 
 def test_inverse_dynamics_adds_friction_of_the_multipliers(vertical):
     machine, oracle = vertical
     law = dataclasses.replace(LAW, additional_load=120.0)
-    mechanism = Mechanism(with_friction(machine, driven_law(law)))
-    motion = drive_motion(mechanism)
-    _, velocity, forces, normal = multipliers(oracle, mechanism, motion)
+    rubbing = with_friction(machine, driven_law(law))
+    motion = drive_motion(rubbing)
+    _, velocity, forces, normal = multipliers(oracle, rubbing, motion)
     speed = velocity[:, :3]
     level = 0.1449 + (0.3016 - 0.1449) * np.exp(-np.abs(speed) / 0.3281)
     friction = (level * np.abs(normal) + 0.1449 * 120.0) * np.sign(speed) + 83.1797 * speed
-    np.testing.assert_allclose(inverse_dynamics(mechanism, motion), forces + friction, atol=1e-9)
-    np.testing.assert_allclose(friction_forces(mechanism, motion), friction, atol=1e-9)
-    regressor = friction_regressor(mechanism, leg_motion(mechanism, motion), loads=friction_loads(mechanism, motion))
+    np.testing.assert_allclose(inverse_dynamics(rubbing, motion), forces + friction, atol=1e-9)
+    np.testing.assert_allclose(friction_forces(rubbing, motion), friction, atol=1e-9)
+    regressor = friction_regressor(rubbing, leg_motion(rubbing, motion), loads=friction_loads(rubbing, motion))
     assert regressor.shape == (len(TIME), 3, 9)
-    np.testing.assert_allclose(regressor @ friction_parameters(mechanism.machine), friction, atol=1e-9)
+    np.testing.assert_allclose(regressor @ friction_parameters(rubbing), friction, atol=1e-9)
 
 
 def test_forward_dynamics_settles_where_the_lagrangian_model_does(vertical):
     machine, oracle = vertical
     law = LAW.with_sign(Sign('tanh', 1e-3))
-    mechanism = Mechanism(with_friction(machine, driven_law(law)))
-    motion = drive_motion(mechanism)
-    q, velocity, forces, normal = multipliers(oracle, mechanism, motion)
+    rubbing = with_friction(machine, driven_law(law))
+    motion = drive_motion(rubbing)
+    q, velocity, forces, normal = multipliers(oracle, rubbing, motion)
     forces = forces + np.random.default_rng(2).normal(0.0, 40.0, forces.shape)
     expected, moved = oracle.accelerations_with_friction(q, velocity, forces, law.force)
-    acceleration = forward_dynamics(mechanism, motion.position, motion.rotation_base_platform, motion.twist, forces)
+    acceleration = forward_dynamics(rubbing, motion.position, motion.rotation_base_platform, motion.twist, forces)
     np.testing.assert_allclose(acceleration[:, [0, 1, 5]], expected[:, 9:], atol=1e-8 * np.abs(expected).max())
     assert np.abs(moved[:, :3] - normal).max() > 1.0  # other forces, other loads
 
@@ -160,15 +157,15 @@ def test_weight_across_the_plane_comes_as_additional_load():
             return JointFriction()
         return JointFriction(law=dataclasses.replace(LAW, viscous=0.0, additional_load=place[joint.name]))
 
-    mechanism = Mechanism(with_friction(machine, friction))
+    rubbing = with_friction(machine, friction)
     home, still = machine.home, np.zeros((1, 3))
     # so slow that nothing but the weight loads the guides
     motion = PlatformMotion(
         np.zeros(1), home.position[None], home.rotation_base_platform[None],
         np.array([[1e-6, 0.0, 0.0]]), still, still, still,
     )  # fmt: skip
-    assert friction_loads(mechanism, motion).max() < 1e-9
-    np.testing.assert_allclose(friction_forces(mechanism, motion), [[58.74, 33.56, 35.34]], atol=6e-3)
+    assert friction_loads(rubbing, motion).max() < 1e-9
+    np.testing.assert_allclose(friction_forces(rubbing, motion), [[58.74, 33.56, 35.34]], atol=6e-3)
 
 
 @pytest.mark.parametrize('name', list(CLOSED))
@@ -183,38 +180,38 @@ def test_forward_dynamics_undoes_inverse_dynamics_with_loaded_bearings(name):
         )
         return JointFriction(law=law)
 
-    mechanism = Mechanism(with_friction(CLOSED[name](), friction))
-    motion = drive_motion(mechanism)
-    forces = inverse_dynamics(mechanism, motion)
-    share = np.abs(forces - inverse_dynamics(mechanism, motion, friction=False))
+    machine = with_friction(CLOSED[name](), friction)
+    motion = drive_motion(machine)
+    forces = inverse_dynamics(machine, motion)
+    share = np.abs(forces - inverse_dynamics(machine, motion, friction=False))
     assert (share.max(axis=0) > 1.0).all()
-    acceleration = forward_dynamics(mechanism, motion.position, motion.rotation_base_platform, motion.twist, forces)
+    acceleration = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, forces)
     np.testing.assert_allclose(acceleration, motion.acceleration, atol=1e-8 * np.abs(motion.acceleration).max())
     # what friction takes from the drives is what the joints lose, at the loads of the machine with this friction
-    joints = leg_motion(mechanism, motion)
-    axes = np.stack(close_legs(mechanism, motion.position, motion.rotation_base_platform).chain.axes, axis=2)
-    reactions = joint_reactions(mechanism, motion)
-    in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if mechanism.planar else [1.0, 1.0, 1.0])
+    joints = leg_motion(machine, motion)
+    axes = np.stack(close_legs(machine, motion.position, motion.rotation_base_platform).chain.axes, axis=2)
+    reactions = joint_reactions(machine, motion)
+    in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if machine.planar else [1.0, 1.0, 1.0])
     across = np.linalg.norm(np.cross(in_plane, axes), axis=-1)
-    size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in mechanism.joint_kinds])
+    size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in machine.joint_kinds])
     speed = np.abs(joints.velocities)
     lost = size * ((1.0 + 0.5 * np.exp(-speed / 0.1)) * across * speed + speed**2)
-    driven = joints.velocities[..., mechanism.actuated_index]
-    power = np.sum(friction_forces(mechanism, motion) * driven, axis=1)
+    driven = joints.velocities[..., machine.actuated_index]
+    power = np.sum(friction_forces(machine, motion) * driven, axis=1)
     np.testing.assert_allclose(power, lost.sum(axis=(1, 2)), rtol=1e-9)
 
 
 def test_a_joint_that_locks_itself_is_named(vertical):
     machine, _ = vertical
     law = dataclasses.replace(LAW, coulomb_coefficient=40.0, static_coefficient=40.0)
-    mechanism = Mechanism(with_friction(machine, driven_law(law)))
-    motion = drive_motion(mechanism)
+    rubbing = with_friction(machine, driven_law(law))
+    motion = drive_motion(rubbing)
     with pytest.raises(ConvergenceError, match=r'sample \d+: friction and the forces in the joints do not settle'):
         forward_dynamics(
-            mechanism, motion.position, motion.rotation_base_platform, motion.twist, np.zeros((len(TIME), 3))
+            rubbing, motion.position, motion.rotation_base_platform, motion.twist, np.zeros((len(TIME), 3))
         )
     # the drives of an inverse dynamics overcome any friction of their own joints
-    assert np.isfinite(inverse_dynamics(mechanism, motion)).all()
+    assert np.isfinite(inverse_dynamics(rubbing, motion)).all()
 
 
 def test_open_chain_with_loaded_joints():
@@ -226,16 +223,16 @@ def test_open_chain_with_loaded_joints():
         return JointFriction(law=law)
 
     machine = with_friction(cart_with_pendulum(), friction)
-    mechanism, random = Mechanism(machine), np.random.default_rng(8)
+    random = np.random.default_rng(8)
     positions, velocities, accelerations = (random.uniform(-2.0, 2.0, (20, 1, 3)) for _ in range(3))
-    forces = open_chain_forces(mechanism, positions, velocities, accelerations)
-    back = open_chain_accelerations(mechanism, positions, velocities, forces)
+    forces = open_chain_forces(machine, positions, velocities, accelerations)
+    back = open_chain_accelerations(machine, positions, velocities, forces)
     np.testing.assert_allclose(back, accelerations, atol=1e-8)
     # slow and unaccelerated, the rail carries the weight of all, each pin that of what hangs on it
     masses = np.array([joint.body.mass for joint in machine.legs[0].joints])
     carried = np.cumsum(masses[::-1])[::-1] * 9.80665
     slow, still = np.full((20, 1, 3), 1e-9), np.zeros((20, 1, 3))
-    rub = open_chain_forces(mechanism, positions, slow, still) - open_chain_forces(
-        mechanism, positions, slow, still, friction=False
+    rub = open_chain_forces(machine, positions, slow, still) - open_chain_forces(
+        machine, positions, slow, still, friction=False
     )
     np.testing.assert_allclose(rub[:, 0], np.tile(carried * [0.2, 0.004, 0.004], (20, 1)), rtol=1e-8)

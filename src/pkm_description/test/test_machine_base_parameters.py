@@ -22,10 +22,9 @@ from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_re
 from pkm_description.dynamics.rotors import rotor_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import leg_motion
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_joint_states, random_states
+from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ from pkm_description.motion.random_states import random_joint_states, random_sta
     ],
 )
 def test_ranks(build: Callable[[], Machine], shared: bool, full: int, felt: int, rank: int) -> None:
-    base = machine_base_parameters(Mechanism(build()), None if shared else {})
+    base = machine_base_parameters(build(), None if shared else {})
     assert (len(base.full_names), full - len(base.absent), len(base)) == (full, felt, rank)
     assert base.gap > 1e8
 
@@ -51,7 +50,7 @@ def test_ranks(build: Callable[[], Machine], shared: bool, full: int, felt: int,
 def test_choice_of_combinations_by_patterns() -> None:
     """As Mata et al. do in their table 1: platform in the rods, inertias of rods in those of cylinders."""
     eliminated = ['leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg?_body1.Iyy']
-    base = machine_base_parameters(Mechanism(three_rps()), {}, eliminated=eliminated)
+    base = machine_base_parameters(three_rps(), {}, eliminated=eliminated)
     assert len(base) == 25
     names = {name.split(' ')[0] for name in base.names}
     assert not names & {'leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg1_body1.Iyy', 'leg3_body1.Iyy'}
@@ -66,14 +65,14 @@ def test_choice_of_combinations_by_patterns() -> None:
 @pytest.mark.parametrize('build', [*CLOSED.values(), heimann_check_robot])
 def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Machine]) -> None:
     """Against inverse dynamics, which does not use the regressor; the rotors' share is known."""
-    mechanism = Mechanism(build())
-    base = machine_base_parameters(mechanism, {})
-    motion = random_states(mechanism, 15, seed=99)
-    regressor = rigid_body_regressor(mechanism, motion, identical_legs=False)
-    forces = base.columns(regressor) @ base.values(rigid_body_parameters(mechanism.machine, identical_legs=False))
-    driven = mechanism.actuated_index
-    rotors = mechanism.rotor_inertia[:, driven] * leg_motion(mechanism, motion).accelerations[..., driven]
-    expected = inverse_dynamics(mechanism, motion, friction=False) - rotors
+    machine = build()
+    base = machine_base_parameters(machine, {})
+    motion = random_states(machine, 15, seed=99)
+    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
+    forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
+    driven = machine.actuated_index
+    rotors = machine.rotor_inertia[:, driven] * leg_motion(machine, motion).accelerations[..., driven]
+    expected = inverse_dynamics(machine, motion, friction=False) - rotors
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
@@ -81,7 +80,7 @@ def test_forms_reach_the_machine() -> None:
     strut = BodyForm(center='z', inertia='z')
     forms = {'leg_cylinder': strut, 'leg_rod': strut, 'leg_cross': BodyForm(present=False)}
     forms['platform_link'] = BodyForm(center='z', inertia='principal')
-    assert len(machine_base_parameters(Mechanism(heimann_check_robot()), forms=forms)) == 9
+    assert len(machine_base_parameters(heimann_check_robot(), forms=forms)) == 9
 
 
 @pytest.mark.parametrize(
@@ -90,24 +89,24 @@ def test_forms_reach_the_machine() -> None:
     [(three_rps, 34), (heimann_check_robot, 88 + 12 + 6)],
 )
 def test_friction_and_rotors_take_part(build: Callable[[], Machine], rank: int) -> None:
-    mechanism = Mechanism(build())
+    machine = build()
     options = {'groups': {}, 'friction': 'actuated', 'rotors': True}
-    base = machine_base_parameters(mechanism, **options)
+    base = machine_base_parameters(machine, **options)
     assert len(base) == rank
-    driven = mechanism.actuated_joint_names
+    driven = machine.actuated_joint_names
     assert {f'{name}.rotor_inertia' for name in driven} | {f'{name}.coulomb' for name in driven} <= set(base.names)
-    motion = random_states(mechanism, 10, seed=4)
-    joints = leg_motion(mechanism, motion)
+    motion = random_states(machine, 10, seed=4)
+    joints = leg_motion(machine, motion)
     columns = [
-        rigid_body_regressor(mechanism, motion, identical_legs=False),
-        friction_regressor(mechanism, joints),
-        rotor_regressor(mechanism, joints),
+        rigid_body_regressor(machine, motion, identical_legs=False),
+        friction_regressor(machine, joints),
+        rotor_regressor(machine, joints),
     ]
-    values = base.values(machine_parameters(mechanism.machine, **options))
+    values = base.values(machine_parameters(machine, **options))
     forces = base.columns(np.concatenate(columns, axis=-1)) @ values
-    passive = friction_regressor(mechanism, joints, 'all') @ friction_parameters(mechanism.machine, 'all')
-    passive -= friction_regressor(mechanism, joints) @ friction_parameters(mechanism.machine)
-    expected = inverse_dynamics(mechanism, motion)
+    passive = friction_regressor(machine, joints, 'all') @ friction_parameters(machine, 'all')
+    passive -= friction_regressor(machine, joints) @ friction_parameters(machine)
+    expected = inverse_dynamics(machine, motion)
     np.testing.assert_allclose(forces + passive, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
@@ -116,34 +115,34 @@ def test_palida_with_friction_in_all_joints() -> None:
     strut = BodyForm(center='z', inertia='principal')
     forms = {'leg_cross': BodyForm(center='origin', inertia='principal')}
     forms |= dict.fromkeys(('leg_cylinder', 'leg_rod', 'platform_link'), strut)
-    mechanism = Mechanism(load_machine('palida'))
-    assert len(machine_base_parameters(mechanism, forms=forms, friction='all')) == 46
+    machine = load_machine('palida')
+    assert len(machine_base_parameters(machine, forms=forms, friction='all')) == 46
 
 
 def test_open_chains_have_rigid_bodies_only() -> None:
     with pytest.raises(ValueError, match='is an open chain'):
-        machine_base_parameters(Mechanism(cart_with_pendulum()), friction='actuated')
+        machine_base_parameters(cart_with_pendulum(), friction='actuated')
 
 
 def test_open_chain_forces_of_base_parameters() -> None:
-    mechanism = Mechanism(cart_with_pendulum())
-    base = machine_base_parameters(mechanism)
-    states = random_joint_states(mechanism, 12, seed=5)
-    regressor = open_chain_regressor(mechanism, *states)
-    forces = base.columns(regressor) @ base.values(rigid_body_parameters(mechanism.machine, identical_legs=False))
-    expected = open_chain_forces(mechanism, *states, friction=False) - (mechanism.rotor_inertia * states[2])
+    machine = cart_with_pendulum()
+    base = machine_base_parameters(machine)
+    states = random_joint_states(machine, 12, seed=5)
+    regressor = open_chain_regressor(machine, *states)
+    forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
+    expected = open_chain_forces(machine, *states, friction=False) - (machine.rotor_inertia * states[2])
     np.testing.assert_allclose(forces, expected.reshape(12, -1), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('build', CLOSED.values())
 def test_random_states_are_admitted_and_spread(build: Callable[[], Machine]) -> None:
-    mechanism = Mechanism(build())
-    states = random_states(mechanism, 50, seed=3)
-    leg_motion(mechanism, states)
-    assert np.array_equal(states.position, random_states(mechanism, 50, seed=3).position)
+    machine = build()
+    states = random_states(machine, 50, seed=3)
+    leg_motion(machine, states)
+    assert np.array_equal(states.position, random_states(machine, 50, seed=3).position)
     moving = np.ptp(states.position, axis=0)
     assert moving.max() > 0.02
-    if mechanism.planar:
+    if machine.planar:
         assert moving[2] == 0.0
         assert np.ptp(np.arctan2(states.rotation_base_platform[:, 1, 0], states.rotation_base_platform[:, 0, 0])) > 0.1
 
@@ -151,6 +150,6 @@ def test_random_states_are_admitted_and_spread(build: Callable[[], Machine]) -> 
 def test_random_states_of_machines_that_hardly_move() -> None:
     """The range shrinks until every leg reaches; open chains have no platform to move."""
     states = random_states(six_pus(), 60, seed=2, turn=1.5, move=1.0)
-    leg_motion(Mechanism(six_pus()), states)
+    leg_motion(six_pus(), states)
     with pytest.raises(KinematicsError, match='open chain'):
         random_states(cart_with_pendulum(), 3)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.errors import MachineFileError
-from pkm_description.machine import load_machine, machine_file, machine_names
+from pkm_description.loading import load_machine, machine_file, machine_names
 
 CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('srs', 'palida')}
 MISSING = object()

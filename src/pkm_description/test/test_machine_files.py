@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.kinematics import joint_positions
-from pkm_description.machine import hexapod_layout, load_machine, machine_file, machine_names
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine, machine_file, machine_names
+from pkm_description.machine import hexapod_layout
 
 #: universal joint, strut, ball joint
 HEXAPODS = ['ford', 'msi', 'palida', 'snl', 'srs', 'uf']
@@ -81,7 +81,7 @@ def test_hexapod_is_complete(name: str) -> None:
     assert (machine.platform.name, machine.imu.frame) == ('platform_link', 'imu_link')
     # legs differ in friction, so that an identification that mixes them up is seen
     assert len({joint.friction.coulomb for joint in machine.actuated_joints}) == 6
-    assert Mechanism(machine).leg_count == 6
+    assert machine.leg_count == 6
 
 
 @pytest.mark.parametrize('name', HEXAPODS)
@@ -199,7 +199,7 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     assert machine.lengths_at_zero == pytest.approx([0.600, 0.611, 0.622, 0.633, 0.644, 0.655], abs=1e-15)
     home = machine.home.position[None], machine.home.rotation_base_platform[None]
     lengths = np.linalg.norm(home[0] + machine.platform_points - machine.base_points, axis=1)
-    drives = joint_positions(Mechanism(machine), *home)[0, :, 2]
+    drives = joint_positions(machine, *home)[0, :, 2]
     assert drives == pytest.approx(lengths - machine.lengths_at_zero, abs=1e-14)
     assert machine.leg_sensors.effort_noise.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 

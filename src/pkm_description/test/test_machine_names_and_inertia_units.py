@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from pkm_description.errors import MachineFileError
-from pkm_description.machine import load_machine, machine_file
+from pkm_description.loading import load_machine, machine_file
 
 #: machines whose bodies are about as long as their legs; the unit of compact bodies (snl's ball nuts) does not show
 CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('palida', 'srs')}

@@ -11,8 +11,8 @@ import pytest
 from exported_machines import EXPORTED, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 
 
 @pytest.fixture(scope='module', params=EXPORTED)
@@ -67,7 +67,7 @@ def test_home_is_in_equilibrium(machine: Machine, model: mujoco.MjModel) -> None
     # exactly closed loops carry their load by yielding: 1e-4 of the accelerations that the loads would give
     assert np.abs(data.qacc).max() < 2e-2
     home = machine.home
-    weight = gravity_forces(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
+    weight = gravity_forces(machine, home.position[None], home.rotation_base_platform[None])[0]
     assert data.ctrl == pytest.approx(weight, abs=0.0)
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log, rpy_from_matrix
-from pkm_description.machine.model import JointLimits, Machine, Pose
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
 from pkm_description.motion.circle_and_rock import Z_DOWN_TO_Z_UP, CircleAndRock
 from pkm_description.motion.coordinates import left_jacobian, pose_coordinates
 from pkm_description.motion.envelope import Envelope
@@ -153,7 +151,7 @@ def test_random_series_keeps_the_limits_and_its_seed() -> None:
     machine = limited_machine()
     series = random_fourier_series(machine, 12.0, seed=3, margin=0.2)
     motion = series.evaluate(np.arange(0.0, 12.0, 0.005))
-    use = limit_use(Mechanism(machine), motion)
+    use = limit_use(machine, motion)
     assert 0.7 < use.largest < 0.805  # scaled up to the margin, checked on a finer grid than the scaling's
     again = random_fourier_series(machine, 12.0, seed=3, margin=0.2)
     np.testing.assert_array_equal(series.sine, again.sine)
@@ -168,13 +166,13 @@ def test_named_profiles_stay_inside_the_machine(name: str, machine_name: str) ->
     if machine_name == 'limited':
         machine = limited_machine()
     else:
-        from pkm_description.machine import load_machine
+        from pkm_description.loading import load_machine
 
         machine = load_machine(machine_name)
     motion = named_profile(name, machine, duration=24.0, rate=100.0, seed=1)
     assert len(motion) == 2401
     check_home_at_rest(motion[np.array([0, -1])], machine.home)
-    use = limit_use(Mechanism(machine), motion)
+    use = limit_use(machine, motion)
     assert use.largest < 0.91
     if name != 'hold':
         assert np.ptp(motion.position, axis=0).max() > 0.02
@@ -189,7 +187,7 @@ def test_validation_motion_is_another_one() -> None:
 
 
 def test_mp1_is_full_size_on_simona_and_scaled_on_a_small_machine() -> None:
-    from pkm_description.machine import load_machine
+    from pkm_description.loading import load_machine
 
     assert mp1_profile(load_machine('srs'), duration=30.0).radius == 0.5
     machine = limited_machine()

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from other_machines import cart_with_pendulum
+from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameters
 from pkm_description.dynamics.open_chain import (
     open_chain_accelerations,
@@ -18,10 +18,7 @@ from pkm_description.dynamics.open_chain import (
 )
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_positions
-from pkm_description.machine.model import Machine, RigidBody
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, RigidBody
 
 
 def random_motion(count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -30,30 +27,30 @@ def random_motion(count: int, seed: int = 0) -> tuple[Array, Array, Array]:
 
 
 def test_regressor_mass_matrix_and_inverse_agree() -> None:
-    mechanism = Mechanism(cart_with_pendulum())
+    machine = cart_with_pendulum()
     positions, velocities, accelerations = random_motion(20)
-    forces = open_chain_forces(mechanism, positions, velocities, accelerations, friction=False)
-    rotors = mechanism.rotor_inertia * accelerations
-    columns = open_chain_regressor(mechanism, positions, velocities, accelerations)
-    parameters = rigid_body_parameters(mechanism.machine, False)
+    forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
+    rotors = machine.rotor_inertia * accelerations
+    columns = open_chain_regressor(machine, positions, velocities, accelerations)
+    parameters = rigid_body_parameters(machine, False)
     np.testing.assert_allclose(columns @ parameters + rotors.reshape(20, 3), forces.reshape(20, 3), atol=1e-10)
-    still = open_chain_forces(mechanism, positions, velocities, 0.0 * accelerations, friction=False)
-    mass = open_chain_mass_matrix(mechanism, positions)
+    still = open_chain_forces(machine, positions, velocities, 0.0 * accelerations, friction=False)
+    mass = open_chain_mass_matrix(machine, positions)
     np.testing.assert_allclose((mass @ accelerations[..., None])[..., 0], forces - still, atol=1e-10)
-    back = open_chain_accelerations(mechanism, positions, velocities, forces, friction=False)
+    back = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
     np.testing.assert_allclose(back, accelerations, atol=1e-10)
 
 
 def test_energy_follows_the_power_of_the_forces() -> None:
-    mechanism = Mechanism(cart_with_pendulum())
+    machine = cart_with_pendulum()
     positions, velocities, accelerations = random_motion(20, seed=1)
     step = 1e-5
 
     def energy(shift: float) -> Array:
         there = positions + shift * velocities + 0.5 * shift**2 * accelerations
-        return np.sum(open_chain_energy(mechanism, there, velocities + shift * accelerations), axis=0)
+        return np.sum(open_chain_energy(machine, there, velocities + shift * accelerations), axis=0)
 
-    power = np.sum(velocities * open_chain_forces(mechanism, positions, velocities, accelerations, False), axis=(1, 2))
+    power = np.sum(velocities * open_chain_forces(machine, positions, velocities, accelerations, False), axis=(1, 2))
     np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), atol=1e-5)
 
 
@@ -75,7 +72,7 @@ def uniform_rods(machine: Machine, cart: float, masses: Array, lengths: Array) -
 def test_printed_equations_of_the_double_pendulum() -> None:
     """Oh 2003, Eqs. 3.3-3.5, in absolute angles; joint torques add up along the chain."""
     cart, masses, lengths, gravity = 1.5, np.array([0.75, 0.5]), np.array([0.5, 0.75]), 9.80665
-    mechanism = Mechanism(uniform_rods(cart_with_pendulum(), cart, masses, lengths))
+    machine = uniform_rods(cart_with_pendulum(), cart, masses, lengths)
     (m1, m2), (l1, l2) = masses, lengths
     x, v, a = (part[:, 0] for part in random_motion(30, seed=2))
     absolute = [np.cumsum(part[:, 1:], axis=1) for part in (x, v, a)]
@@ -102,10 +99,10 @@ def test_printed_equations_of_the_double_pendulum() -> None:
     )
     # a torque in the first joint turns both links: virtual work with absolute angles
     printed = np.stack([force, about_first + about_second, about_second], axis=1)
-    ours = open_chain_forces(mechanism, x[:, None], v[:, None], a[:, None], friction=False)[:, 0]
+    ours = open_chain_forces(machine, x[:, None], v[:, None], a[:, None], friction=False)[:, 0]
     np.testing.assert_allclose(ours, printed, atol=1e-6)
 
 
 def test_platform_functions_say_what_to_use() -> None:
     with pytest.raises(KinematicsError, match='open chain'):
-        joint_positions(Mechanism(cart_with_pendulum()), np.zeros((1, 3)), np.eye(3)[None])
+        joint_positions(cart_with_pendulum(), np.zeros((1, 3)), np.eye(3)[None])

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.friction_laws import LoadDependentStribeck
 from pkm_description.dynamics.open_chain import open_chain_forces
+from pkm_description.friction_laws import LoadDependentStribeck
 from pkm_description.kinematics import drive_positions, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine, machine_file
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine, machine_file
 from scipy.spatial.transform import Rotation
 
 
 def test_valencia_has_the_frames_of_the_paper() -> None:
     """Modified Denavit-Hartenberg rows of Mata et al. 2008: body frames and, at home, the angles of ball joint 1."""
-    mechanism = Mechanism(load_machine('valencia_3rps'))
-    assert (mechanism.degrees_of_freedom, mechanism.actuated_count) == (3, 3)
-    poses = solve_closure(mechanism, np.array([[0.1, 0.1, 0.1], [0.05, 0.22, 0.13]])).require()
-    chain = close_legs(mechanism, poses.position, poses.rotation_base_platform).chain
+    machine = load_machine('valencia_3rps')
+    assert (machine.degrees_of_freedom, machine.actuated_count) == (3, 3)
+    poses = solve_closure(machine, np.array([[0.1, 0.1, 0.1], [0.05, 0.22, 0.13]])).require()
+    chain = close_legs(machine, poses.position, poses.rotation_base_platform).chain
     for sample, joints in enumerate(poses.joint_positions):
         for leg, azimuth in enumerate(np.radians([210.0, 330.0, 90.0])):
             outward = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
@@ -81,7 +80,7 @@ def test_khalifa_figures_are_the_papers() -> None:
     for law, load in zip(laws, [378.95, 209.99, 222.32], strict=True):
         assert isinstance(law, LoadDependentStribeck)
         assert law.additional_load == pytest.approx(load, abs=5e-3)
-        # section 3.5: effective coefficient of 0.2025 at the Stribeck velocity, on the force that the mechanism exerts
+        # section 3.5: effective coefficient of 0.2025 at the Stribeck velocity, on the force that the machine exerts
         viscous_and_weight = law.force(0.3281, 0.0)
         assert law.force(0.3281, 100.0) - viscous_and_weight == pytest.approx(20.25, abs=5e-2)
         assert viscous_and_weight == pytest.approx(83.1797 * 0.3281 + 0.1449 * load, abs=5e-3)
@@ -106,8 +105,8 @@ def test_khalifa_estimates_are_the_papers() -> None:
 
 def test_khalifa_closes_as_the_equations_say() -> None:
     """Rosyid and El-Khasawneh 2020, Eqs. 12 and 13 solved for sliders and angles; rod 3 leans the other way."""
-    mechanism = Mechanism(load_machine('khalifa_3prr'))
-    assert (mechanism.degrees_of_freedom, mechanism.planar) == (3, True)
+    machine = load_machine('khalifa_3prr')
+    assert (machine.degrees_of_freedom, machine.planar) == (3, True)
     random = np.random.default_rng(2)
     x, y, angle = random.uniform([-0.15, 0.22, -0.35], [0.15, 0.42, 0.35], (40, 3)).T
     lengths, side = np.array([0.600, 0.475, 0.604]), np.array([1.0, 1.0, -1.0])
@@ -116,15 +115,15 @@ def test_khalifa_closes_as_the_equations_say() -> None:
     across = side * np.sqrt(lengths**2 - pin_y**2)
     expected = np.stack([pin_x - across, np.arctan2(pin_y, across)], axis=-1)
     position = np.stack([x, y, np.zeros(40)], axis=-1)
-    legs = close_legs(mechanism, position, rotation_exp(angle[:, None] * [0.0, 0.0, 1.0]))
+    legs = close_legs(machine, position, rotation_exp(angle[:, None] * [0.0, 0.0, 1.0]))
     assert np.abs(legs.positions - expected).max() < 1e-12
 
 
 def test_double_pendulum_obeys_the_printed_equations() -> None:
     """Oh 2003, Eqs. 3.3 to 3.5 with l1 0.50, l2 0.75 m, m1 0.75, m2 0.50, M 1.50 kg; absolute angles."""
-    mechanism = Mechanism(load_machine('double_pendulum'))
+    machine = load_machine('double_pendulum')
     q, v, a = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 50, 3))
-    forces = open_chain_forces(mechanism, q[:, None], v[:, None], a[:, None])[:, 0]
+    forces = open_chain_forces(machine, q[:, None], v[:, None], a[:, None])[:, 0]
     l1, l2, m1, m2, cart, g = 0.50, 0.75, 0.75, 0.50, 1.50, 9.81
     th1, th2 = q[:, 1], q[:, 1] + q[:, 2]
     w1, w2 = v[:, 1], v[:, 1] + v[:, 2]
@@ -143,8 +142,7 @@ def test_double_pendulum_obeys_the_printed_equations() -> None:
 def test_hexaglide_sliders_stand_where_the_rods_reach_their_rails() -> None:
     """Line and sphere; the upper of both points."""
     machine = load_machine('hexaglide_6pus')
-    mechanism = Mechanism(machine)
-    assert (mechanism.degrees_of_freedom, mechanism.actuated_count) == (6, 6)
+    assert (machine.degrees_of_freedom, machine.actuated_count) == (6, 6)
     random = np.random.default_rng(4)
     position = machine.home.position + random.uniform(-0.05, 0.05, (30, 3))
     rotation = rotation_exp(random.uniform(-0.15, 0.15, (30, 3)))
@@ -153,4 +151,4 @@ def test_hexaglide_sliders_stand_where_the_rods_reach_their_rails() -> None:
     gap = machine.base_points - anchors
     along = np.einsum('nlj,lj->nl', gap, rails)
     expected = -along + np.sqrt(along**2 - np.sum(gap**2, axis=2) + 0.6**2)
-    assert drive_positions(mechanism, position, rotation) == pytest.approx(expected, abs=1e-12)
+    assert drive_positions(machine, position, rotation) == pytest.approx(expected, abs=1e-12)

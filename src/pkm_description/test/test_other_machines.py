@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from other_machines import CLOSED, three_rps
+from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     forward_dynamics,
     gravity_forces,
@@ -23,31 +23,28 @@ from pkm_description.errors import ConvergenceError, KinematicsError, SingularPo
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
 from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
-
-Array = NDArray[np.float64]
 
 
 @pytest.fixture(scope='module', params=list(CLOSED))
-def mechanism(request: pytest.FixtureRequest) -> Mechanism:
-    return Mechanism(CLOSED[request.param]())
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return CLOSED[request.param]()
 
 
-def home_drives(mechanism: Mechanism) -> Array:
-    home = mechanism.machine.home
-    return drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+def home_drives(machine: Machine) -> Array:
+    home = machine.home
+    return drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
 
 
-def drive_motion(mechanism: Mechanism, time: Array) -> PlatformMotion:
+def drive_motion(machine: Machine, time: Array) -> PlatformMotion:
     """Drives on sines of their own frequencies around home."""
-    count = mechanism.actuated_count
+    count = machine.actuated_count
     frequency, phase = np.linspace(3.0, 5.0, count), np.linspace(0.0, 2.0, count)
     angle = np.asarray(time)[:, None] * frequency + phase
     size = 0.03
     return motion_from_drives(
-        mechanism, np.asarray(time), home_drives(mechanism) + size * np.sin(angle),
+        machine, np.asarray(time), home_drives(machine) + size * np.sin(angle),
         size * frequency * np.cos(angle), -size * frequency**2 * np.sin(angle),
     )  # fmt: skip
 
@@ -55,97 +52,95 @@ def drive_motion(mechanism: Mechanism, time: Array) -> PlatformMotion:
 TIME = np.linspace(0.1, 1.9, 12)
 
 
-def test_freedom(mechanism: Mechanism) -> None:
-    assert mechanism.degrees_of_freedom == mechanism.actuated_count == len(mechanism.machine.legs)
+def test_freedom(machine: Machine) -> None:
+    assert machine.degrees_of_freedom == machine.actuated_count == len(machine.legs)
 
 
-def test_loops_are_closed_and_drives_are_where_they_were_told(mechanism: Mechanism) -> None:
-    motion = drive_motion(mechanism, TIME)
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+def test_loops_are_closed_and_drives_are_where_they_were_told(machine: Machine) -> None:
+    motion = drive_motion(machine, TIME)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     anchors = motion.position[:, None] + legs.levers
     np.testing.assert_allclose(legs.chain.tip, anchors, atol=2e-12)
-    drives = legs.positions[..., mechanism.actuated_index]
-    again = solve_closure(mechanism, drives).require()
+    drives = legs.positions[..., machine.actuated_index]
+    again = solve_closure(machine, drives).require()
     np.testing.assert_allclose(again.position, motion.position, atol=1e-11)
     np.testing.assert_allclose(again.joint_positions, legs.positions, atol=1e-11)
     np.testing.assert_allclose(again.rotation_base_platform, motion.rotation_base_platform, atol=1e-11)
 
 
-def test_velocities_and_accelerations_are_time_derivatives(mechanism: Mechanism) -> None:
+def test_velocities_and_accelerations_are_time_derivatives(machine: Machine) -> None:
     step = 1e-4
-    before, now, after = (drive_motion(mechanism, TIME + shift) for shift in (-step, 0.0, step))
+    before, now, after = (drive_motion(machine, TIME + shift) for shift in (-step, 0.0, step))
     np.testing.assert_allclose(now.linear_velocity, (after.position - before.position) / (2 * step), atol=1e-6)
     turned = after.rotation_base_platform @ np.swapaxes(before.rotation_base_platform, 1, 2)
     spin = Rotation.from_matrix(turned).as_rotvec() / (2 * step)
     np.testing.assert_allclose(now.angular_velocity, spin, atol=1e-6)
     np.testing.assert_allclose(now.acceleration, (after.twist - before.twist) / (2 * step), atol=1e-5)
-    joints = [leg_motion(mechanism, motion) for motion in (before, now, after)]
+    joints = [leg_motion(machine, motion) for motion in (before, now, after)]
     slope = (joints[2].positions - joints[0].positions) / (2 * step)
     np.testing.assert_allclose(joints[1].velocities, slope, atol=1e-5)
     slope = (joints[2].velocities - joints[0].velocities) / (2 * step)
     np.testing.assert_allclose(joints[1].accelerations, slope, atol=1e-4)
 
 
-def test_power_of_the_drives_changes_the_energy(mechanism: Mechanism) -> None:
+def test_power_of_the_drives_changes_the_energy(machine: Machine) -> None:
     step = 1e-4
-    motion = drive_motion(mechanism, TIME)
+    motion = drive_motion(machine, TIME)
 
     def energy(shift: float) -> Array:
-        m = drive_motion(mechanism, TIME + shift)
+        m = drive_motion(machine, TIME + shift)
         pose = m.position, m.rotation_base_platform
-        return kinetic_energy(mechanism, *pose, m.twist) + potential_energy(mechanism, *pose)
+        return kinetic_energy(machine, *pose, m.twist) + potential_energy(machine, *pose)
 
-    rates = leg_motion(mechanism, motion).velocities[..., mechanism.actuated_index]
-    power = np.sum(inverse_dynamics(mechanism, motion, friction=False) * rates, axis=1)
+    rates = leg_motion(machine, motion).velocities[..., machine.actuated_index]
+    power = np.sum(inverse_dynamics(machine, motion, friction=False) * rates, axis=1)
     np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), rtol=1e-6, atol=1e-4)
 
 
-def test_forward_dynamics_inverts_inverse_dynamics(mechanism: Mechanism) -> None:
-    motion = drive_motion(mechanism, TIME)
+def test_forward_dynamics_inverts_inverse_dynamics(machine: Machine) -> None:
+    motion = drive_motion(machine, TIME)
     pushed = np.array([30.0, -20.0, 50.0, 4.0, -3.0, 2.0])
-    forces = inverse_dynamics(mechanism, motion, external_wrench=pushed)
+    forces = inverse_dynamics(machine, motion, external_wrench=pushed)
     pose = motion.position, motion.rotation_base_platform
-    acceleration = forward_dynamics(mechanism, *pose, motion.twist, forces, external_wrench=pushed)
+    acceleration = forward_dynamics(machine, *pose, motion.twist, forces, external_wrench=pushed)
     np.testing.assert_allclose(acceleration, motion.acceleration, atol=1e-9)
 
 
-def test_regressor_and_rotors_give_the_inverse_dynamics(mechanism: Mechanism) -> None:
-    motion = drive_motion(mechanism, TIME)
-    machine = mechanism.machine
-    regressor = rigid_body_regressor(mechanism, motion, identical_legs=False)
-    rotors = rotor_regressor(mechanism, leg_motion(mechanism, motion)) @ rotor_parameters(machine)
-    forces = inverse_dynamics(mechanism, motion, friction=False)
+def test_regressor_and_rotors_give_the_inverse_dynamics(machine: Machine) -> None:
+    motion = drive_motion(machine, TIME)
+    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
+    rotors = rotor_regressor(machine, leg_motion(machine, motion)) @ rotor_parameters(machine)
+    forces = inverse_dynamics(machine, motion, friction=False)
     np.testing.assert_allclose(regressor @ rigid_body_parameters(machine, False) + rotors, forces, atol=1e-9)
 
 
-def test_gravity_forces_are_inverse_dynamics_at_rest(mechanism: Mechanism) -> None:
-    motion = drive_motion(mechanism, TIME)
+def test_gravity_forces_are_inverse_dynamics_at_rest(machine: Machine) -> None:
+    motion = drive_motion(machine, TIME)
     for sample in range(0, len(TIME), 5):
         rest = PlatformMotion.at_rest(motion.position[sample], motion.rotation_base_platform[sample])
-        held = gravity_forces(mechanism, rest.position, rest.rotation_base_platform)
-        np.testing.assert_allclose(held, inverse_dynamics(mechanism, rest), atol=1e-9)
+        held = gravity_forces(machine, rest.position, rest.rotation_base_platform)
+        np.testing.assert_allclose(held, inverse_dynamics(machine, rest), atol=1e-9)
 
 
-def test_reactions_balance_every_body(mechanism: Mechanism) -> None:
+def test_reactions_balance_every_body(machine: Machine) -> None:
     """Newton-Euler for the platform alone and for the whole machine, by sums that do not use the projection."""
-    motion = drive_motion(mechanism, TIME)
-    reactions = joint_reactions(mechanism, motion)
-    np.testing.assert_allclose(reactions.drive_forces, inverse_dynamics(mechanism, motion), atol=1e-8)
+    motion = drive_motion(machine, TIME)
+    reactions = joint_reactions(machine, motion)
+    np.testing.assert_allclose(reactions.drive_forces, inverse_dynamics(machine, motion), atol=1e-8)
     plane = np.zeros((len(TIME), 3))
-    if mechanism.planar:
+    if machine.planar:
         plane[:, 2] = reactions.constraint_multipliers[:, -3]
 
-    machine = mechanism.machine
     lever = motion.rotation_base_platform @ machine.platform.center_of_mass
     swing = np.cross(motion.angular_acceleration, lever)
     centripetal = np.cross(motion.angular_velocity, np.cross(motion.angular_velocity, lever))
     platform = machine.platform.mass * (motion.linear_acceleration + swing + centripetal - machine.gravity)
     np.testing.assert_allclose(reactions.closure_forces.sum(axis=1) + plane, platform, atol=1e-8)
 
-    legs = leg_motion(mechanism, motion)
-    chain = chain_pose(mechanism, legs.positions)
-    rates = chain_velocities(mechanism, chain, legs.velocities)
-    second = chain_accelerations(mechanism, chain, rates, legs.velocities, legs.accelerations)
+    legs = leg_motion(machine, motion)
+    chain = chain_pose(machine, legs.positions)
+    rates = chain_velocities(machine, chain, legs.velocities)
+    second = chain_accelerations(machine, chain, rates, legs.velocities, legs.accelerations)
     total = platform
     for index, leg in enumerate(machine.legs):
         for place, joint in enumerate(leg.joints):
@@ -157,45 +152,45 @@ def test_reactions_balance_every_body(mechanism: Mechanism) -> None:
     np.testing.assert_allclose(reactions.joint_forces[:, :, 0].sum(axis=1) + plane, total, atol=1e-7)
 
 
-def test_driven_joints_feel_drive_minus_friction_and_rotor(mechanism: Mechanism) -> None:
-    motion = drive_motion(mechanism, TIME)
-    reactions = joint_reactions(mechanism, motion)
-    legs = leg_motion(mechanism, motion)
-    axes = np.stack(chain_pose(mechanism, legs.positions).axes, axis=2)
-    for place, kind in enumerate(mechanism.joint_kinds):
+def test_driven_joints_feel_drive_minus_friction_and_rotor(machine: Machine) -> None:
+    motion = drive_motion(machine, TIME)
+    reactions = joint_reactions(machine, motion)
+    legs = leg_motion(machine, motion)
+    axes = np.stack(chain_pose(machine, legs.positions).axes, axis=2)
+    for place, kind in enumerate(machine.joint_kinds):
         wrench = reactions.joint_forces if kind == 'prismatic' else reactions.joint_moments
         along = np.sum(axes[:, :, place] * wrench[:, :, place], axis=-1)
         speed = legs.velocities[..., place]
-        own = mechanism.viscous[:, place] * speed + mechanism.coulomb[:, place] * np.sign(speed)
-        own = own + mechanism.rotor_inertia[:, place] * legs.accelerations[..., place]
-        applied = reactions.drive_forces if place == mechanism.actuated_index else 0.0
+        own = machine.viscous[:, place] * speed + machine.coulomb[:, place] * np.sign(speed)
+        own = own + machine.rotor_inertia[:, place] * legs.accelerations[..., place]
+        applied = reactions.drive_forces if place == machine.actuated_index else 0.0
         np.testing.assert_allclose(along, applied - own, atol=1e-8)
 
 
 def test_motion_that_the_legs_forbid_is_refused() -> None:
-    mechanism = Mechanism(three_rps())
-    home = mechanism.machine.home
+    machine = three_rps()
+    home = machine.home
     with pytest.raises(KinematicsError, match='sample 0: leg2 misses its platform joint .*motion_from_drives'):
-        drive_positions(mechanism, home.position[None] + [0.02, 0.0, 0.0], home.rotation_base_platform[None])
+        drive_positions(machine, home.position[None] + [0.02, 0.0, 0.0], home.rotation_base_platform[None])
     rest = PlatformMotion.at_rest(home.position, home.rotation_base_platform)
     sideways = dataclasses.replace(rest, linear_velocity=np.array([[0.0, 0.1, 0.0]]))
     with pytest.raises(KinematicsError, match='sample 0: .* does not admit this velocity'):
-        inverse_dynamics(mechanism, sideways)
+        inverse_dynamics(machine, sideways)
 
 
 def test_unreachable_and_singular_drives_are_named() -> None:
-    mechanism = Mechanism(three_rps())
-    drives = np.tile(home_drives(mechanism), (3, 1))
+    machine = three_rps()
+    drives = np.tile(home_drives(machine), (3, 1))
     drives[1, 0] += 2.0
     drives[2, 2] = np.nan
-    result = solve_closure(mechanism, drives)
+    result = solve_closure(machine, drives)
     assert result.accepted.tolist() == [True, False, False]
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()
 
 
 def test_planar_machines_stay_in_their_plane() -> None:
-    mechanism = Mechanism(CLOSED['planar 3-PRR']())
-    home = mechanism.machine.home
+    machine = CLOSED['planar 3-PRR']()
+    home = machine.home
     with pytest.raises(KinematicsError, match='moves in a plane'):
-        drive_positions(mechanism, home.position[None] + [0.0, 0.0, 0.01], home.rotation_base_platform[None])
+        drive_positions(machine, home.position[None] + [0.0, 0.0, 0.01], home.rotation_base_platform[None])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pkm_description.errors import MachineFileError
-from pkm_description.machine import load_machine, machine_file, write_overlay
+from pkm_description.loading import load_machine, machine_file, write_overlay
 
 HEADER = {'date': '2026-11-21', 'data': 'run_7.mcap', 'method': 'weighted least squares'}
 VISCOUS = [21.0, 19.0, 23.0, 22.0, 18.0, 20.0]

@@ -16,9 +16,8 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
 from pkm_description.dynamics.base_parameters.maps import identical_legs, sharing_matrix
-from pkm_description.machine.model import Machine, RigidBody
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_states
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine, RigidBody
 
 STATES = 80
 NO_RINGS = {'*_cross': BodyForm(present=False)}
@@ -31,7 +30,7 @@ PLATFORM = {'platform_link': BodyForm(center='z', inertia='principal')}
 @pytest.fixture(scope='module')
 def regressor() -> np.ndarray:
     machine = heimann_check_robot()
-    return rigid_body_regressor(Mechanism(machine), random_states(machine, STATES, seed=8), identical_legs=False)
+    return rigid_body_regressor(machine, random_states(machine, STATES, seed=8), identical_legs=False)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_sharing_of_some_bodies_only(regressor: np.ndarray) -> None:
     assert sets[:5] == ['platform_link', 'leg1_cross', 'leg1_cylinder', 'odd_rod', 'leg2_cross']
     assert sharing.full_names == tuple(rigid_body_parameter_names(alike, identical_legs=False))
     values = sharing.values(rigid_body_parameters(alike, identical_legs=False))
-    expected = inverse_dynamics(Mechanism(alike), random_states(alike, STATES, seed=8), friction=False)
+    expected = inverse_dynamics(alike, random_states(alike, STATES, seed=8), friction=False)
     np.testing.assert_allclose(sharing.columns(regressor) @ values, expected, rtol=1e-9, atol=1e-9)
     with pytest.raises(ValueError, match='_rod'):
         sharing.values(rigid_body_parameters(machine, identical_legs=False))

@@ -7,9 +7,8 @@ import pytest
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import leg_lengths, leg_motion, length_jacobian
 from pkm_description.kinematics.workspace import position_violations
-from pkm_description.machine import Machine, hexapod_layout, load_machine, machine_file
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine, machine_file
+from pkm_description.machine import Machine, PlatformMotion, hexapod_layout
 
 
 def _translations(
@@ -68,14 +67,14 @@ def test_uf_layout_and_golden_point() -> None:
     for points, side in ((machine.base_points[::2], 0.8128), (machine.platform_points[1::2], 0.6096)):
         edges = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1)
         assert edges == pytest.approx(np.full(3, side), abs=1e-12)
-    mechanism, home = Mechanism(machine), PlatformMotion.at_rest(machine.home.position, np.eye(3))
+    home = PlatformMotion.at_rest(machine.home.position, np.eye(3))
     pose = home.position, home.rotation_base_platform
-    assert leg_lengths(mechanism, *pose)[0] == pytest.approx([0.53954, 0.46781] * 3, abs=5e-6)
-    jacobian = length_jacobian(mechanism, *pose)[0]
+    assert leg_lengths(machine, *pose)[0] == pytest.approx([0.53954, 0.46781] * 3, abs=5e-6)
+    jacobian = length_jacobian(machine, *pose)[0]
     assert np.linalg.cond(jacobian) == pytest.approx(5.43, abs=5e-3)
     assert abs(np.linalg.det(jacobian)) == pytest.approx(0.0922, abs=5e-5)
     # the cross that our chain needs weighs 1 g in the base joint
-    assert gravity_forces(mechanism, *pose)[0] == pytest.approx([-51.3116, -40.8960] * 3, abs=5e-5)
+    assert gravity_forces(machine, *pose)[0] == pytest.approx([-51.3116, -40.8960] * 3, abs=5e-5)
 
 
 def test_uf_with_the_parameters_of_chapter_4() -> None:
@@ -110,15 +109,15 @@ def test_snl_and_ford_edges() -> None:
 def test_limits_leave_the_printed_motions(name: str, end: float, speed: float, acceleration: float) -> None:
     """Feeds and end positions of Oh 2003; 5 Hz at 25 mm of Heimann and Abdellatif; in 200 directions at once."""
     machine = load_machine(name)
-    mechanism, directions = Mechanism(machine), _directions(200)
+    directions = _directions(200)
     ends = end * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])
     motion = _translations(machine, np.repeat(ends, 40, axis=0), speed * directions, acceleration * directions)
-    assert position_violations(mechanism, motion) == []
+    assert position_violations(machine, motion) == []
     limits = machine.actuated_joints[0].limits
     joints = [leg.joints for leg in machine.legs]
     velocity = np.array([[joint.limits.velocity for joint in leg] for leg in joints])
-    assert (np.abs(leg_motion(mechanism, motion).velocities) < velocity).all()
-    assert np.abs(inverse_dynamics(mechanism, motion)).max() < 0.9 * limits.effort
+    assert (np.abs(leg_motion(machine, motion).velocities) < velocity).all()
+    assert np.abs(inverse_dynamics(machine, motion)).max() < 0.9 * limits.effort
 
 
 def test_msi_accelerates_with_more_than_50_g_along_each_axis() -> None:
@@ -126,7 +125,7 @@ def test_msi_accelerates_with_more_than_50_g_along_each_axis() -> None:
     assert {(joint.limits.effort, joint.limits.velocity) for joint in machine.actuated_joints} == {(15e3, 1.0)}
     axes = 50.0 * 9.80665 * np.vstack([np.eye(3), -np.eye(3)])
     motion = _translations(machine, np.zeros((6, 3)), np.zeros((6, 3)), axes)
-    assert np.abs(inverse_dynamics(Mechanism(machine), motion)).max() < 15e3
+    assert np.abs(inverse_dynamics(machine, motion)).max() < 15e3
     base, platform = hexapod_layout(0.75, 0.45, 0.2, 0.12)
     assert machine.base_points == pytest.approx(base, abs=1e-14)
     assert machine.platform_points == pytest.approx(platform, abs=1e-14)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     forward_dynamics,
     gravity_forces,
@@ -30,13 +30,10 @@ from pkm_description.dynamics.open_chain import (
 )
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_joint_states, random_states
+from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.machine import Machine, PlatformMotion
 from random_machines import BASE_PARAMETERS, CLOSED_KINDS, closed_mechanisms, open_chains
 from scipy.spatial.transform import Rotation
-
-Array = NDArray[np.float64]
 
 EXAMPLES = 10
 SEEDS = st.integers(0, 2**31 - 1)
@@ -63,7 +60,7 @@ def every_kind(count: int = EXAMPLES) -> Callable:
     return decorate
 
 
-def drawn(data: st.DataObject, kind: str) -> tuple[Mechanism, int]:
+def drawn(data: st.DataObject, kind: str) -> tuple[Machine, int]:
     return data.draw(closed_mechanisms(kind)), data.draw(SEEDS)
 
 
@@ -71,16 +68,16 @@ def largest(values: Array) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def driven_path(mechanism: Mechanism, seed: int) -> Callable[[float], PlatformMotion]:
+def driven_path(machine: Machine, seed: int) -> Callable[[float], PlatformMotion]:
     """Motion through random drive states, as a function of a time shift: positions to second order."""
-    states = random_states(mechanism, 3, seed, **RANGE)
-    legs = leg_motion(mechanism, states)
-    place = mechanism.actuated_index
+    states = random_states(machine, 3, seed, **RANGE)
+    legs = leg_motion(machine, states)
+    place = machine.actuated_index
     start, rates, second = (values[..., place] for values in (legs.positions, legs.velocities, legs.accelerations))
 
     def at(shift: float) -> PlatformMotion:
         positions = start + shift * rates + 0.5 * shift**2 * second
-        return motion_from_drives(mechanism, states.time, positions, rates + shift * second, second)
+        return motion_from_drives(machine, states.time, positions, rates + shift * second, second)
 
     return at
 
@@ -88,14 +85,14 @@ def driven_path(mechanism: Mechanism, seed: int) -> Callable[[float], PlatformMo
 @every_kind()
 def test_closures_hold(kind: str, data: st.DataObject) -> None:
     """Legs end in the platform joints, stay on their branch, and forward kinematics finds the pose again."""
-    mechanism, seed = drawn(data, kind)
-    states = random_states(mechanism, 6, seed, **RANGE)
-    legs = close_legs(mechanism, states.position, states.rotation_base_platform)
-    turned = np.einsum('nij,lj->nli', states.rotation_base_platform, mechanism.platform_points)
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 6, seed, **RANGE)
+    legs = close_legs(machine, states.position, states.rotation_base_platform)
+    turned = np.einsum('nij,lj->nli', states.rotation_base_platform, machine.platform_points)
     assert largest(legs.chain.tip - (states.position[:, None] + turned)) < 1e-11
-    assert largest(legs.positions - mechanism.home_positions) < 1.0
-    drives = drive_positions(mechanism, states.position, states.rotation_base_platform)
-    found = solve_closure(mechanism, drives).require()
+    assert largest(legs.positions - machine.home_positions) < 1.0
+    drives = drive_positions(machine, states.position, states.rotation_base_platform)
+    found = solve_closure(machine, drives).require()
     assert largest(found.position - states.position) < 1e-9
     assert largest(found.rotation_base_platform - states.rotation_base_platform) < 1e-9
     assert largest(found.joint_positions - legs.positions) < 1e-9
@@ -104,14 +101,14 @@ def test_closures_hold(kind: str, data: st.DataObject) -> None:
 @every_kind()
 def test_jacobians_and_their_derivatives_are_finite_differences(kind: str, data: st.DataObject) -> None:
     """Twist and acceleration of the platform, rates and accelerations of all joints, along a motion of the drives."""
-    mechanism, seed = drawn(data, kind)
-    at, step = driven_path(mechanism, seed), 1e-4
+    machine, seed = drawn(data, kind)
+    at, step = driven_path(machine, seed), 1e-4
     before, now, after = at(-step), at(0.0), at(step)
     turned = after.rotation_base_platform @ np.swapaxes(before.rotation_base_platform, 1, 2)
     velocity = (after.position - before.position) / (2.0 * step)
     spin = np.array([Rotation.from_matrix(one).as_rotvec() for one in turned]) / (2.0 * step)
     numeric = [np.concatenate([velocity, spin], axis=1), (after.twist - before.twist) / (2.0 * step)]
-    joints = [leg_motion(mechanism, motion) for motion in (before, now, after)]
+    joints = [leg_motion(machine, motion) for motion in (before, now, after)]
     numeric += [
         (joints[2].positions - joints[0].positions) / (2.0 * step),
         (joints[2].velocities - joints[0].velocities) / (2.0 * step),
@@ -120,7 +117,7 @@ def test_jacobians_and_their_derivatives_are_finite_differences(kind: str, data:
     for found, expected in zip(analytic, numeric, strict=True):
         # central differences: error of the order step^2 times third derivatives, which grow with the motion
         assert largest(found - expected) < 1e-5 * (1.0 + largest(expected)) ** 2
-    legs = close_legs(mechanism, now.position, now.rotation_base_platform)
+    legs = close_legs(machine, now.position, now.rotation_base_platform)
     assert largest((legs.joint_map @ now.twist[:, None, :, None])[..., 0] - joints[1].velocities) < 1e-9
     assert largest((legs.constraints @ now.twist[..., None])[..., 0]) < 1e-9
 
@@ -128,16 +125,16 @@ def test_jacobians_and_their_derivatives_are_finite_differences(kind: str, data:
 @every_kind()
 def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.DataObject) -> None:
     """And so are base columns times base parameters, at states that the reduction has not seen."""
-    mechanism, seed = drawn(data, kind)
-    states = random_states(mechanism, 8, seed, **RANGE)
-    regressor = rigid_body_regressor(mechanism, states, identical_legs=False)
-    parameters = rigid_body_parameters(mechanism.machine, identical_legs=False)
-    driven = mechanism.actuated_index
-    rotors = mechanism.rotor_inertia[:, driven] * leg_motion(mechanism, states).accelerations[..., driven]
-    expected = inverse_dynamics(mechanism, states, friction=False)
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 8, seed, **RANGE)
+    regressor = rigid_body_regressor(machine, states, identical_legs=False)
+    parameters = rigid_body_parameters(machine, identical_legs=False)
+    driven = machine.actuated_index
+    rotors = machine.rotor_inertia[:, driven] * leg_motion(machine, states).accelerations[..., driven]
+    expected = inverse_dynamics(machine, states, friction=False)
     tolerance = 1e-9 * largest(expected)
     assert largest(regressor @ parameters + rotors - expected) < tolerance
-    base = machine_base_parameters(mechanism, {})
+    base = machine_base_parameters(machine, {})
     assert len(base) == BASE_PARAMETERS[kind]
     assert base.gap > 1e6
     assert largest(base.columns(regressor) @ base.values(parameters) + rotors - expected) < 10 * tolerance
@@ -148,23 +145,23 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
 
 @every_kind()
 def test_forward_dynamics_inverts_inverse_dynamics(kind: str, data: st.DataObject) -> None:
-    mechanism, seed = drawn(data, kind)
-    states = random_states(mechanism, 5, seed, **RANGE)
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 5, seed, **RANGE)
     pose = states.position, states.rotation_base_platform
-    forces = inverse_dynamics(mechanism, states)
-    found = forward_dynamics(mechanism, *pose, states.twist, forces)
+    forces = inverse_dynamics(machine, states)
+    found = forward_dynamics(machine, *pose, states.twist, forces)
     assert largest(found - states.acceleration) < 1e-7 * (1.0 + largest(states.acceleration))
 
 
 @every_kind()
 def test_weight_is_the_slope_of_the_potential_energy(kind: str, data: st.DataObject) -> None:
     """Drives that hold the machine do the work that lifts it."""
-    mechanism, seed = drawn(data, kind)
-    at, step = driven_path(mechanism, seed), 1e-5
+    machine, seed = drawn(data, kind)
+    at, step = driven_path(machine, seed), 1e-5
     before, now, after = at(-step), at(0.0), at(step)
-    lifted = [potential_energy(mechanism, one.position, one.rotation_base_platform) for one in (before, after)]
-    rates = leg_motion(mechanism, now).velocities[..., mechanism.actuated_index]
-    power = np.sum(gravity_forces(mechanism, now.position, now.rotation_base_platform) * rates, axis=1)
+    lifted = [potential_energy(machine, one.position, one.rotation_base_platform) for one in (before, after)]
+    rates = leg_motion(machine, now).velocities[..., machine.actuated_index]
+    power = np.sum(gravity_forces(machine, now.position, now.rotation_base_platform) * rates, axis=1)
     scale = 1.0 + largest(power) + largest(lifted[0])
     assert largest((lifted[1] - lifted[0]) / (2.0 * step) - power) < 1e-7 * scale
 
@@ -172,28 +169,28 @@ def test_weight_is_the_slope_of_the_potential_energy(kind: str, data: st.DataObj
 class Simulation:
     """Free motion of a machine under constant drive forces, without friction, in the drives' coordinates."""
 
-    def __init__(self, mechanism: Mechanism, forces: Array) -> None:
-        self.mechanism, self.forces = mechanism, forces
+    def __init__(self, machine: Machine, forces: Array) -> None:
+        self.machine, self.forces = machine, forces
 
     def state(self, positions: Array, rates: Array) -> PlatformMotion:
         time = np.zeros(len(positions))
-        return motion_from_drives(self.mechanism, time, positions, rates, np.zeros_like(rates))
+        return motion_from_drives(self.machine, time, positions, rates, np.zeros_like(rates))
 
     def slope(self, positions: Array, rates: Array) -> Array:
         """Accelerations of the drives."""
         state = self.state(positions, rates)
         pose = state.position, state.rotation_base_platform
-        acceleration = forward_dynamics(self.mechanism, *pose, state.twist, self.forces, friction=False)
+        acceleration = forward_dynamics(self.machine, *pose, state.twist, self.forces, friction=False)
         motion = PlatformMotion(
             state.time, *pose, state.linear_velocity, state.angular_velocity, acceleration[:, :3], acceleration[:, 3:]
         )
-        return leg_motion(self.mechanism, motion).accelerations[..., self.mechanism.actuated_index]
+        return leg_motion(self.machine, motion).accelerations[..., self.machine.actuated_index]
 
     def conserved(self, positions: Array, rates: Array) -> Array:
         """Energy of the machine less the work of the constant forces (N,) J."""
         state = self.state(positions, rates)
         pose = state.position, state.rotation_base_platform
-        energy = kinetic_energy(self.mechanism, *pose, state.twist) + potential_energy(self.mechanism, *pose)
+        energy = kinetic_energy(self.machine, *pose, state.twist) + potential_energy(self.machine, *pose)
         return energy - np.sum(self.forces * positions, axis=1)
 
 
@@ -220,15 +217,15 @@ def assert_drift_of_fourth_order(coarse: float, fine: float, energy: float) -> N
 
 @every_kind(3)
 def test_energy_is_conserved_in_simulation(kind: str, data: st.DataObject) -> None:
-    mechanism, seed = drawn(data, kind)
-    states = random_states(mechanism, 2, seed, **RANGE)
+    machine, seed = drawn(data, kind)
+    states = random_states(machine, 2, seed, **RANGE)
     pose = states.position, states.rotation_base_platform
-    start = drive_positions(mechanism, *pose)
-    simulation = Simulation(mechanism, gravity_forces(mechanism, *pose))
-    rates = 0.3 * leg_motion(mechanism, states).velocities[..., mechanism.actuated_index]
+    start = drive_positions(machine, *pose)
+    simulation = Simulation(machine, gravity_forces(machine, *pose))
+    rates = 0.3 * leg_motion(machine, states).velocities[..., machine.actuated_index]
     before = simulation.conserved(start, rates)
     moving = simulation.state(start, rates)
-    scale = float(kinetic_energy(mechanism, *pose, moving.twist).max())
+    scale = float(kinetic_energy(machine, *pose, moving.twist).max())
     drifts = []
     for count in (4, 8):
         end = runge_kutta(simulation.slope, start, rates, 0.08 / count, count)
@@ -237,44 +234,44 @@ def test_energy_is_conserved_in_simulation(kind: str, data: st.DataObject) -> No
 
 
 @examples(12)
-@given(mechanism=open_chains(), seed=SEEDS)
-def test_open_chains(mechanism: Mechanism, seed: int) -> None:
+@given(machine=open_chains(), seed=SEEDS)
+def test_open_chains(machine: Machine, seed: int) -> None:
     """Regressor, power and energy of chains that end free."""
-    positions, velocities, accelerations = random_joint_states(mechanism, 4, seed)
-    forces = open_chain_forces(mechanism, positions, velocities, accelerations, friction=False)
-    regressor = open_chain_regressor(mechanism, positions, velocities, accelerations)
-    parameters = rigid_body_parameters(mechanism.machine, identical_legs=False)
-    rotors = (mechanism.rotor_inertia * accelerations).reshape(4, -1)
+    positions, velocities, accelerations = random_joint_states(machine, 4, seed)
+    forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
+    regressor = open_chain_regressor(machine, positions, velocities, accelerations)
+    parameters = rigid_body_parameters(machine, identical_legs=False)
+    rotors = (machine.rotor_inertia * accelerations).reshape(4, -1)
     tolerance = 1e-9 * (1.0 + largest(forces))
     assert largest(regressor @ parameters + rotors - forces.reshape(4, -1)) < tolerance
-    base = machine_base_parameters(mechanism, {})
+    base = machine_base_parameters(machine, {})
     assert largest(base.columns(regressor) @ base.values(parameters) + rotors - forces.reshape(4, -1)) < 10 * tolerance
-    found = open_chain_accelerations(mechanism, positions, velocities, forces, friction=False)
+    found = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
     assert largest(found - accelerations) < 1e-7 * (1.0 + largest(accelerations))
 
     step = 1e-5
     energies = []
     for shift in (-step, step):
         moved = positions + shift * velocities + 0.5 * shift**2 * accelerations
-        energies.append(sum(open_chain_energy(mechanism, moved, velocities + shift * accelerations)))
+        energies.append(sum(open_chain_energy(machine, moved, velocities + shift * accelerations)))
     power = np.sum(forces * velocities, axis=(1, 2))
     slope = (energies[1] - energies[0]) / (2.0 * step)
     assert largest(power - slope) < 1e-6 * (1.0 + largest(power) + largest(energies[0]))
 
 
 @examples(6)
-@given(mechanism=open_chains(), seed=SEEDS)
-def test_energy_of_open_chains_is_conserved_in_simulation(mechanism: Mechanism, seed: int) -> None:
-    positions, velocities, _ = random_joint_states(mechanism, 2, seed)
-    held = open_chain_forces(mechanism, positions, 0.0 * velocities, 0.0 * velocities, friction=False)
+@given(machine=open_chains(), seed=SEEDS)
+def test_energy_of_open_chains_is_conserved_in_simulation(machine: Machine, seed: int) -> None:
+    positions, velocities, _ = random_joint_states(machine, 2, seed)
+    held = open_chain_forces(machine, positions, 0.0 * velocities, 0.0 * velocities, friction=False)
 
     def slope(now: Array, rates: Array) -> Array:
-        return open_chain_accelerations(mechanism, now, rates, held, friction=False)
+        return open_chain_accelerations(machine, now, rates, held, friction=False)
 
     def conserved(now: Array, rates: Array) -> Array:
-        return sum(open_chain_energy(mechanism, now, rates)) - np.sum(held * now, axis=(1, 2))
+        return sum(open_chain_energy(machine, now, rates)) - np.sum(held * now, axis=(1, 2))
 
-    scale = float(open_chain_energy(mechanism, positions, velocities)[0].max())
+    scale = float(open_chain_energy(machine, positions, velocities)[0].max())
     drifts = []
     for count in (8, 16):
         end = runge_kutta(slope, positions, velocities, 0.16 / count, count)

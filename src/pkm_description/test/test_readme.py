@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import load_machine, machine_file, machine_names
+from pkm_description.loading import load_machine, machine_file, machine_names
 from pkm_description.nodes import inspect_machine
 
 README = Path(__file__).parents[1] / 'README.md'

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy')
 
 from pkm_description.errors import MachineFileError
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import machine_file
+from pkm_description.loading import machine_file
 from pkm_description.ros import conversions
 from pkm_description.ros.diagnostics import Level, diagnostic_array
 from pkm_description.ros.machine_parameters import declare_machine

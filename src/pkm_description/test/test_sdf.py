@@ -16,9 +16,8 @@ from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.sdf_tips import ExportError, split_platform
 from pkm_description.export.servo import gains_without_rotors
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import Machine, load_machine
-from pkm_description.machine.model import RigidBody
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, RigidBody
 from scipy.linalg import eigh, null_space
 from sdf_reader import PKM, SdfModel, compose
 
@@ -209,7 +208,7 @@ def test_drives(machine: Machine) -> None:
         assert gains == {(machine.servo.stiffness, machine.servo.damping)}
     if machine.has_platform:
         home = machine.home
-        weight = gravity_forces(Mechanism(machine), home.position[None], home.rotation_base_platform[None])[0]
+        weight = gravity_forces(machine, home.position[None], home.rotation_base_platform[None])[0]
         assert [float(drive.findtext('cmd_offset', 'nan')) for drive in drives] == weight.tolist()
     (states,) = sdf.plugins('JointStatePublisher')
     assert [one.text for one in states.findall('joint_name')] == list(machine.joint_names)

@@ -14,9 +14,8 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.home import home_configuration
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.kinematics import motion_from_drives
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
 from sdf_reader import Pose, SdfModel, compose
 
 dart = pytest.importorskip('dartpy', reason='dartpy (the engine of Gazebo) is not installed')
@@ -82,14 +81,14 @@ class DartWorld:
         )
 
 
-def drive_motion(mechanism: Mechanism, home: np.ndarray, step: float) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
+def drive_motion(machine: Machine, home: np.ndarray, step: float) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
     """From rest at home, every drive with a frequency of its own; with positions and velocities of the drives."""
     time = step * np.arange(round(0.2 / step) + 1)
     size, frequency = np.linspace(-0.02, 0.02, len(home)), np.linspace(6.0, 9.0, len(home))
     angle = time[:, None] * frequency
     positions = home + size * (1.0 - np.cos(angle))
     velocities = size * frequency * np.sin(angle)
-    motion = motion_from_drives(mechanism, time, positions, velocities, size * frequency**2 * np.cos(angle))
+    motion = motion_from_drives(machine, time, positions, velocities, size * frequency**2 * np.cos(angle))
     return motion, positions, velocities
 
 
@@ -105,11 +104,11 @@ def without_rotors(machine: Machine) -> Machine:
 def errors(machine: Machine, step: float) -> tuple[float, float, float]:
     """Rms correction of the drives over the largest force, position error of the platform and gap of the welds, m."""
     sdf = SdfModel(sdf_text(machine, SdfOptions(world=True)))
-    world, mechanism = DartWorld(sdf, step), Mechanism(without_rotors(machine))
+    world, bare = DartWorld(sdf, step), without_rotors(machine)
     configuration = home_configuration(machine)
     home = np.array([configuration.joint_positions[joint.name] for joint in machine.actuated_joints])
-    motion, positions, velocities = drive_motion(mechanism, home, step)
-    forces = inverse_dynamics(mechanism, motion, friction=False)
+    motion, positions, velocities = drive_motion(bare, home, step)
+    forces = inverse_dynamics(bare, motion, friction=False)
     controller = sdf.plugins('JointPositionController')[0]
     gains = [float(controller.findtext(key, 'nan')) for key in ('p_gain', 'd_gain')]
     joints = [world.skeleton.getJoint(joint.name) for joint in machine.actuated_joints]

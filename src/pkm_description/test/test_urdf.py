@@ -17,12 +17,12 @@ from pkm_description.errors import MachineFileError
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfError, link_poses, moving_joints, urdf_joints
 from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
-from pkm_description.machine import Machine, load_machine, machine_file, write_overlay
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_states
-from pkm_description.verification.engines.pinocchio import PinocchioTree
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.loading import load_machine, machine_file, write_overlay
+from pkm_description.machine import Machine, PlatformMotion
 from uneven_machine import write_uneven_machine
+
+from verification.engines.pinocchio import PinocchioTree
 
 pin = pytest.importorskip('pinocchio')
 
@@ -150,7 +150,7 @@ def test_home_and_imu_frame(machine: Machine, text: str) -> None:
 
 def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) -> None:
     states = _states(machine, 20)
-    positions = leg_motion(Mechanism(machine), states).positions
+    positions = leg_motion(machine, states).positions
     joints = urdf_joints(text)
     for sample in range(len(states)):
         values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
@@ -164,7 +164,7 @@ def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) ->
 
 def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: UrdfOracle) -> None:
     states = _states(machine, 5)
-    positions = leg_motion(Mechanism(machine), states).positions
+    positions = leg_motion(machine, states).positions
     joints = urdf_joints(text)
     assert [joint.name for joint in moving_joints(joints)] == list(machine.joint_names)
     for sample in range(len(states)):
@@ -184,9 +184,9 @@ def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: Ur
 
 
 def test_forces_of_the_urdf_model_are_the_inverse_dynamics(machine: Machine, oracle: UrdfOracle) -> None:
-    mechanism, states = Mechanism(machine), _states(machine, 20)
-    positions = leg_motion(mechanism, states).positions
-    forces = inverse_dynamics(mechanism, states, friction=False)
+    states = _states(machine, 20)
+    positions = leg_motion(machine, states).positions
+    forces = inverse_dynamics(machine, states, friction=False)
     expected = np.array([oracle.drive_forces(positions[i], states, i) for i in range(len(states))])
     assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
 
@@ -195,18 +195,18 @@ def test_forces_of_the_urdf_model_are_the_inverse_dynamics(machine: Machine, ora
 def test_forces_of_other_kinds_of_machines(kind: str) -> None:
     """Legs that hold the platform, a plane, sliders; rotors come from the machine, no URDF reader has them."""
     machine = load_machine(kind)
-    oracle, mechanism = UrdfOracle(machine, urdf_text(machine.path)), Mechanism(machine)
+    oracle = UrdfOracle(machine, urdf_text(machine.path))
     home = machine.home
-    start = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+    start = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
     time = np.linspace(0.0, 1.0, 15)
     size, frequency = np.linspace(-0.02, 0.02, len(start)), np.linspace(6.0, 9.0, len(start))
     angle = time[:, None] * frequency + 0.3
     motion = motion_from_drives(
-        mechanism, time, start + size * np.sin(angle), size * frequency * np.cos(angle),
+        machine, time, start + size * np.sin(angle), size * frequency * np.cos(angle),
         -size * frequency**2 * np.sin(angle),
     )  # fmt: skip
-    forces = inverse_dynamics(mechanism, motion, friction=False)
-    positions = leg_motion(mechanism, motion).positions
+    forces = inverse_dynamics(machine, motion, friction=False)
+    positions = leg_motion(machine, motion).positions
     expected = np.array([oracle.drive_forces(positions[i], motion, i) for i in range(len(motion))])
     assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
 

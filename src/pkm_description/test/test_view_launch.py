@@ -19,9 +19,8 @@ from pkm_description.dynamics import gravity_forces
 from pkm_description.export.urdf import urdf_text
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.rotation import matrix_from_rpy
-from pkm_description.machine import load_machine, machine_file, write_overlay
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine, machine_file, write_overlay
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.ros.conversions import array3
 from pkm_description.ros.testing import ros_environment
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
@@ -39,9 +38,9 @@ DISPLAYED = {
 WINDOW = Path(__file__).with_name('slider_window.py')
 
 
-def joints_at(mechanism: Mechanism, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+def joints_at(machine: Machine, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Positions of all joints (L, J) with the platform at a pose."""
-    return leg_motion(mechanism, PlatformMotion.at_rest(position, rotation)).positions[0]
+    return leg_motion(machine, PlatformMotion.at_rest(position, rotation)).positions[0]
 
 
 def with_program(folder: Path, package: str, text: str) -> dict[str, str]:
@@ -57,7 +56,7 @@ def with_program(folder: Path, package: str, text: str) -> dict[str, str]:
 
 def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp_path: Path) -> None:
     machine = load_machine('palida')
-    mechanism, home = Mechanism(machine), machine.home
+    home = machine.home
     own = tmp_path / 'mine.yaml'
     own.write_text(machine_file('palida').read_text().replace('name: palida', 'name: mine'))
     log = tmp_path / 'view.log'
@@ -68,7 +67,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
 
         sliders = Sliders(listener)
         position, rotation = home.position + np.array([0.03, 0.0, 0.05]), matrix_from_rpy(np.array([0.1, 0.0, 0.2]))
-        wanted = joints_at(mechanism, position, rotation)
+        wanted = joints_at(machine, position, rotation)
         sliders.drag(wanted, platform_x=0.03, platform_yaw=0.2, platform_roll=0.1)
         assert listener.heard['joint_states'][-1].name == list(machine.joint_names)
         wait_for_pose(listener, position, rotation)
@@ -80,7 +79,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
         listener.wait(framed, f'the frame of the platform at {position}')
 
         # what the arrows say is what the drives must hold at this pose
-        held = gravity_forces(mechanism, position[None], rotation[None])[0]
+        held = gravity_forces(machine, position[None], rotation[None])[0]
         labels = [f'{force:.4g} N' for force in held]
 
         def labelled() -> bool:
@@ -89,7 +88,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
 
         listener.wait(labelled, f'arrows of {labels}')
         markers = listener.heard['leg_forces'][-1].markers
-        assert [one.ns for one in markers if one.type == Marker.ARROW] == list(mechanism.actuated_joint_names)
+        assert [one.ns for one in markers if one.type == Marker.ARROW] == list(machine.actuated_joint_names)
         assert {one.header.frame_id for one in markers} == {'base_link'}
 
         for bad, words in (
@@ -108,7 +107,7 @@ def test_sliders_move_the_platform_and_all_joints_follow(listener: Listener, tmp
         listener.wait(lambda: bool(listener.heard['joint_states']), 'joint_states')
         assert listener.heard['joint_states'][-1].position == pytest.approx(wanted.ravel(), abs=1e-9)
         sliders.drag(
-            joints_at(mechanism, home.position - [0.0, 0.0, 0.1], np.eye(3)),
+            joints_at(machine, home.position - [0.0, 0.0, 0.1], np.eye(3)),
             platform_x=0.0, platform_yaw=0.0, platform_roll=0.0, platform_pitch=0.0, platform_z=-0.1,
         )  # fmt: skip
         _check_rviz_topics(listener)
@@ -141,11 +140,11 @@ def test_the_window_with_sliders_is_connected(listener: Listener, tmp_path: Path
     window = f'#!{sys.executable}\n{WINDOW.read_text()}'
     environment = with_program(tmp_path / 'prefix', 'joint_state_publisher_gui', window)
     machine = load_machine('palida')
-    mechanism, home = Mechanism(machine), machine.home
+    home = machine.home
     with viewing(tmp_path / 'view.log', 'machine:=palida', 'x:=0.04321', environment=environment):
         position = home.position + np.array([0.04321, 0.0, 0.0])
-        start = joints_at(mechanism, position, np.eye(3)).ravel()
-        turned = joints_at(mechanism, position, matrix_from_rpy(np.array([0.0, 0.0, 0.15])))
+        start = joints_at(machine, position, np.eye(3)).ravel()
+        turned = joints_at(machine, position, matrix_from_rpy(np.array([0.0, 0.0, 0.15])))
 
         shown: set[tuple[float, ...]] = set()
         listener.create_subscription(JointState, 'platform/sliders', lambda one: shown.add(tuple(one.position)), 10)

@@ -14,8 +14,8 @@ from description_listener import Listener, Sliders, viewing, wait_for_pose
 from pkm_description.dynamics import gravity_forces
 from pkm_description.kinematics import drive_positions, solve_closure
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.ros.conversions import array3, array4
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess
@@ -23,10 +23,10 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
 
-def _drives_and_rest(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
-    mechanism = Mechanism(load_machine(name))
-    home = mechanism.machine.home
-    return mechanism, home.position, home.rotation_base_platform
+def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:
+    machine = load_machine(name)
+    home = machine.home
+    return machine, home.position, home.rotation_base_platform
 
 
 @pytest.mark.parametrize(
@@ -41,28 +41,28 @@ def test_other_machines_are_closed_in_every_frame(
     listener: Listener, tmp_path: Path, name: str, sliders: dict[str, float]
 ) -> None:
     """Along the frames every leg ends in the platform; the general solver, given the drives alone, finds the joints."""
-    mechanism, home_position, home_rotation = _drives_and_rest(name)
+    machine, home_position, home_rotation = _drives_and_rest(name)
     publisher = listener.create_publisher(JointState, 'platform/sliders', 10)
     with viewing(tmp_path / 'view.log', f'machine:={name}', 'gui:=false'):
-        at_home = drive_positions(mechanism, home_position[None], home_rotation[None])[0]
+        at_home = drive_positions(machine, home_position[None], home_rotation[None])[0]
 
         def moved() -> bool:
             publisher.publish(JointState(name=list(sliders), position=list(sliders.values())))
             heard = listener.heard['joint_states']
-            return bool(heard) and np.abs(_drives(mechanism, heard[-1]) - at_home).max() > 1e-3
+            return bool(heard) and np.abs(_drives(machine, heard[-1]) - at_home).max() > 1e-3
 
         listener.wait(moved, 'a moved platform')
         joints = np.array(listener.heard['joint_states'][-1].position)
-        closed = solve_closure(mechanism, _drives(mechanism, listener.heard['joint_states'][-1])[None]).require()
+        closed = solve_closure(machine, _drives(machine, listener.heard['joint_states'][-1])[None]).require()
         np.testing.assert_allclose(joints, closed.joint_positions.ravel(), atol=1e-9)
         position = closed.position[0]
         wait_for_pose(listener, position, closed.rotation_base_platform[0])
         listener.wait(lambda: bool(listener.heard['leg_forces']), 'arrows')
-        links = [(f'{leg.name}_tip', f'platform_anchor{n + 1}') for n, leg in enumerate(mechanism.machine.legs)]
+        links = [(f'{leg.name}_tip', f'platform_anchor{n + 1}') for n, leg in enumerate(machine.legs)]
 
         def gap() -> float:
             frames = listener.frames('/tf_static') | listener.frames('/tf')
-            if not {'leg1_tip', 'platform_link', mechanism.machine.legs[-1].joints[-1].body.name} <= set(frames):
+            if not {'leg1_tip', 'platform_link', machine.legs[-1].joints[-1].body.name} <= set(frames):
                 return np.inf
             tips, anchors = (np.array([_origin(frames, pair[side]) for pair in links]) for side in (0, 1))
             if np.abs(_origin(frames, 'platform_link') - position).max() > 1e-9:
@@ -82,9 +82,9 @@ def _origin(frames: dict[str, Any], name: str) -> np.ndarray:
     return point
 
 
-def _drives(mechanism: Mechanism, message: Any) -> np.ndarray:
+def _drives(machine: Machine, message: Any) -> np.ndarray:
     given = dict(zip(message.name, message.position, strict=True))
-    return np.array([given[name] for name in mechanism.actuated_joint_names])
+    return np.array([given[name] for name in machine.actuated_joint_names])
 
 
 def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
@@ -105,11 +105,11 @@ def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
 
 def test_measured_efforts_are_shown_as_they_are(listener: Listener) -> None:
     """A joint state as a simulator or driver gives it, at 100 Hz of its own time, and broken ones between."""
-    mechanism, position, rotation = _drives_and_rest('palida')
-    drives = drive_positions(mechanism, position[None], rotation[None])[0]
-    names = list(mechanism.actuated_joint_names)
+    machine, position, rotation = _drives_and_rest('palida')
+    drives = drive_positions(machine, position[None], rotation[None])[0]
+    names = list(machine.actuated_joint_names)
     efforts = [120.0, -80.0, 60.5, float('nan'), 1e-3, 100.0]
-    held = gravity_forces(mechanism, position[None], rotation[None])[0]
+    held = gravity_forces(machine, position[None], rotation[None])[0]
     publisher = listener.create_publisher(JointState, 'joint_states', 100)
     with NodeProcess('pkm_description', 'force_markers', ['--ros-args', '-p', 'machine:=palida']) as node:
         missing = JointState(name=[*names[:2], *names[3:]], position=[*drives[:2], *drives[3:]])

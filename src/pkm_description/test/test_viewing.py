@@ -8,24 +8,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import yaml
-from numpy.typing import NDArray
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps, with_limits
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.rotation import matrix_from_rpy
-from pkm_description.machine import load_machine
-from pkm_description.machine.load import config_directory
-from pkm_description.machine.model import JointLimits, Machine, Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.loading.load import config_directory
+from pkm_description.machine import JointLimits, Machine, Pose
 from pkm_description.viewing.coupled_pose import COORDINATES, coordinates_of_pose, pose_of_coordinates
 from pkm_description.viewing.extent import home_positions
 from pkm_description.viewing.posing import Poser
 from pkm_description.viewing.rviz_view import rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
 from scipy.spatial.transform import Rotation
-
-Array = NDArray[np.float64]
-
 
 MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
     'palida': (lambda: load_machine('palida'), COORDINATES),
@@ -39,11 +34,11 @@ MACHINES: dict[str, tuple[Callable[[], Machine], tuple[str, ...]]] = {
 @pytest.mark.parametrize('name', MACHINES)
 def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
     make, coordinates = MACHINES[name]
-    mechanism = Mechanism(make())
-    poser = Poser(mechanism)
+    machine = make()
+    poser = Poser(machine)
     sliders = poser.sliders()
     assert tuple(slider.coordinate for slider in sliders) == coordinates == poser.coordinates
-    lower, upper = mechanism.position_lower, mechanism.position_upper
+    lower, upper = machine.position_lower, machine.position_upper
     for slider in sliders:
         span = slider.upper - slider.lower
         for end, outward in ((slider.lower, -1.0), (slider.upper, 1.0)):
@@ -60,7 +55,7 @@ def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
 def test_all_loops_close_where_the_sliders_put_the_platform(name: str) -> None:
     """Leg tips computed joint by joint with scipy's rotations meet the platform's points."""
     machine = MACHINES[name][0]()
-    poser = Poser(Mechanism(machine))
+    poser = Poser(machine)
     values = {slider.coordinate: 0.3 * slider.upper for slider in poser.sliders()[-3:]}
     posture = poser.from_coordinates(values)
     assert posture.position is not None and posture.rotation_base_platform is not None
@@ -82,7 +77,7 @@ def test_all_loops_close_where_the_sliders_put_the_platform(name: str) -> None:
 def test_a_3rps_platform_drifts_as_its_hinges_dictate() -> None:
     """Each ball stays in the plane of its hinge: x, y and yaw follow from roll and pitch (Carretero et al. 2000)."""
     machine = three_rps()
-    poser = Poser(Mechanism(machine))
+    poser = Poser(machine)
     for roll, pitch in ((0.2, 0.0), (0.0, 0.25), (0.2, -0.3)):
         posture = poser.from_coordinates({'roll': roll, 'pitch': pitch, 'z': 0.05})
         for number, leg in enumerate(machine.legs):
@@ -101,18 +96,18 @@ def test_a_3rps_platform_drifts_as_its_hinges_dictate() -> None:
 
 def test_open_chains_are_moved_by_their_joints() -> None:
     machine = cart_with_pendulum()
-    poser = Poser(Mechanism(machine))
+    poser = Poser(machine)
     names = ('chain_joint0', 'chain_joint1', 'chain_joint2')
     assert tuple(slider.name for slider in poser.sliders()) == poser.coordinates == names
     posture = poser.from_coordinates({'chain_joint1': 0.4})
     assert posture.position is None
     assert posture.joint_positions.tolist() == [[0.0, 0.4, 0.0]]
     limited = with_limit(machine, 1, JointLimits(-0.5, 0.5))
-    assert [(s.lower, s.upper) for s in Poser(Mechanism(limited)).sliders()][1] == (-0.5, 0.5)
+    assert [(s.lower, s.upper) for s in Poser(limited).sliders()][1] == (-0.5, 0.5)
     with pytest.raises(
         KinematicsError, match=r'chain_joint1: position 0\.6000 rad exceeds the upper limit 0\.5000 rad'
     ):
-        Poser(Mechanism(limited)).from_coordinates({'chain_joint1': 0.6})
+        Poser(limited).from_coordinates({'chain_joint1': 0.6})
 
 
 def with_limit(machine: Machine, place: int, limits: JointLimits) -> Machine:
@@ -135,14 +130,14 @@ def with_limit(machine: Machine, place: int, limits: JointLimits) -> Machine:
 )
 def test_what_a_machine_cannot_do_is_named(make: Callable[[], Machine], values: dict[str, float], words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        Poser(Mechanism(make())).from_coordinates(values)
+        Poser(make()).from_coordinates(values)
 
 
 def test_poses_that_the_legs_do_not_admit_are_refused_with_advice() -> None:
     machine = three_rps()
     shifted = machine.home.position + np.array([0.05, 0.0, 0.0])
     with pytest.raises(KinematicsError, match=r'leg. misses its platform joint .* only z, roll, pitch are free'):
-        Poser(Mechanism(machine)).from_pose(shifted, machine.home.rotation_base_platform)
+        Poser(machine).from_pose(shifted, machine.home.rotation_base_platform)
 
 
 def test_poses_beyond_a_singular_one_are_refused() -> None:
@@ -152,7 +147,7 @@ def test_poses_beyond_a_singular_one_are_refused() -> None:
         dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, limits=JointLimits()) for j in leg.joints))
         for leg in machine.legs
     )
-    poser = Poser(Mechanism(dataclasses.replace(machine, legs=legs)))
+    poser = Poser(dataclasses.replace(machine, legs=legs))
     poser.from_coordinates({'yaw': 1.2})
     with pytest.raises(SingularPoseError):
         poser.from_coordinates({'yaw': 1.9})
@@ -204,12 +199,12 @@ def test_only_sliders_that_move_count() -> None:
 
 @pytest.mark.parametrize('name', ['srs', 'palida', 'khalifa_3prr', 'double_pendulum'])
 def test_rviz_looks_at_the_whole_machine(name: str) -> None:
-    mechanism = Mechanism(load_machine(name))
+    machine = load_machine(name)
     text = (config_directory().parent / 'rviz' / 'pkm.rviz').read_text()
-    fitted, plain = yaml.safe_load(rviz_config(text, mechanism)), yaml.safe_load(text)
+    fitted, plain = yaml.safe_load(rviz_config(text, machine)), yaml.safe_load(text)
     view = fitted['Visualization Manager']['Views']['Current']
     # every joint lies in a cone of 45 degrees, the field of view, around the line of sight from the camera
-    chain = chain_pose(mechanism, home_positions(mechanism)[None])
+    chain = chain_pose(machine, home_positions(machine)[None])
     points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
     focus = np.array([view['Focal Point'][axis] for axis in 'XYZ'])
     pitch, yaw = view['Pitch'], view['Yaw']

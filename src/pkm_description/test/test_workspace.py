@@ -7,9 +7,8 @@ import pytest
 from pkm_description.kinematics import leg_lengths, length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def _lengths(machine: Machine, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +40,7 @@ def _lifted(machine: Machine, *heights: float) -> PlatformMotion:
 )
 def test_simona_moves_as_far_as_printed(margin: float, expected: list[tuple[float, float]]) -> None:
     machine = load_machine('srs')
-    limits = single_axis_limits(Mechanism(machine), margin)
+    limits = single_axis_limits(machine, margin)
     np.testing.assert_allclose([limits[axis] for axis in (0, 1, 2)], expected[:3], atol=0.002)
     np.testing.assert_allclose(np.degrees([limits[axis] for axis in (3, 4, 5)]), expected[3:], atol=0.05)
 
@@ -49,18 +48,18 @@ def test_simona_moves_as_far_as_printed(margin: float, expected: list[tuple[floa
 @pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_excursions_end_where_a_leg_ends_or_the_pose_is_singular(name: str) -> None:
     machine = load_machine(name)
-    mechanism, home = Mechanism(machine), machine.home
+    home = machine.home
     lower, upper = _lengths(machine)
-    limits = single_axis_limits(mechanism, tolerance=1e-9)
+    limits = single_axis_limits(machine, tolerance=1e-9)
     assert list(limits) == list(range(6))
     for axis, side in np.ndindex(6, 2):
         # just inside, at and just outside of the limit
         move = np.zeros((3, 6))
         move[:, axis] = limits[axis][side] * np.array([1.0 - 1e-6, 1.0, 1.0 + 1e-6])
         pose = home.position + move[:, :3], rotation_exp(move[:, 3:]) @ home.rotation_base_platform
-        room = np.minimum(leg_lengths(mechanism, *pose) - lower, upper - leg_lengths(mechanism, *pose)).min(axis=1)
-        at_home = length_jacobian(mechanism, home.position[None], home.rotation_base_platform[None])
-        same_side = np.linalg.det(length_jacobian(mechanism, *pose)) * np.linalg.det(at_home)
+        room = np.minimum(leg_lengths(machine, *pose) - lower, upper - leg_lengths(machine, *pose)).min(axis=1)
+        at_home = length_jacobian(machine, home.position[None], home.rotation_base_platform[None])
+        same_side = np.linalg.det(length_jacobian(machine, *pose)) * np.linalg.det(at_home)
         assert room[0] > 0.0
         assert same_side[0] > 0.0
         assert min(room[2], same_side[2]) < 0.0
@@ -69,15 +68,14 @@ def test_excursions_end_where_a_leg_ends_or_the_pose_is_singular(name: str) -> N
 def test_palida_turns_until_it_is_singular() -> None:
     """A quarter turn about z leaves the legs of this layout without hold, well inside of their stroke."""
     machine = load_machine('palida')
-    limits = single_axis_limits(Mechanism(machine))
+    limits = single_axis_limits(machine)
     np.testing.assert_allclose(np.degrees(limits[5]), [-90.0, 90.0], atol=1e-3)
 
 
 def test_violations_name_sample_joint_value_and_limits() -> None:
     machine = load_machine('srs')
-    mechanism = Mechanism(machine)
-    assert position_violations(mechanism, _lifted(machine, 0.0, 0.6, -0.7)) == []
-    found = position_violations(mechanism, _lifted(machine, 0.0, 0.8, 0.1, -0.8))
+    assert position_violations(machine, _lifted(machine, 0.0, 0.6, -0.7)) == []
+    found = position_violations(machine, _lifted(machine, 0.0, 0.8, 0.1, -0.8))
     assert [(one.sample, one.joint) for one in found] == [
         (sample, f'leg{leg}_prismatic') for sample in (1, 3) for leg in range(1, 7)
     ]
@@ -94,5 +92,5 @@ def test_passive_joints_have_limits_too() -> None:
     machine = load_machine('palida')
     # far to the side the legs lean by more than 1.3 rad
     flat = PlatformMotion.at_rest(np.array([0.0, 0.95, 0.2]), np.eye(3))
-    names = {one.joint.split('_', 1)[1] for one in position_violations(Mechanism(machine), flat)}
+    names = {one.joint.split('_', 1)[1] for one in position_violations(machine, flat)}
     assert 'universal_1' in names or 'universal_2' in names

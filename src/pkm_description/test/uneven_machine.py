@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.machine import machine_file
+from pkm_description.loading import machine_file
 
 
 def write_uneven_machine(folder: Path) -> Path:

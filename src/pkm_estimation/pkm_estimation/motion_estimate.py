@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 #: z-down axes to z-up axes and back: vectors ``D v``, rotations ``D R D``, quaternion vector parts ``D q``
 D = np.diag([1.0, -1.0, -1.0])

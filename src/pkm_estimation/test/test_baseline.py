@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
 from pkm_estimation.sensors import imu_truth, measure
@@ -13,7 +12,7 @@ from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 
 
 @pytest.mark.parametrize(

@@ -7,30 +7,31 @@ import pytest
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.leg_lengths import leg_lengths
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1, named_profile
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
 from pkm_estimation.baseline.pose_solver import PoseSolver
-from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline
-from pkm_estimation.pipeline.baseline_series import baseline_series
-from pkm_estimation.pipeline.baseline_stream import BaselineStream
-from pkm_estimation.pipeline.config import EstimatorConfig
-from pkm_estimation.pipeline.health import HealthMonitor
-from pkm_estimation.pipeline.leg_message import LegSample
-from pkm_estimation.pipeline.stamps import Instant
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
+from pkm_estimation.stream.baseline import BaselineStream
+from pkm_estimation.stream.baseline_series import baseline_series
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.messages import LegSample
+from pkm_estimation.stream.stamps import Instant
 from scipy.signal import lfilter
 from test_pipeline import feed, leg_message, pairs
 
-SRS = Mechanism(load_machine('srs'))
+from pkm_estimation.config import EstimatorConfig
+
+SRS = load_machine('srs')
 KINDS = ('position', 'rotation_base_platform', 'orientation', 'velocity', 'jacobian_velocity', 'angular_velocity')
 
 
-def recording(mechanism: Mechanism, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def recording(machine: Machine, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Epochs, stamps and lengths at about 100 Hz with all that can be wrong with them."""
-    motion = named_profile('mp1' if mechanism.has_closed_form else 'drives', mechanism.machine, 15.0, 100.0)
-    data = measure(mechanism, motion[slice(400, 400 + count)], seed=1)
+    motion = named_profile('mp1' if machine.has_closed_form else 'drives', machine, 15.0, 100.0)
+    data = measure(machine, motion[slice(400, 400 + count)], seed=1)
     lengths, random = data.leg_lengths.copy(), np.random.default_rng(2)
     stamps = data.stamps + random.integers(-2_000_000, 2_000_000, count)
     epochs = np.zeros(count, dtype=np.int64)
@@ -57,11 +58,11 @@ def streamed(stream: BaselineStream, epochs, stamps, lengths):
 @pytest.mark.parametrize(('name', 'count'), [('srs', 800), ('palida', 400), ('khalifa_3prr', 120)])
 @pytest.mark.parametrize('point', [(0.0, 0.0, 0.0), (0.3, -0.1, 0.8)])
 def test_series_is_the_stream(name, count, point):
-    mechanism, config = Mechanism(load_machine(name)), EstimatorConfig(reference_point=point)
-    samples = recording(mechanism, count)
-    told, health = HealthMonitor(mechanism.leg_count), HealthMonitor(mechanism.leg_count)
-    expected = streamed(BaselineStream(mechanism, config, told), *samples)
-    series = baseline_series(mechanism, config, *samples, health)
+    machine, config = load_machine(name), EstimatorConfig(reference_point=point)
+    samples = recording(machine, count)
+    told, health = HealthMonitor(machine.leg_count), HealthMonitor(machine.leg_count)
+    expected = streamed(BaselineStream(machine, config, told), *samples)
+    series = baseline_series(machine, config, *samples, health)
     places = [place for place, estimate in enumerate(expected) if estimate is not None]
     assert count - 12 < len(places) < count - 5
     assert series.stamps.tolist() == samples[1][places].tolist()
@@ -90,12 +91,12 @@ def test_series_of_nearly_nothing(count):
 @pytest.mark.parametrize(('name', 'axis'), [('srs', 0), ('srs', 2), ('palida', 1)])
 def test_poses_through_a_singular_one_are_those_of_sample_by_sample(name, axis):
     """A turn by 100 degrees leaves the home mode: lengths alone have other poses than those the last pose leads to."""
-    mechanism = Mechanism(load_machine(name))
-    home, turns = mechanism.machine.home, np.zeros((100, 3))
+    machine = load_machine(name)
+    home, turns = machine.home, np.zeros((100, 3))
     turns[:, axis] = np.radians(np.arange(100.0))
     rotation = rotation_exp(turns) @ home.rotation_base_platform
-    lengths = leg_lengths(mechanism, np.tile(home.position, (100, 1)), rotation)
-    solver, last = PoseSolver(mechanism, 1e-9, 10), None
+    lengths = leg_lengths(machine, np.tile(home.position, (100, 1)), rotation)
+    solver, last = PoseSolver(machine, 1e-9, 10), None
     expected = {}
     for place, sample in enumerate(lengths):
         try:

@@ -6,15 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from pkm_description.machine import load_machine
-from pkm_estimation.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
+from pkm_description.loading import load_machine
+from pkm_estimation.filtering.constants import ConstantStates
+from pkm_estimation.filtering.input_curvature import InputCurvature
+from pkm_estimation.filtering.start import start_deviation
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.pipeline.constant_states import ConstantStates
-from pkm_estimation.pipeline.filter_start import start_deviation
-from pkm_estimation.pipeline.input_curvature import InputCurvature
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+
+from verification.consistency.calibration import calibration_check, mp1_scenario, rich_scenario
 
 SRS = load_machine('srs')
 SHORT, LONG = 12.0, 20.0

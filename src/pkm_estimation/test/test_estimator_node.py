@@ -12,15 +12,14 @@ from geometry_msgs.msg import AccelWithCovarianceStamped  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from pkm_description.machine import load_machine  # noqa: E402
-from pkm_description.mechanism import Mechanism  # noqa: E402
+from pkm_description.loading import load_machine  # noqa: E402
 from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, array4, vector3  # noqa: E402
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
 from pkm_description.ros.stamps import nanoseconds, stamp  # noqa: E402
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noqa: E402
-from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
+from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
@@ -28,7 +27,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 NAMES = MECHANISM.actuated_joint_names
 MOTION = mp1(SRS, duration=30.0)[slice(1200, 1500)]
 DATA = measure(MECHANISM, MOTION, seed=4)

@@ -9,7 +9,7 @@ rclpy = pytest.importorskip('rclpy')
 from pkm_description.errors import PkmError  # noqa: E402
 from pkm_description.ros.testing import ros_domain  # noqa: E402
 from pkm_estimation.nodes.estimator_parameters import declare_config  # noqa: E402
-from pkm_estimation.pipeline import EstimatorConfig  # noqa: E402
+from pkm_estimation.stream import EstimatorConfig  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig
 from test_filter import PAPER, SRS, run
 
 

@@ -8,17 +8,16 @@ import numpy as np
 import paper_hexapod as paper
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1, named_profile
 from pkm_estimation.filters import CovarianceError, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry, LegLengthModel
-from pkm_estimation.pipeline import EstimatorConfig, PlatformFilter
-from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 #: the printed filter
 PAPER = EstimatorConfig(filter='paper', noise_inflation=1.1)
 
@@ -36,7 +35,7 @@ def platform_inputs(machine, data):
 
 def run(machine, motion, seed, config=None, start=None):
     """Filter a motion's simulated sensors; returns errors of state and innovation statistics by sample."""
-    data = measure(Mechanism(machine), motion, seed)
+    data = measure(machine, motion, seed)
     inputs = platform_inputs(machine, data)
     filter_ = make_filter(machine, config)
     (start or (lambda f: f.start_at(f_pose(motion))))(filter_)
@@ -51,7 +50,7 @@ def run(machine, motion, seed, config=None, start=None):
 
 
 def f_pose(motion):
-    from pkm_description.machine.model import Pose
+    from pkm_description.machine import Pose
 
     return Pose(motion.position[0], motion.rotation_base_platform[0])
 

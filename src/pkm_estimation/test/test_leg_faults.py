@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1, mp1_profile
-from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.pipeline.verdict import summarise, values
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.verdict import summarise, values
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 NAMES = MECHANISM.actuated_joint_names
 #: MP1 with its start from rest; the fault begins after 14 s, at full speed
 MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(600, 2200)]
@@ -142,7 +141,7 @@ def test_swapped_legs_stay_out_where_they_pass_each_other_and_come_back_when_men
     """Two legs of palida that cross: equally long for a moment, but still exchanged."""
     machine = load_machine('palida')
     motion = mp1_profile(machine, 60.0).evaluate(10.0 + np.arange(1700) / 100.0)
-    data = measure(Mechanism(machine), motion, seed=2)
+    data = measure(machine, motion, seed=2)
     crossings = np.flatnonzero(np.diff(np.sign(data.leg_lengths[500:1500, 2] - data.leg_lengths[500:1500, 3])))
     assert len(crossings) >= 2
 

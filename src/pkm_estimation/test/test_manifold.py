@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
-from pkm_description.mechanism import Mechanism
 from pkm_description.motion.profiles import mp1
+from pkm_estimation.filtering.assembly_side import AssemblySide
 from pkm_estimation.models.attitude_chart import move_chart, rotation_of
-from pkm_estimation.pipeline import EstimatorConfig
-from pkm_estimation.pipeline.assembly_side import AssemblySide
+from pkm_estimation.stream import EstimatorConfig
 from test_filter import MECHANISM, PAPER, SRS, f_pose, make_filter, measure, platform_inputs, run
 
 POSITION, ATTITUDE = slice(0, 3), slice(6, 9)
@@ -88,14 +87,13 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
     """Starts drawn from the paper's own prior: 16 of 40 converge there, one in six of them begins below the base."""
     machine = replace(SRS, imu=replace(SRS.imu, position=np.zeros(3)))
     motion = mp1(machine, duration=20.0)[slice(1000, 1600)]
-    mechanism = Mechanism(machine)
     filter_ = make_filter(machine)
     filter_.start_as_printed()
     random = np.random.default_rng(seed)
     filter_.ukf.state = filter_.ukf.state + random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
-    data = measure(mechanism, motion, seed)
+    data = measure(machine, motion, seed)
     inputs = platform_inputs(machine, data)
-    assert filter_.first_update(data.leg_lengths[0], AssemblySide(mechanism).is_home_mode) is not None
+    assert filter_.first_update(data.leg_lengths[0], AssemblySide(machine).is_home_mode) is not None
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
         filter_.update(data.leg_lengths[k])

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.pipeline.verdict import values
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.verdict import values
 from test_pipeline import MECHANISM, SRS, feed, pairs
 
 MOTION = mp1(SRS, duration=40.0, rate=100.0)[slice(1000, 3000)]
@@ -48,15 +47,14 @@ def test_wrong_noise_is_found(mode, wrong, q, r):
 def test_lost_measurements_tell_nothing_about_noise():
     """All legs jump at once: a new start. As noise, it made Q a thousand times larger and good legs were left out."""
     machine = load_machine('palida')
-    mechanism = Mechanism(machine)
-    data = measure(mechanism, mp1(machine, duration=30.0, rate=100.0)[slice(600, 1200)], seed=4)
+    data = measure(machine, mp1(machine, duration=30.0, rate=100.0)[slice(600, 1200)], seed=4)
     later = replace(data, stamps=data.stamps + 3 * 10**9)
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False, adapt_noise='q_and_r'))
     for k, source in [(k, data) for k in range(300)] + [(k, later) for k in range(500)]:
         stamp = int(source.stamps[k])
         pipeline.add_imu(stamp, source.specific_force[k], source.angular_rate[k])
         positions = source.leg_lengths[k] - machine.lengths_at_zero
-        pipeline.add_joint_positions(stamp, mechanism.actuated_joint_names, positions)
+        pipeline.add_joint_positions(stamp, machine.actuated_joint_names, positions)
     assert pipeline.health.counters['diverged'] == 1
     assert pipeline.tracker.noise.q_factor == pytest.approx(1.0, rel=0.6)
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.kinematics import drive_positions
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import named_profile
 from pkm_estimation.models.drives import DriveModel
-from pkm_estimation.pipeline import EstimatorPipeline
-from pkm_estimation.pipeline.config import ConfigurationError, EstimatorConfig
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorPipeline
+
+from pkm_estimation.config import ConfigurationError, EstimatorConfig
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
 def test_machine_of_another_kind_is_estimated(name: str) -> None:
     machine = load_machine(name)
-    mechanism = Mechanism(machine)
     motion = named_profile('drives', machine, 12.0, 100.0)
-    data = measure(mechanism, motion, seed=1)
+    data = measure(machine, motion, seed=1)
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
     names = [joint.name for joint in machine.actuated_joints]
     outputs = []
@@ -37,26 +36,26 @@ def test_machine_of_another_kind_is_estimated(name: str) -> None:
     nis = np.array([output.innovation.nis for output in outputs[600:]])
     # not overconfident. An IMU sample acts in two neighbouring steps, half in each: where its noise is greater than the
     # drives', as on khalifa_3prr, innovations are smaller than those of independent steps, which the filter assumes
-    assert 0.65 * mechanism.actuated_count < nis.mean() < 1.2 * mechanism.actuated_count
+    assert 0.65 * machine.actuated_count < nis.mean() < 1.2 * machine.actuated_count
     assert pipeline.health.counters['started'] == 1
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
 def test_measurement_is_the_machines_kinematics(name: str) -> None:
-    mechanism = Mechanism(load_machine(name))
-    motion = named_profile('drives', mechanism.machine, 4.0, 5.0)
-    imu = mechanism.machine.imu.position
+    machine = load_machine(name)
+    motion = named_profile('drives', machine, 4.0, 5.0)
+    imu = machine.imu.position
     from pkm_description.kinematics.rotation import quaternion_from_matrix
 
     states = np.zeros((15, len(motion)))
     states[:3] = (motion.position + motion.rotation_base_platform @ imu).T
     states[6:9] = quaternion_from_matrix(motion.rotation_base_platform)[:, :3].T
-    model = DriveModel(mechanism, imu)
+    model = DriveModel(machine, imu)
     values = model.observe(states)
-    drives = drive_positions(mechanism, motion.position, motion.rotation_base_platform)
-    np.testing.assert_allclose(values[: mechanism.actuated_count].T, drives, atol=1e-10)
-    np.testing.assert_allclose(values[mechanism.actuated_count :], 0.0, atol=1e-10)
-    assert len(values) == mechanism.actuated_count + mechanism.constraint_count
+    drives = drive_positions(machine, motion.position, motion.rotation_base_platform)
+    np.testing.assert_allclose(values[: machine.actuated_count].T, drives, atol=1e-10)
+    np.testing.assert_allclose(values[machine.actuated_count :], 0.0, atol=1e-10)
+    assert len(values) == machine.actuated_count + machine.constraint_count
 
 
 def test_constants_that_the_model_lacks_are_refused() -> None:

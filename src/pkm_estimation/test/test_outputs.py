@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.pipeline import BaselinePipeline, ConfigurationError, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import BaselinePipeline, ConfigurationError, EstimatorConfig, EstimatorPipeline
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 MOTION = mp1(SRS, duration=30.0, rate=200.0)[slice(2400, 2900)]
 DATA = measure(MECHANISM, MOTION, seed=3)
 POSITIONS = DATA.leg_lengths - SRS.lengths_at_zero

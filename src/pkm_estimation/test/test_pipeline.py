@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import JointLimits
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import JointLimits
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig, EstimatorPipeline
-from pkm_estimation.pipeline.verdict import summarise, values
 from pkm_estimation.sensors import measure
+from pkm_estimation.stream import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.verdict import summarise, values
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 NAMES = MECHANISM.actuated_joint_names
 #: two seconds at full speed
 MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(1200, 1400)]

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 TIME = np.arange(0.0, 30.0, 0.01)
 EVALUATE = mp1_profile(SRS, 40.0).evaluate
 #: neither noise nor bias: what is left is the effect alone

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pkm_description.motion.profiles import mp1, mp1_profile
-from pkm_estimation.collection import collect
-from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.pipeline.verdict import summarise
+from pkm_estimation.offline.collection import collect
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.simulated import simulate_sensors
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.verdict import summarise
 from test_pipeline import (
     DATA,
     MECHANISM,

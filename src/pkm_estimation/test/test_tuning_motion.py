@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
-from pkm_description.machine import load_machine
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Pose
 from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, named_profile
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.nodes.tune import main
-from pkm_estimation.pipeline import EstimatorConfig, PlatformFilter
-from pkm_estimation.pipeline.imu_frame import ImuFrame
 from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
+from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.leg_motion import motion_of_legs
 from pkm_estimation.tuning.noise_scales import suggest_noise_scales
@@ -23,7 +22,7 @@ from pkm_estimation.tuning.observability_report import observability_report, uns
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 MP1, MP2 = mp1_profile(SRS, 40.0), mp2_profile(SRS, 40.0)
 
 
@@ -69,8 +68,8 @@ def test_delay_is_true_on_noisy_legs_and_a_wrong_mounting(make, misalignment):
     machine = load_machine('palida')
     conditions = SensorConditions(imu_delay=0.03, imu_misalignment=misalignment)
     time = 12.0 + np.arange(2000) / 100
-    data = simulate_sensors(Mechanism(machine), make(machine, 40.0).evaluate, time, conditions, 0)
-    found = estimate_delay(Mechanism(machine), streams_of(data))
+    data = simulate_sensors(machine, make(machine, 40.0).evaluate, time, conditions, 0)
+    found = estimate_delay(machine, streams_of(data))
     shown = np.isfinite(found.channel_delay)
     assert (np.abs(found.channel_delay - 0.03) < 4.0 * found.channel_deviation)[shown].all()
     assert found.agree

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import yaml
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.nodes.tune import main
@@ -19,7 +18,7 @@ from pkm_estimation.tuning.static_calibration import calibrate_static, write_sen
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 SRS = load_machine('srs')
-MECHANISM = Mechanism(SRS)
+MECHANISM = SRS
 BIAS = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])
 NOISE = np.concatenate([SRS.imu.accelerometer_noise, SRS.imu.gyroscope_noise])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData, read_bag
 
 from pkm_identification.errors import RecordingError

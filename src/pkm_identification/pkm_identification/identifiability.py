@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.least_squares import Estimate
-
-Array = NDArray[np.float64]
 
 #: status of a base parameter
 IDENTIFIED, WEAK = 'identified', 'weakly excited'

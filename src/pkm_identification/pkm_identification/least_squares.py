@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.linalg import solve_triangular
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     friction_parameter_names,
     friction_parameters,
@@ -19,14 +19,10 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.kinematics import leg_motion, length_jacobian
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-from pkm_description.motion.random_states import random_states
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_identification.errors import ConfigurationError
-
-Array = NDArray[np.float64]
 
 #: samples per block: bounds the memory of the per-body intermediate results
 BLOCK = 4000
@@ -71,7 +67,7 @@ class ObservationModel:
         self, machine: Machine, identical_legs: bool = True, friction: str = 'actuated', fixed: Sequence[str] = ()
     ) -> None:
         self.machine = machine
-        self.mechanism = Mechanism(machine)
+        self.machine = machine
         self.identical_legs = identical_legs
         self.friction = friction
         self._joints: Literal['actuated', 'all'] = 'all' if friction == 'all' else 'actuated'
@@ -112,18 +108,18 @@ class ObservationModel:
         return everything[..., self.free], known
 
     def _block(self, motion: PlatformMotion, reversals: Reversals | None, part: slice) -> Array:
-        bodies = rigid_body_regressor(self.mechanism, motion, identical_legs=self.identical_legs)
+        bodies = rigid_body_regressor(self.machine, motion, identical_legs=self.identical_legs)
         if self.friction == 'none':
             return bodies
-        friction = friction_regressor(self.mechanism, leg_motion(self.mechanism, motion), joints=self._joints)
+        friction = friction_regressor(self.machine, leg_motion(self.machine, motion), joints=self._joints)
         if reversals is not None:
-            lively = leg_motion(self.mechanism, reversals.motion[part])
-            signs = friction_regressor(self.mechanism, lively, joints=self._joints)
+            lively = leg_motion(self.machine, reversals.motion[part])
+            signs = friction_regressor(self.machine, lively, joints=self._joints)
             # the velocity is linear over half a period either way, so its sign is constant except where it is small
             change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)
             share = np.abs(lively.velocities) / np.maximum(change, 1e-300)
             share = np.minimum(share, 1.0).reshape(len(motion), -1)
-            place = {name: index for index, name in enumerate(self.mechanism.joint_names)}
+            place = {name: index for index, name in enumerate(self.machine.joint_names)}
             for column, name in enumerate(friction_parameter_names(self.machine, joints=self._joints)):
                 joint, _, parameter = name.rpartition('.')
                 # these columns jump with the sign
@@ -133,7 +129,7 @@ class ObservationModel:
 
     def leg_velocities(self, motion: PlatformMotion) -> Array:
         """Velocities (N, L) m/s of the actuated joints."""
-        jacobian = length_jacobian(self.mechanism, motion.position, motion.rotation_base_platform)
+        jacobian = length_jacobian(self.machine, motion.position, motion.rotation_base_platform)
         return (jacobian @ motion.twist[..., None])[..., 0]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
-from pkm_description.machine import write_overlay
-from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine, RigidBody
+from pkm_description.loading import write_overlay
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 
 from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.physical import body_from_parameters
 from pkm_identification.result import IdentificationResult
-
-Array = NDArray[np.float64]
 
 #: keys of a body in a machine file, in the order of :func:`_body_values`
 _BODY_KEYS = (

@@ -12,12 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters
-from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine, RigidBody
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from scipy.linalg import cho_factor, cho_solve
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 from pkm_identification import least_squares
 from pkm_identification.configuration import IdentificationConfig
@@ -31,7 +31,6 @@ from pkm_identification.result import COMPLETE, INFEASIBLE, PARTIAL, ForceCompar
 from pkm_identification.signals.parallel_filter import kept_rows, parallel_filter
 from pkm_identification.validation import force_error
 
-Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 #: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is

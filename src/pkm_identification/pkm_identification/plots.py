@@ -11,7 +11,6 @@ from pkm_description.report import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE
 from pkm_identification.least_squares import Estimate
 from pkm_identification.result import ForceComparison, IdentificationResult
 
-Array = NDArray[np.float64]
 
 def force_plot(comparison: ForceComparison, leg_names: tuple[str, ...]) -> str:
     """Measured and predicted force of every leg over time, and their difference on its own scale."""

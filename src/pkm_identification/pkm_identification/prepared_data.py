@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.machine.model import Machine
-from pkm_description.motion import PlatformMotion
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
@@ -21,8 +21,6 @@ from pkm_identification.signals.parallel_filter import (
     parallel_filter,
 )
 from pkm_identification.signals.platform_motion import filtered_motion, fourier_motion, poses_from_lengths
-
-Array = NDArray[np.float64]
 
 #: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the
 #: noise of a force sample; its jump is known to a millisecond only, and the filter spreads that error. It dies with
@@ -196,7 +194,7 @@ def smooth_motions(
     if config.motion_source == 'estimator':
         position, rotation = _estimated_poses(recording)
     else:
-        position, rotation = poses_from_lengths(model.mechanism, recording.leg_lengths)
+        position, rotation = poses_from_lengths(model.machine, recording.leg_lengths)
     lively = filtered_motion(time, position, rotation, home, rate, bands.sign_cutoff)
     if config.fourier_base_frequency > 0.0:
         base, harmonics = config.fourier_base_frequency, config.fourier_harmonics

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.machine.model import Machine
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
 
 from pkm_identification.errors import RecordingError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

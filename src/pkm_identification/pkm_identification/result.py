@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.least_squares import Estimate
 from pkm_identification.physical import PhysicalParameters
 from pkm_identification.prepared_data import Bands
 from pkm_identification.validation import ForceError
-
-Array = NDArray[np.float64]
 
 #: all base parameters identified; some weakly excited; bodies impossible
 COMPLETE, PARTIAL, INFEASIBLE = 'complete', 'partial', 'infeasible'

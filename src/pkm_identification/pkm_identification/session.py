@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import InfeasibleParametersError, RecordingError

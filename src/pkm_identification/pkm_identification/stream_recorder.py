@@ -7,14 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 from pkm_identification.errors import RecordingError
 from pkm_identification.recording import PlatformPoses, Recording, recording_from_joint_states
-
-Array = NDArray[np.float64]
 
 
 class StreamRecorder:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_identification.errors import RecordingError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pkm_description.machine import Machine, load_machine
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_identification.pipeline import identify
 from pkm_identification.result import IdentificationResult
 from synthetic import NOMINAL, clean_signals, recording

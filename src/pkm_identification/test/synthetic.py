@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_lengths
-from pkm_description.machine import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from pkm_identification.recording import Recording, recording_from_joint_states
 
@@ -21,9 +19,8 @@ def clean_signals(
 ) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
     """Motion, leg lengths and forces (N, L) without noise."""
     motion = named_profile(profile, machine, duration, rate, seed)
-    mechanism = Mechanism(machine)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
-    return motion, lengths, inverse_dynamics(mechanism, motion)
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
+    return motion, lengths, inverse_dynamics(machine, motion)
 
 
 def recording(

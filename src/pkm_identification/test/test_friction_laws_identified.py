@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.machine import load_machine, write_overlay
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_states
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.loading import load_machine, write_overlay
 from pkm_identification.observation import ObservationModel
 from pkm_identification.overlay import overlay_values
 from pkm_identification.physical import machine_with
@@ -32,5 +31,5 @@ def test_identified_law_goes_through_an_overlay(tmp_path):
     np.testing.assert_allclose(model.parameters(again), values, rtol=1e-9, atol=1e-9)
     motion = random_states(machine, 20)
     regressor, _ = model.regressor(motion)
-    forces = inverse_dynamics(Mechanism(again), motion)
+    forces = inverse_dynamics(again, motion)
     np.testing.assert_allclose(regressor @ values, forces, atol=1e-9 * np.abs(forces).max())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pkm_description.machine import Machine, load_machine
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_estimation.bags import BagWriter
 from pkm_identification.nodes.identify import main
 from synthetic import NOMINAL, recording

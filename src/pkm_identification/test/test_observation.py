@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_states
 from pkm_identification.errors import ConfigurationError
 from pkm_identification.least_squares import weighted
 from pkm_identification.observation import ObservationModel
@@ -38,7 +37,7 @@ def test_base_parameters_give_the_same_forces(srs: Machine) -> None:
     motion = random_states(srs, 40, 77)
     regressor, _ = model.regressor(motion)
     forces = base.columns(regressor) @ base.values(model.parameters(srs))
-    expected = inverse_dynamics(Mechanism(srs), motion)
+    expected = inverse_dynamics(srs, motion)
     assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
 
 
@@ -55,7 +54,7 @@ def test_exact_recovery(srs: Machine) -> None:
     motion = random_states(srs, 300, 5)
     regressor, _ = model.regressor(motion)
     truth = base.values(model.parameters(srs))
-    found = weighted(base.columns(regressor), inverse_dynamics(Mechanism(srs), motion)).parameters
+    found = weighted(base.columns(regressor), inverse_dynamics(srs, motion)).parameters
     scale = np.linalg.norm(base.columns(regressor).reshape(-1, len(base)), axis=0)
     assert np.abs((found - truth) * scale).max() < 1e-8 * np.abs(truth * scale).max()
 
@@ -68,6 +67,6 @@ def test_fixed_parameters_leave_the_platform_alone(srs: Machine) -> None:
     motion = random_states(srs, 20, 1)
     regressor, known = model.regressor(motion)
     forces = regressor @ model.parameters(srs) + known
-    assert forces == pytest.approx(inverse_dynamics(Mechanism(srs), motion), rel=1e-9, abs=1e-6)
+    assert forces == pytest.approx(inverse_dynamics(srs, motion), rel=1e-9, abs=1e-6)
     with pytest.raises(ConfigurationError, match='leg9'):
         ObservationModel(srs, fixed=['leg9_*'])

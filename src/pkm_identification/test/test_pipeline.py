@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
@@ -62,7 +62,7 @@ def test_overlay_reloads_to_the_same_forces(result: IdentificationResult, srs: M
     assert result.identified_machine is not None
     motion = clean_signals(srs, 'fourier_validation', 6.0, 50.0, 3)[0]
     identified, read, true = (
-        inverse_dynamics(Mechanism(machine), motion) for machine in (result.identified_machine, reloaded, srs)
+        inverse_dynamics(machine, motion) for machine in (result.identified_machine, reloaded, srs)
     )
     scale = np.sqrt(np.mean(true**2))
     assert np.abs(read - identified).max() < 1e-9 * scale
@@ -115,10 +115,10 @@ def test_poor_excitation_is_named(srs: Machine) -> None:
     )
     from pkm_description.kinematics import leg_lengths
 
-    mechanism = Mechanism(srs)
-    lengths = leg_lengths(mechanism, motion.position, motion.rotation_base_platform)
+    machine = srs
+    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     with pytest.raises(NotExcitedError, match='platform_link') as caught:
-        identify(srs, Recording(motion.time, lengths, inverse_dynamics(mechanism, motion)))
+        identify(srs, Recording(motion.time, lengths, inverse_dynamics(machine, motion)))
     assert any('platform_link.I' in name for name in caught.value.parameters)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.machine import Machine, load_machine
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import named_profile
 
 pytest.importorskip('mujoco')

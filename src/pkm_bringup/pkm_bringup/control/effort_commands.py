@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-
-Array = NDArray[np.float64]
 
 
 class CommandError(PkmError):

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.kinematics import LegMotion, leg_motion
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, worst_violation
 from scipy.interpolate import CubicSpline, PPoly
-
-Array = NDArray[np.float64]
 
 #: what a servo may add to its PD force
 FEEDFORWARD_MODES = ('none', 'gravity', 'inverse_dynamics')
@@ -39,13 +37,13 @@ class LegSetpoint:
 class LegReference:
     """Leg-space form of a platform motion; holds its first and last knot outside its time span.
 
-    The mechanism is evaluated at the knots only, all in one batch. Between knots, leg positions are quintic Hermite
+    The machine is evaluated at the knots only, all in one batch. Between knots, leg positions are quintic Hermite
     polynomials (position, rate and acceleration of the knots) and rigid-body forces cubic splines: both smooth, so
     that a drive that works at 1 kHz sees no steps of the knots' rate.
 
     Parameters
     ----------
-    mechanism : the machine
+    machine : the machine
     motion : knots, at rest at both ends; ``time`` in s from the start
     start_ns : absolute time of ``motion.time == 0``
     feedforward : one of :data:`FEEDFORWARD_MODES`; ``inverse_dynamics`` includes friction of the desired motion
@@ -58,7 +56,7 @@ class LegReference:
     """
 
     def __init__(
-        self, mechanism: Mechanism, motion: PlatformMotion, start_ns: int, feedforward: str = 'gravity'
+        self, machine: Machine, motion: PlatformMotion, start_ns: int, feedforward: str = 'gravity'
     ) -> None:
         if feedforward not in FEEDFORWARD_MODES:
             raise ValueError(f'feedforward = {feedforward!r}, expected one of {FEEDFORWARD_MODES}')
@@ -71,9 +69,9 @@ class LegReference:
                 np.array([self._first, self._first + 1.0]),
                 *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
             )
-        legs = leg_motion(mechanism, motion)
-        drive = mechanism.actuated_index
-        self._viscous, self._coulomb = mechanism.viscous[:, drive], mechanism.coulomb[:, drive]
+        legs = leg_motion(machine, motion)
+        drive = machine.actuated_index
+        self._viscous, self._coulomb = machine.viscous[:, drive], machine.coulomb[:, drive]
         self._friction = feedforward == 'inverse_dynamics'
         self._positions = _quintic(
             motion.time,
@@ -82,7 +80,7 @@ class LegReference:
             legs.accelerations[:, :, drive],
         )
         self._rates = self._positions.derivative()
-        self._forces = CubicSpline(motion.time, _forces(mechanism, motion, feedforward), axis=0)
+        self._forces = CubicSpline(motion.time, _forces(machine, motion, feedforward), axis=0)
 
     @property
     def end_ns(self) -> int:
@@ -103,12 +101,12 @@ class LegReference:
         return np.clip((times_ns - self.start_ns) * 1e-9, self._first, self._last)
 
 
-def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
+def check_reference(machine: Machine, motion: PlatformMotion) -> LegMotion:
     """Check a motion against all limits: strokes, passive joints, ball joints, speeds and drive forces.
 
     Parameters
     ----------
-    mechanism : the machine
+    machine : the machine
     motion : as dense as the limits matter
 
     Returns
@@ -123,11 +121,11 @@ def check_reference(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
 
     """
     _check_knots(motion)
-    violations = check_motion(mechanism, motion)
+    violations = check_motion(machine, motion)
     if violations:
         worst = worst_violation(violations)
         raise ReferenceRefusedError(f'{worst} at t = {worst.time:.3f} s; reduce amplitude or frequency')
-    return leg_motion(mechanism, motion)
+    return leg_motion(machine, motion)
 
 
 def _check_knots(motion: PlatformMotion) -> None:
@@ -151,13 +149,13 @@ def _check_knots(motion: PlatformMotion) -> None:
             )
 
 
-def _forces(mechanism: Mechanism, motion: PlatformMotion, feedforward: str) -> Array:
+def _forces(machine: Machine, motion: PlatformMotion, feedforward: str) -> Array:
     """Feed-forward forces without friction at the knots, (N, L)."""
     if feedforward == 'gravity':
-        return gravity_forces(mechanism, motion.position, motion.rotation_base_platform)
+        return gravity_forces(machine, motion.position, motion.rotation_base_platform)
     if feedforward == 'inverse_dynamics':
-        return inverse_dynamics(mechanism, motion, friction=False)
-    return np.zeros((len(motion), mechanism.leg_count))
+        return inverse_dynamics(machine, motion, friction=False)
+    return np.zeros((len(motion), machine.leg_count))
 
 
 def _quintic(time: Array, value: Array, rate: Array, acceleration: Array) -> PPoly:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import solve_closure
-from pkm_description.machine.model import Pose, ServoGains
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, check_reference
 from pkm_bringup.control.reference_plan import ReferencePlan
-
-Array = NDArray[np.float64]
 
 #: set-points are evaluated for so many control periods at once
 _WINDOW = 256
@@ -26,7 +22,7 @@ class LegServo:
 
     Parameters
     ----------
-    mechanism : the machine
+    machine : the machine
     period_ns : control period; times are whole multiples of it apart as a rule (others work, slower)
     feedforward : see :data:`~pkm_bringup.control.leg_reference.FEEDFORWARD_MODES`
     gains : default: the machine file's
@@ -40,20 +36,20 @@ class LegServo:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        machine: Machine,
         period_ns: int,
         feedforward: str = 'gravity',
         gains: ServoGains | None = None,
     ) -> None:
-        self._mechanism = mechanism
+        self._machine = machine
         self._period_ns = period_ns
         self._feedforward = feedforward
-        self._gains = gains or mechanism.machine.servo
-        self._effort_limits = np.array([joint.limits.effort for joint in mechanism.machine.actuated_joints])
-        self._plan = ReferencePlan(mechanism, self._rest(mechanism.machine.home))
+        self._gains = gains or machine.servo
+        self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
+        self._plan = ReferencePlan(machine, self._rest(machine.home))
         self._window: LegSetpoint | None = None
         self._window_start_ns = 0
-        self.saturation_count = np.zeros(mechanism.leg_count, dtype=int)
+        self.saturation_count = np.zeros(machine.leg_count, dtype=int)
         self.last_saturation_ns: int | None = None
 
     def add_reference(self, motion: PlatformMotion, start_ns: int, now_ns: int) -> LegReference:
@@ -66,8 +62,8 @@ class LegServo:
             :meth:`ReferencePlan.add`. What was followed so far goes on.
 
         """
-        check_reference(self._mechanism, motion)
-        reference = LegReference(self._mechanism, motion, start_ns or now_ns, self._feedforward)
+        check_reference(self._machine, motion)
+        reference = LegReference(self._machine, motion, start_ns or now_ns, self._feedforward)
         self._plan.add(reference, now_ns)
         self._window = None
         return reference
@@ -81,7 +77,7 @@ class LegServo:
             The positions belong to no pose of the platform.
 
         """
-        result = solve_closure(self._mechanism, positions[None]).require()
+        result = solve_closure(self._machine, positions[None]).require()
         pose = Pose(result.position[0], result.rotation_base_platform[0])
         self._plan.hold(self._rest(pose))
         self._window = None
@@ -89,7 +85,7 @@ class LegServo:
 
     def hold_home(self) -> None:
         """Forget all references and hold the machine's home pose."""
-        self._plan.hold(self._rest(self._mechanism.machine.home))
+        self._plan.hold(self._rest(self._machine.home))
         self._window = None
 
     def forces(self, time_ns: int, positions: Array, velocities: Array) -> Array:
@@ -107,7 +103,7 @@ class LegServo:
 
     def _rest(self, pose: Pose) -> LegReference:
         motion = PlatformMotion.at_rest(pose.position, pose.rotation_base_platform)
-        return LegReference(self._mechanism, motion, 0, self._feedforward)
+        return LegReference(self._machine, motion, 0, self._feedforward)
 
     def _setpoint(self, time_ns: int) -> tuple[Array, Array, Array]:
         index, offset = divmod(time_ns - self._window_start_ns, self._period_ns)

@@ -6,13 +6,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
-
-Array = NDArray[np.float64]
 
 #: header of a motion file: s, m, unit quaternion of platform_link in base_link
 COLUMNS = ('time', 'x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')

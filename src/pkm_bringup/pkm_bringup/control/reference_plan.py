@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, ReferenceRefusedError
-
-Array = NDArray[np.float64]
 
 #: m and m/s, largest step of a leg's set-point where one reference takes over from another
 _POSITION_JUMP, _RATE_JUMP = 1e-3, 1e-2
@@ -19,13 +17,13 @@ class ReferencePlan:
 
     Parameters
     ----------
-    mechanism : for the names in messages
+    machine : for the names in messages
     hold : what is held before the first reference starts
 
     """
 
-    def __init__(self, mechanism: Mechanism, hold: LegReference) -> None:
-        self._names = mechanism.actuated_joint_names
+    def __init__(self, machine: Machine, hold: LegReference) -> None:
+        self._names = machine.actuated_joint_names
         self._hold = hold
         self._references: list[LegReference] = []
 

@@ -6,14 +6,13 @@ import numpy as np
 from pkm_description.dynamics import mass_matrix
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.machine.model import ServoGains
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, ServoGains
 
 #: rad, phase that the delay may take at the crossover of the rate loop
 _DELAY_PHASE = 0.5
 
 
-def gains_for_delay(mechanism: Mechanism, gains: ServoGains, delay: float) -> ServoGains:
+def gains_for_delay(machine: Machine, gains: ServoGains, delay: float) -> ServoGains:
     """Lower the gains until a loop with this delay has a sound phase margin in every direction.
 
     The rate loop's crossover is damping / (smallest mass that the drives feel at home, an eigenvalue of the mass matrix
@@ -28,10 +27,10 @@ def gains_for_delay(mechanism: Mechanism, gains: ServoGains, delay: float) -> Se
     """
     if not delay >= 0.0:
         raise ValueError(f'delay = {delay} s, expected zero or more')
-    home = mechanism.machine.home
+    home = machine.home
     position, rotation = home.position[None], home.rotation_base_platform[None]
-    twist_per_rate = twist_from_leg_rates(mechanism, close_legs(mechanism, position, rotation))[0]
-    felt = twist_per_rate.T @ mass_matrix(mechanism, position, rotation)[0] @ twist_per_rate
+    twist_per_rate = twist_from_leg_rates(machine, close_legs(machine, position, rotation))[0]
+    felt = twist_per_rate.T @ mass_matrix(machine, position, rotation)[0] @ twist_per_rate
     crossover = gains.damping / float(np.linalg.eigvalsh(felt).min())
     factor = min(1.0, _DELAY_PHASE / max(crossover * delay, 1e-12))
     return ServoGains(gains.stiffness * factor**2, gains.damping * factor)

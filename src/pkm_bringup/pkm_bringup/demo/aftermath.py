@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData, read_bag
-from pkm_estimation.comparison import compare_with_live
-from pkm_estimation.offline import estimate_recording
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.offline.comparison import compare_with_live
+from pkm_estimation.offline.estimate import estimate_recording
+from pkm_estimation.stream import EstimatorConfig
 from pkm_identification.configuration import config_from_mapping
 from pkm_identification.observation import ObservationModel
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_estimation.bags import Imu, Odometry
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 

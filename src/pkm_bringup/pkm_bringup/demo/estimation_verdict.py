@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData
 
 from pkm_bringup.demo.criteria import Criterion

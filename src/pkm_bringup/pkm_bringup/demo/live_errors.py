@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from pkm_estimation.bags import Imu, Odometry, decoding
 
 from pkm_bringup.demo.estimation_errors import estimated_biases, estimation_errors, worst_axis_rms

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 
 from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import HEADER

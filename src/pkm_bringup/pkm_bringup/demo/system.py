@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from pkm_description.errors import PkmError
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 
 
 class DemoError(PkmError):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.errors import PkmError
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node

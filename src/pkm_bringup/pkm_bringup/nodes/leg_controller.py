@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.mechanism import Mechanism
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
@@ -22,8 +21,6 @@ from pkm_bringup.control import FEEDFORWARD_MODES, CommandError, LegServo, gains
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 
-Array = NDArray[np.float64]
-
 
 class LegControllerNode(Node):
     """Answers each joint state with leg forces; holds the first measured pose until a reference starts."""
@@ -38,11 +35,11 @@ class LegControllerNode(Node):
             self, 'loop_delay', -1.0, 's from measurement to force, which the gains must bear; negative: 1.5 periods',
             range=(-1.0, 1.0), read_only=True,
         )  # fmt: skip
-        self._mechanism = Mechanism(machine)
-        self._names = self._mechanism.actuated_joint_names
+        self._machine = machine
+        self._names = self._machine.actuated_joint_names
         period = 1.0 / machine.leg_sensors.rate
-        gains = gains_for_delay(self._mechanism, machine.servo, delay if delay >= 0.0 else 1.5 * period)
-        self._servo = LegServo(self._mechanism, round(period * 1e9), feedforward, gains)
+        gains = gains_for_delay(self._machine, machine.servo, delay if delay >= 0.0 else 1.5 * period)
+        self._servo = LegServo(self._machine, round(period * 1e9), feedforward, gains)
         self._now_ns: int | None = None
         self._waiting: list[MultiDOFJointTrajectory] = []
         self._rejections = Rejections(self)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
 from pkm_description.ros.machine_parameters import declare_machine
@@ -59,7 +57,7 @@ class MotionPlayerNode(Node):
 
         motion = self._motion(machine)
         between = np.linspace(motion.time[0], motion.time[-1], _CHECKS_PER_KNOT * (len(motion) - 1) + 1)
-        legs = check_reference(Mechanism(machine), QuinticInterpolator(motion).evaluate(between))
+        legs = check_reference(machine, QuinticInterpolator(motion).evaluate(between))
         travel = np.ptp(legs.lengths, axis=0).max()
         self._motion_seconds = float(motion.time[-1])
         self._knots = motion

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Transform, Twist
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from pkm_bringup.control import ReferenceRefusedError
-
-Array = NDArray[np.float64]
 
 #: Hz, knots of a reference message
 KNOT_RATE = 50.0

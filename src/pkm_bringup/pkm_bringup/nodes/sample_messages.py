@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.simulation import ImuSample, JointSample, TruthSample
-
-Array = NDArray[np.float64]
 
 
 class SampleMessages:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine import Machine, load_machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
 from pkm_estimation.bags import BagWriter
 
@@ -63,11 +63,10 @@ def main(args: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(args)
     try:
         machine = load_machine(options.machine, options.overlay)
-        mechanism = Mechanism(machine)
         motions = []
         for name in options.profile or ['mp1']:
             motions.append(named_profile(name, machine, options.duration, 100.0, options.seed))
-            check_reference(mechanism, motions[-1])
+            check_reference(machine, motions[-1])
         record = simulate(machine, motions, options.seed, noise=not options.no_noise, feedforward=options.feedforward)
         write_record(record, machine, options.output, options.storage)
     except (PkmError, ValueError) as error:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.export.mjcf import TIME_STEP
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_bringup.control import EffortCommands, LegReference, LegServo
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.samples import Sample
-
-Array = NDArray[np.float64]
 
 #: what drives the legs
 CONTROLLERS = ('platform_reference', 'effort')
@@ -59,7 +54,7 @@ class ControlledSimulation:
         if not command_timeout > 0.0:
             raise ValueError(f'command_timeout = {command_timeout} s, expected a positive number')
         self.simulation = MujocoSimulation(machine, seed, noise, time_step)
-        self.servo = LegServo(Mechanism(machine), self.simulation.step_ns, feedforward)
+        self.servo = LegServo(machine, self.simulation.step_ns, feedforward)
         self.commanded = False
         self.timeout_count = 0
         self._takes_commands = controller == 'effort'

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.kinematics.rotation import cross
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 from pkm_bringup.simulation.samples import Sample, TruthSample
 from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
-
-Array = NDArray[np.float64]
 
 
 class SimulationError(PkmError):

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.export.mjcf import TIME_STEP
-from pkm_description.machine.model import Machine
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_bringup.simulation.controlled_simulation import ControlledSimulation
 from pkm_bringup.simulation.samples import Sample
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 

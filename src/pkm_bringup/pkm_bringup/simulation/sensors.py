@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from pkm_description.machine.model import ImuSensor, LegSensors
+from pkm_description.arrays import Array
+from pkm_description.machine import ImuSensor, LegSensors
 
 from pkm_bringup.simulation.samples import ImuSample, JointSample
-
-Array = NDArray[np.float64]
 
 #: a fixed number per stream, so that a new sensor never changes the noise of the others
 _STREAMS = {'accelerometer': 1, 'gyroscope': 2, 'joint_position': 3, 'joint_velocity': 4, 'joint_effort': 5}

@@ -3,74 +3,72 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.wrenches import inertia_matrices
 from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
 from pkm_description.kinematics.rotation import cross, skew
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
-def mass_matrix(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def mass_matrix(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Mass matrix (N, 6, 6) of the machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
     return mass_matrix_of(
-        mechanism, close_legs(mechanism, position, rotation_base_platform), rotation_base_platform
+        machine, close_legs(machine, position, rotation_base_platform), rotation_base_platform
     )
 
 
-def mass_matrix_of(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+def mass_matrix_of(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
     """Mass matrix (N, 6, 6) of legs that are already closed."""
-    result = spatial_inertia(mechanism.platform_parameters, rotation_base_platform)
+    result = spatial_inertia(machine.platform_parameters, rotation_base_platform)
     joint_map = legs.joint_map
     flat = joint_map.reshape(len(joint_map), -1, 6)
-    result = result + np.swapaxes(flat, 1, 2) @ (mechanism.rotor_inertia.ravel()[:, None] * flat)
-    for body in range(mechanism.joint_count):
-        jacobian = body_jacobian(mechanism, legs.chain, body) @ joint_map[:, :, : body + 1]
-        inertia = spatial_inertia(mechanism.leg_parameters[:, body], legs.chain.rotations[body])
+    result = result + np.swapaxes(flat, 1, 2) @ (machine.rotor_inertia.ravel()[:, None] * flat)
+    for body in range(machine.joint_count):
+        jacobian = body_jacobian(machine, legs.chain, body) @ joint_map[:, :, : body + 1]
+        inertia = spatial_inertia(machine.leg_parameters[:, body], legs.chain.rotations[body])
         result = result + np.sum(np.swapaxes(jacobian, -1, -2) @ inertia @ jacobian, axis=1)
     return result
 
 
 def kinetic_energy(
-    mechanism: Mechanism, position: Array, rotation_base_platform: Array, twist: Array
+    machine: Machine, position: Array, rotation_base_platform: Array, twist: Array
 ) -> Array:
     """Kinetic energy (N,) J at poses (N, 3) m, (N, 3, 3) with platform twists (N, 6), base axes."""
-    legs = close_legs(mechanism, position, rotation_base_platform)
+    legs = close_legs(machine, position, rotation_base_platform)
     velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
-    rates = chain_velocities(mechanism, legs.chain, velocities)
-    platform = _body_energy(mechanism.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
-    return platform + chain_kinetic_energy(mechanism, legs.chain, rates, velocities)
+    rates = chain_velocities(machine, legs.chain, velocities)
+    platform = _body_energy(machine.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
+    return platform + chain_kinetic_energy(machine, legs.chain, rates, velocities)
 
 
-def chain_kinetic_energy(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, velocities: Array) -> Array:
+def chain_kinetic_energy(machine: Machine, chain: ChainPose, rates: ChainRates, velocities: Array) -> Array:
     """Kinetic energy (N,) J of the leg bodies and rotors, joint velocities (N, L, J)."""
-    total = 0.5 * np.sum(mechanism.rotor_inertia * velocities * velocities, axis=(1, 2))
-    for body in range(mechanism.joint_count):
-        parameters, rotation = mechanism.leg_parameters[:, body], chain.rotations[body]
+    total = 0.5 * np.sum(machine.rotor_inertia * velocities * velocities, axis=(1, 2))
+    for body in range(machine.joint_count):
+        parameters, rotation = machine.leg_parameters[:, body], chain.rotations[body]
         total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)
     return total
 
 
-def potential_energy(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def potential_energy(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Energy (N,) J in gravity at poses (N, 3) m, (N, 3, 3), zero for all mass at the base origin."""
-    chain = close_legs(mechanism, position, rotation_base_platform).chain
-    parameters = mechanism.platform_parameters
+    chain = close_legs(machine, position, rotation_base_platform).chain
+    parameters = machine.platform_parameters
     first_moment = parameters[0] * position + (rotation_base_platform @ parameters[1:4, None])[..., 0]
-    energy: Array = -first_moment @ mechanism.gravity
-    return energy + chain_potential_energy(mechanism, chain)
+    energy: Array = -first_moment @ machine.gravity
+    return energy + chain_potential_energy(machine, chain)
 
 
-def chain_potential_energy(mechanism: Mechanism, chain: ChainPose) -> Array:
+def chain_potential_energy(machine: Machine, chain: ChainPose) -> Array:
     """Energy (N,) J of the leg bodies in gravity, zero for all mass at the base origin."""
     first_moment = np.zeros((len(chain.tip), 3))
-    for body in range(mechanism.joint_count):
-        parameters = mechanism.leg_parameters[:, body]
+    for body in range(machine.joint_count):
+        parameters = machine.leg_parameters[:, body]
         turned = (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0]
         first_moment = first_moment + (parameters[:, :1] * chain.origins[body] + turned).sum(axis=1)
-    energy: Array = -first_moment @ mechanism.gravity
+    energy: Array = -first_moment @ machine.gravity
     return energy
 
 
@@ -97,12 +95,12 @@ def spatial_inertia(parameters: Array, rotation: Array) -> Array:
     return result
 
 
-def body_jacobian(mechanism: Mechanism, chain: ChainPose, body: int) -> Array:
+def body_jacobian(machine: Machine, chain: ChainPose, body: int) -> Array:
     """Jacobian (N, L, 6, body + 1): joint velocities to [velocity, angular velocity] of a body's frame."""
     columns = []
     for joint in range(body + 1):
         axis = chain.axes[joint]
-        if mechanism.joint_kinds[joint] == 'revolute':
+        if machine.joint_kinds[joint] == 'revolute':
             columns.append(
                 np.concatenate([cross(axis, chain.origins[body] - chain.origins[joint]), axis], axis=-1)
             )

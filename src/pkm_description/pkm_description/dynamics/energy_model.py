@@ -7,14 +7,11 @@ less friction (Oh 2003, Eqs. 2.56 and 2.57, after Bhattacharya, Hatwal & Ghosh).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.chain import chain_velocities
 from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def body_energy_regressor(rotation: Array, velocity: Array, spin: Array, origin: Array, gravity: Array) -> Array:
@@ -44,7 +41,7 @@ def body_energy_regressor(rotation: Array, velocity: Array, spin: Array, origin:
     return result
 
 
-def energy_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool = True) -> Array:
+def energy_regressor(machine: Machine, motion: PlatformMotion, identical_legs: bool = True) -> Array:
     """Regressor (N, P): kinetic plus potential energy [J] without rotors = regressor @ ``rigid_body_parameters``.
 
     Parameters
@@ -52,16 +49,16 @@ def energy_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_leg
     motion : N samples; accelerations do not matter
     identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
-    rates = chain_velocities(mechanism, legs.chain, velocities)
+    rates = chain_velocities(machine, legs.chain, velocities)
     platform = body_energy_regressor(
         motion.rotation_base_platform, motion.linear_velocity, motion.angular_velocity, motion.position,
-        mechanism.gravity,
+        machine.gravity,
     )  # fmt: skip
     bodies = np.stack(
         [
-            body_energy_regressor(rotation, velocity, spin, origin, mechanism.gravity)
+            body_energy_regressor(rotation, velocity, spin, origin, machine.gravity)
             for rotation, velocity, spin, origin in zip(
                 legs.chain.rotations, rates.linear, rates.angular, legs.chain.origins, strict=True
             )
@@ -73,7 +70,7 @@ def energy_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_leg
 
 
 def energy_equations(
-    mechanism: Mechanism, motion: PlatformMotion, drive_positions: Array, forces: Array, identical_legs: bool = True
+    machine: Machine, motion: PlatformMotion, drive_positions: Array, forces: Array, identical_legs: bool = True
 ) -> tuple[Array, Array]:
     """Equations of the integral model between neighbouring samples of one motion.
 
@@ -88,6 +85,6 @@ def energy_equations(
     differences : (N - 1, P), ``differences @ parameters = work``
     work : (N - 1,) J, by the trapezoidal rule (the left end alone, as printed, is a hundred times worse)
     """
-    regressor = energy_regressor(mechanism, motion, identical_legs)
+    regressor = energy_regressor(machine, motion, identical_legs)
     work = np.sum(0.5 * (forces[1:] + forces[:-1]) * np.diff(drive_positions, axis=0), axis=1)
     return np.diff(regressor, axis=0), work

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.energy import mass_matrix_of
 from pkm_description.dynamics.friction import friction_needs_loads
 from pkm_description.dynamics.friction_loads import free_motion_friction
@@ -15,14 +15,11 @@ from pkm_description.dynamics.projection import platform_force
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def forward_dynamics(
-    mechanism: Mechanism,
+    machine: Machine,
     position: Array,
     rotation_base_platform: Array,
     twist: Array,
@@ -48,7 +45,7 @@ def forward_dynamics(
     Raises
     ------
     KinematicsError
-        A pose or velocity that the mechanism does not admit.
+        A pose or velocity that the machine does not admit.
     SingularPoseError
         Where the constraints depend on each other; names the sample.
     ConvergenceError
@@ -58,14 +55,14 @@ def forward_dynamics(
     motion = PlatformMotion(
         np.zeros(len(position)), position, rotation_base_platform, twist[:, :3], twist[:, 3:], still, still
     )
-    legs = close_legs(mechanism, position, rotation_base_platform)
-    drive = (forces[:, None] @ actuated_jacobian(mechanism, legs))[:, 0]
-    loaded = friction and friction_needs_loads(mechanism)
+    legs = close_legs(machine, position, rotation_base_platform)
+    drive = (forces[:, None] @ actuated_jacobian(machine, legs))[:, 0]
+    loaded = friction and friction_needs_loads(machine)
     # without friction that depends on the load, which needs the acceleration first
-    bias = generalised_force(mechanism, legs, motion, friction and not loaded, sign_smoothing, external_wrench)
-    mass = mass_matrix_of(mechanism, legs, rotation_base_platform)
-    velocities, _, rates = leg_rates(mechanism, legs, motion)
-    held = constraint_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
+    bias = generalised_force(machine, legs, motion, friction and not loaded, sign_smoothing, external_wrench)
+    mass = mass_matrix_of(machine, legs, rotation_base_platform)
+    velocities, _, rates = leg_rates(machine, legs, motion)
+    held = constraint_bias(machine, legs, velocities, rates, motion.angular_velocity)
     if not loaded:
         return _accelerations(legs, mass, drive - bias, held)
 
@@ -73,7 +70,7 @@ def forward_dynamics(
         free = _accelerations(legs, mass, drive - bias - platform_force(legs, torques), held)
         return replace(motion, linear_acceleration=free[:, :3], angular_acceleration=free[:, 3:])
 
-    torques = free_motion_friction(mechanism, legs, accelerate, velocities, sign_smoothing, external_wrench)
+    torques = free_motion_friction(machine, legs, accelerate, velocities, sign_smoothing, external_wrench)
     return _accelerations(legs, mass, drive - bias - platform_force(legs, torques), held)
 
 

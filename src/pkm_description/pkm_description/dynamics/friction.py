@@ -1,7 +1,7 @@
 """Joint friction and its share of the drive forces, linear in its parameters (Heimann & Abdellatif, Eqs. 2-4).
 
 Every joint has a law: viscous and Coulomb friction, or the one that its machine file names (see
-:mod:`pkm_description.dynamics.friction_laws`). The regressor's columns are the law's linear parameters; its nonlinear
+:mod:`pkm_description.friction_laws`). The regressor's columns are the law's linear parameters; its nonlinear
 ones keep the values of the machine file.
 """
 
@@ -10,18 +10,15 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkm_description.dynamics.friction_laws.law import FrictionLaw
-from pkm_description.dynamics.friction_laws.sign import EXACT_SIGN, Sign
-from pkm_description.dynamics.friction_laws.viscous_coulomb import ViscousCoulomb
+from pkm_description.arrays import Array
 from pkm_description.errors import FrictionLawError
+from pkm_description.friction_laws.law import FrictionLaw
+from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
+from pkm_description.friction_laws.viscous_coulomb import ViscousCoulomb
 from pkm_description.kinematics.leg_motion import LegMotion, close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.machine.model import Joint, Machine
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Joint, Machine
 
 JointSelection = Literal['actuated', 'all', 'class']
 
@@ -40,7 +37,7 @@ def joint_friction_law(joint: Joint, sign_smoothing: float = 0.0) -> FrictionLaw
 
 
 def friction_regressor(
-    mechanism: Mechanism,
+    machine: Machine,
     leg_motion: LegMotion,
     joints: JointSelection = 'actuated',
     sign_smoothing: float = 0.0,
@@ -68,21 +65,21 @@ def friction_regressor(
     ValueError
         With ``'class'``, if joints of one place have laws of different kinds.
     """
-    selected = _selected(mechanism.machine, joints)
+    selected = _selected(machine, joints)
     velocities = leg_motion.velocities
     samples = len(velocities)
     shares = None
     if joints != 'actuated':
-        legs = close_legs(mechanism, leg_motion.position, leg_motion.rotation_base_platform)
-        shares = legs.joint_map @ twist_from_leg_rates(mechanism, legs)[:, None]  # joint rate per drive rate
+        legs = close_legs(machine, leg_motion.position, leg_motion.rotation_base_platform)
+        shares = legs.joint_map @ twist_from_leg_rates(machine, legs)[:, None]  # joint rate per drive rate
     blocks: dict[tuple[int, int], Array] = {}
     # joint by joint, because each may have its own law
     for leg, place in selected:
-        joint = mechanism.machine.legs[leg].joints[place]
+        joint = machine.legs[leg].joints[place]
         law = joint_friction_law(joint, sign_smoothing)
         columns = law.regressor(velocities[:, leg, place], _load(law, joint, loads, leg, place))
         if shares is None:
-            block = np.zeros((samples, mechanism.actuated_count, columns.shape[-1]))
+            block = np.zeros((samples, machine.actuated_count, columns.shape[-1]))
             block[:, leg] = columns
         else:
             block = shares[:, leg, place, :, None] * columns[:, None]
@@ -92,7 +89,7 @@ def friction_regressor(
 
 
 def friction_torques(
-    mechanism: Mechanism, velocities: Array, sign_smoothing: float = 0.0, loads: Array | None = None
+    machine: Machine, velocities: Array, sign_smoothing: float = 0.0, loads: Array | None = None
 ) -> Array:
     """Friction torques and forces (N, L, J) that the machine file gives for joint velocities (N, L, J).
 
@@ -101,27 +98,27 @@ def friction_torques(
     sign_smoothing, loads : as in :func:`friction_regressor`
     """
     sign = Sign('tanh', sign_smoothing) if sign_smoothing > 0.0 else EXACT_SIGN
-    torques = mechanism.viscous * velocities + mechanism.coulomb * sign(velocities)
-    for leg, place in joints_with_law(mechanism):
-        joint = mechanism.machine.legs[leg].joints[place]
+    torques = machine.viscous * velocities + machine.coulomb * sign(velocities)
+    for leg, place in joints_with_law(machine):
+        joint = machine.legs[leg].joints[place]
         law = joint_friction_law(joint, sign_smoothing)
         torques[:, leg, place] = law.force(velocities[:, leg, place], _load(law, joint, loads, leg, place))
     return torques
 
 
-def joints_with_law(mechanism: Mechanism) -> list[tuple[int, int]]:
+def joints_with_law(machine: Machine) -> list[tuple[int, int]]:
     """Leg and place of the joints for which the machine file names a law."""
     return [
         (leg, place)
-        for leg, chain in enumerate(mechanism.machine.legs)
+        for leg, chain in enumerate(machine.legs)
         for place, joint in enumerate(chain.joints)
         if joint.friction.law is not None
     ]
 
 
-def friction_needs_loads(mechanism: Mechanism) -> bool:
+def friction_needs_loads(machine: Machine) -> bool:
     """True if the friction of a joint depends on the normal force in it."""
-    laws = (mechanism.machine.legs[leg].joints[place].friction.law for leg, place in joints_with_law(mechanism))
+    laws = (machine.legs[leg].joints[place].friction.law for leg, place in joints_with_law(machine))
     return any(law is not None and law.needs_load for law in laws)
 
 

@@ -11,18 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import friction_needs_loads, friction_torques
 from pkm_description.dynamics.leg_forces import JointReactions, reactions_of
 from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.errors import ConvergenceError
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 #: change of the loads, relative to the largest one of the sample, at which they count as settled
 LOAD_TOLERANCE = 1e-11
@@ -30,7 +27,7 @@ MAX_ITERATIONS = 100
 
 
 def friction_loads(
-    mechanism: Mechanism,
+    machine: Machine,
     motion: PlatformMotion,
     sign_smoothing: float = 0.0,
     external_wrench: Array | None = None,
@@ -51,29 +48,29 @@ def friction_loads(
     SingularPoseError, KinematicsError, ConvergenceError
         As :func:`pkm_description.dynamics.inverse_dynamics`.
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    velocities, _, _ = leg_rates(mechanism, legs, motion)
-    if not friction_needs_loads(mechanism):
-        torques = friction_torques(mechanism, velocities, sign_smoothing)
-        return _loads(mechanism, legs, reactions_of(mechanism, legs, motion, torques, external_wrench))
-    return _motion_loads(mechanism, legs, motion, velocities, sign_smoothing, external_wrench)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    velocities, _, _ = leg_rates(machine, legs, motion)
+    if not friction_needs_loads(machine):
+        torques = friction_torques(machine, velocities, sign_smoothing)
+        return _loads(machine, legs, reactions_of(machine, legs, motion, torques, external_wrench))
+    return _motion_loads(machine, legs, motion, velocities, sign_smoothing, external_wrench)
 
 
 def friction_forces(
-    mechanism: Mechanism,
+    machine: Machine,
     motion: PlatformMotion,
     sign_smoothing: float = 0.0,
     external_wrench: Array | None = None,
 ) -> Array:
     """Friction's share (N, A) of the drive forces [N, N m] of a motion; parameters as of :func:`friction_loads`."""
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    velocities, _, _ = leg_rates(mechanism, legs, motion)
-    torques = motion_friction(mechanism, legs, motion, velocities, sign_smoothing, external_wrench)
-    return drive_forces(twist_from_leg_rates(mechanism, legs), platform_force(legs, torques))
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    velocities, _, _ = leg_rates(machine, legs, motion)
+    torques = motion_friction(machine, legs, motion, velocities, sign_smoothing, external_wrench)
+    return drive_forces(twist_from_leg_rates(machine, legs), platform_force(legs, torques))
 
 
 def motion_friction(
-    mechanism: Mechanism,
+    machine: Machine,
     legs: ClosedLegs,
     motion: PlatformMotion,
     velocities: Array,
@@ -82,13 +79,13 @@ def motion_friction(
 ) -> Array:
     """Friction torques (N, L, J) of legs that are already closed, in equilibrium with the reactions of the motion."""
     loads = None
-    if friction_needs_loads(mechanism):
-        loads = _motion_loads(mechanism, legs, motion, velocities, sign_smoothing, external_wrench)
-    return friction_torques(mechanism, velocities, sign_smoothing, loads)
+    if friction_needs_loads(machine):
+        loads = _motion_loads(machine, legs, motion, velocities, sign_smoothing, external_wrench)
+    return friction_torques(machine, velocities, sign_smoothing, loads)
 
 
 def free_motion_friction(
-    mechanism: Mechanism,
+    machine: Machine,
     legs: ClosedLegs,
     accelerate: Callable[[Array], PlatformMotion],
     velocities: Array,
@@ -103,15 +100,15 @@ def free_motion_friction(
     """
 
     def loads_of(loads: Array) -> Array:
-        torques = friction_torques(mechanism, velocities, sign_smoothing, loads)
-        reactions = reactions_of(mechanism, legs, accelerate(torques), torques, external_wrench)
-        return _loads(mechanism, legs, reactions)
+        torques = friction_torques(machine, velocities, sign_smoothing, loads)
+        reactions = reactions_of(machine, legs, accelerate(torques), torques, external_wrench)
+        return _loads(machine, legs, reactions)
 
-    return friction_torques(mechanism, velocities, sign_smoothing, settled_loads(loads_of, np.zeros_like(velocities)))
+    return friction_torques(machine, velocities, sign_smoothing, settled_loads(loads_of, np.zeros_like(velocities)))
 
 
 def _motion_loads(
-    mechanism: Mechanism,
+    machine: Machine,
     legs: ClosedLegs,
     motion: PlatformMotion,
     velocities: Array,
@@ -119,24 +116,24 @@ def _motion_loads(
     external_wrench: Array | None,
 ) -> Array:
     def loads_of(loads: Array) -> Array:
-        torques = friction_torques(mechanism, velocities, sign_smoothing, loads)
-        return _loads(mechanism, legs, reactions_of(mechanism, legs, motion, torques, external_wrench))
+        torques = friction_torques(machine, velocities, sign_smoothing, loads)
+        return _loads(machine, legs, reactions_of(machine, legs, motion, torques, external_wrench))
 
     first = loads_of(np.zeros_like(velocities))
-    return settled_loads(loads_of, first) if _passive_joints_rub(mechanism) else first
+    return settled_loads(loads_of, first) if _passive_joints_rub(machine) else first
 
 
-def _loads(mechanism: Mechanism, legs: ClosedLegs, reactions: JointReactions) -> Array:
+def _loads(machine: Machine, legs: ClosedLegs, reactions: JointReactions) -> Array:
     """Joint forces (N, L, J) across the axes; of planar machines in the plane."""
-    if mechanism.planar:
+    if machine.planar:
         reactions = replace(reactions, joint_forces=reactions.joint_forces * np.array([1.0, 1.0, 0.0]))
     return reactions.loads_across(np.stack(legs.chain.axes, axis=2))
 
 
-def _passive_joints_rub(mechanism: Mechanism) -> bool:
+def _passive_joints_rub(machine: Machine) -> bool:
     return any(
         joint.friction.viscous or joint.friction.coulomb or joint.friction.law is not None
-        for leg in mechanism.machine.legs
+        for leg in machine.legs
         for joint in leg.joints
         if not joint.actuated
     )

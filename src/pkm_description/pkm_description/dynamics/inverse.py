@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pkm_description.arrays import Array
 from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.dynamics.wrenches import chain_torques, platform_wrench
 from pkm_description.kinematics.chain import chain_accelerations
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def inverse_dynamics(
-    mechanism: Mechanism,
+    machine: Machine,
     motion: PlatformMotion,
     friction: bool = True,
     sign_smoothing: float = 0.0,
@@ -39,17 +34,17 @@ def inverse_dynamics(
     SingularPoseError
         Where the drives do not determine the platform's motion; names the sample.
     KinematicsError
-        A motion that the mechanism does not admit, or a machine with fewer drives than degrees of freedom.
+        A motion that the machine does not admit, or a machine with fewer drives than degrees of freedom.
     ConvergenceError
         Friction that depends on the load does not settle with it; only where passive joints rub.
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    generalised = generalised_force(mechanism, legs, motion, friction, sign_smoothing, external_wrench)
-    return drive_forces(twist_from_leg_rates(mechanism, legs), generalised)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    generalised = generalised_force(machine, legs, motion, friction, sign_smoothing, external_wrench)
+    return drive_forces(twist_from_leg_rates(machine, legs), generalised)
 
 
 def generalised_force(
-    mechanism: Mechanism,
+    machine: Machine,
     legs: ClosedLegs,
     motion: PlatformMotion,
     friction: bool,
@@ -57,10 +52,10 @@ def generalised_force(
     external_wrench: Array | None = None,
 ) -> Array:
     """Force (N, 6) dual to the platform twist, base axes, that a motion of platform and legs needs from the drives."""
-    velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
-    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    torques = chain_torques(mechanism, legs.chain, rates, second) + mechanism.rotor_inertia * accelerations
+    velocities, accelerations, rates = leg_rates(machine, legs, motion)
+    second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
+    torques = chain_torques(machine, legs.chain, rates, second) + machine.rotor_inertia * accelerations
     if friction:
-        torques = torques + motion_friction(mechanism, legs, motion, velocities, sign_smoothing, external_wrench)
-    wrench = platform_wrench(mechanism, motion)
+        torques = torques + motion_friction(machine, legs, motion, velocities, sign_smoothing, external_wrench)
+    wrench = platform_wrench(machine, motion)
     return (wrench if external_wrench is None else wrench - external_wrench) + platform_force(legs, torques)

@@ -10,18 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.projection import platform_force
 from pkm_description.dynamics.wrenches import chain_wrenches, platform_wrench, torques_of_wrenches
 from pkm_description.kinematics.chain import chain_accelerations
 from pkm_description.kinematics.leg_motion import ClosedLegs, leg_rates
 from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 @dataclass(frozen=True)
@@ -57,32 +54,32 @@ def forces_across(forces: Array, axes: Array) -> Array:
 
 
 def reactions_of(
-    mechanism: Mechanism,
+    machine: Machine,
     legs: ClosedLegs,
     motion: PlatformMotion,
     friction: Array | None = None,
     external_wrench: Array | None = None,
 ) -> JointReactions:
     """Forces in legs that are already closed, with given friction torques (N, L, J)."""
-    velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
-    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    forces, moments = chain_wrenches(mechanism, legs.chain, rates, second)
-    torques = torques_of_wrenches(mechanism, legs.chain, forces, moments) + mechanism.rotor_inertia * accelerations
+    velocities, accelerations, rates = leg_rates(machine, legs, motion)
+    second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
+    forces, moments = chain_wrenches(machine, legs.chain, rates, second)
+    torques = torques_of_wrenches(machine, legs.chain, forces, moments) + machine.rotor_inertia * accelerations
     if friction is not None:
         torques = torques + friction
-    wrench = platform_wrench(mechanism, motion)
+    wrench = platform_wrench(machine, motion)
     if external_wrench is not None:
         wrench = wrench - external_wrench
-    inverse = inverse_overall_jacobian(mechanism, legs)
+    inverse = inverse_overall_jacobian(machine, legs)
     solution = ((wrench + platform_force(legs, torques))[:, None] @ inverse)[:, 0]
-    drives, multipliers = np.split(solution, [mechanism.actuated_count], axis=1)
+    drives, multipliers = np.split(solution, [machine.actuated_count], axis=1)
 
     applied = -torques
-    applied[..., mechanism.actuated_index] += drives
+    applied[..., machine.actuated_index] += drives
     tip = (applied[..., None, :] @ legs.tip_jacobian_inverse)[..., 0, :]
     held = legs.held.shape[-1]
     if held:
-        own = multipliers[:, : mechanism.leg_count * held].reshape(len(tip), mechanism.leg_count, held)
+        own = multipliers[:, : machine.leg_count * held].reshape(len(tip), machine.leg_count, held)
         tip = tip + (legs.held @ own[..., None])[..., 0]
     arms = legs.chain.tip
     joint_forces = np.stack([force + tip for force in forces], axis=2)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.maps import body_names, inertial_names, sharing_matrix
 from pkm_description.dynamics.base_parameters.maps import identical_legs as groups_of_identical_legs
-from pkm_description.machine.model import Machine
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
 def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Array:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.chain import ChainPose, chain_accelerations
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 #: samples computed at once: enough to hide the cost of a call, few enough for the processor's cache
 CHUNK = 512
@@ -55,7 +52,7 @@ def wrench_regressor(
     return a
 
 
-def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool = True) -> Array:
+def rigid_body_regressor(machine: Machine, motion: PlatformMotion, identical_legs: bool = True) -> Array:
     """Regressor (N, A, P): drive forces without friction and rotors = regressor @ ``rigid_body_parameters``.
 
     Newton-Euler wrenches of every body, taken to the joints of its leg and from there to the drives by
@@ -73,30 +70,30 @@ def rigid_body_regressor(mechanism: Mechanism, motion: PlatformMotion, identical
         Where the drives do not determine the platform's motion, or a leg's angles are undefined; names the
         sample.
     """
-    legs = 1 if identical_legs else mechanism.leg_count
-    result = np.empty((len(motion), mechanism.actuated_count, 10 * (1 + legs * mechanism.joint_count)))
+    legs = 1 if identical_legs else machine.leg_count
+    result = np.empty((len(motion), machine.actuated_count, 10 * (1 + legs * machine.joint_count)))
     for start in range(0, len(motion), CHUNK):
         part = slice(start, start + CHUNK)
         try:
-            _fill(mechanism, motion[part], identical_legs, result[part])
+            _fill(machine, motion[part], identical_legs, result[part])
         except (
             SingularPoseError
         ):  # the message counts samples within the chunk: find the sample in the whole motion
             twist_from_leg_rates(
-                mechanism, close_legs(mechanism, motion.position, motion.rotation_base_platform)
+                machine, close_legs(machine, motion.position, motion.rotation_base_platform)
             )
             raise
     return result
 
 
-def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, result: Array) -> None:
+def _fill(machine: Machine, motion: PlatformMotion, identical_legs: bool, result: Array) -> None:
     """Write the regressor of a chunk of samples into ``result``."""
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    velocities, accelerations, rates = leg_rates(mechanism, legs, motion)
-    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    torques = chain_torque_regressor(mechanism, legs.chain, rates.angular, second.angular, second.linear)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    velocities, accelerations, rates = leg_rates(machine, legs, motion)
+    second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
+    torques = chain_torque_regressor(machine, legs.chain, rates.angular, second.angular, second.linear)
 
-    twist_per_rate = twist_from_leg_rates(mechanism, legs)
+    twist_per_rate = twist_from_leg_rates(machine, legs)
     joint_rate_per_leg_rate = legs.joint_map @ twist_per_rate[:, None]
     samples, leg_count, joint_count = velocities.shape
     if identical_legs:
@@ -104,7 +101,7 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
         result[:, :, 10:] = np.swapaxes(stacked, 1, 2) @ torques.reshape(samples, leg_count * joint_count, -1)
     else:
         separate = np.swapaxes(joint_rate_per_leg_rate, -1, -2) @ torques
-        result[:, :, 10:] = np.swapaxes(separate, 1, 2).reshape(samples, mechanism.actuated_count, -1)
+        result[:, :, 10:] = np.swapaxes(separate, 1, 2).reshape(samples, machine.actuated_count, -1)
 
     rotation = motion.rotation_base_platform
     to_platform = np.swapaxes(rotation, 1, 2)
@@ -112,7 +109,7 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
         [
             motion.angular_velocity,
             motion.angular_acceleration,
-            motion.linear_acceleration - mechanism.gravity,
+            motion.linear_acceleration - machine.gravity,
         ],
         axis=-1,
     )
@@ -125,25 +122,25 @@ def _fill(mechanism: Mechanism, motion: PlatformMotion, identical_legs: bool, re
 
 
 def chain_torque_regressor(
-    mechanism: Mechanism,
+    machine: Machine,
     chain: ChainPose,
     angular_velocities: list[Array],
     angular_accelerations: list[Array],
     linear_accelerations: list[Array],
 ) -> Array:
     """Joint torques of the open legs per inertial parameter, (N, L, J, 10 J)."""
-    joint_count = mechanism.joint_count
+    joint_count = machine.joint_count
     torques = np.zeros((*chain.tip.shape[:2], joint_count, 10 * joint_count))
     for body in range(joint_count):
         vectors = [
             angular_velocities[body],
             angular_accelerations[body],
-            linear_accelerations[body] - mechanism.gravity,
+            linear_accelerations[body] - machine.gravity,
         ]
         still = np.zeros_like(chain.tip)
         for joint in range(body + 1):
             axis = chain.axes[joint]
-            if mechanism.joint_kinds[joint] == 'revolute':
+            if machine.joint_kinds[joint] == 'revolute':
                 vectors += [cross(axis, chain.origins[body] - chain.origins[joint]), axis]
             else:
                 vectors += [axis, still]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.inverse import chain_torques, platform_wrench
 from pkm_description.dynamics.projection import drive_forces, platform_force
@@ -18,10 +18,7 @@ from pkm_description.kinematics.chain import chain_accelerations, chain_velociti
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, closing_bias
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 @dataclass(frozen=True)
@@ -67,14 +64,14 @@ class DriveForceTerms:
 
 
 def drive_force_terms(
-    mechanism: Mechanism, motion: PlatformMotion, friction: bool = True, sign_smoothing: float = 0.0
+    machine: Machine, motion: PlatformMotion, friction: bool = True, sign_smoothing: float = 0.0
 ) -> DriveForceTerms:
     """Split the drive forces of a motion.
 
     Parameters and errors as :func:`pkm_description.dynamics.inverse_dynamics`.
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    twist_per_rate = twist_from_leg_rates(mechanism, legs)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    twist_per_rate = twist_from_leg_rates(machine, legs)
 
     def by_legs(torques: Array) -> Array:
         return drive_forces(twist_per_rate, platform_force(legs, torques))
@@ -82,25 +79,25 @@ def drive_force_terms(
     spin = motion.angular_velocity[:, None]
     velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
     rest = np.zeros_like(velocities)
-    weight = _torques(mechanism, legs, rest, rest)
+    weight = _torques(machine, legs, rest, rest)
 
     def inertia(anchor_acceleration: Array) -> tuple[Array, Array]:
         accelerations = (legs.tip_jacobian_inverse @ anchor_acceleration[..., None])[..., 0]
-        return _torques(mechanism, legs, rest, accelerations) - weight, accelerations
+        return _torques(machine, legs, rest, accelerations) - weight, accelerations
 
     tangential = motion.linear_acceleration[:, None] + cross(motion.angular_acceleration[:, None], legs.levers)
     strut_inertia, from_tangential = inertia(tangential)
     strut_swing, from_normal = inertia(cross(spin, cross(spin, legs.levers)))
 
-    prismatic = np.array([kind == 'prismatic' for kind in mechanism.joint_kinds])
-    every, drift = _velocity_torques(mechanism, legs, velocities, weight)
-    turning, _ = _velocity_torques(mechanism, legs, np.where(prismatic, 0.0, velocities), weight)
-    sliding, _ = _velocity_torques(mechanism, legs, np.where(prismatic, velocities, 0.0), weight)
+    prismatic = np.array([kind == 'prismatic' for kind in machine.joint_kinds])
+    every, drift = _velocity_torques(machine, legs, velocities, weight)
+    turning, _ = _velocity_torques(machine, legs, np.where(prismatic, 0.0, velocities), weight)
+    sliding, _ = _velocity_torques(machine, legs, np.where(prismatic, velocities, 0.0), weight)
     coriolis = every - turning - sliding
 
-    parts = _platform_parts(mechanism, motion)
-    rotor = mechanism.rotor_inertia * (from_tangential + from_normal + drift)
-    rub = motion_friction(mechanism, legs, motion, velocities, sign_smoothing) if friction else rest
+    parts = _platform_parts(machine, motion)
+    rotor = machine.rotor_inertia * (from_tangential + from_normal + drift)
+    rub = motion_friction(machine, legs, motion, velocities, sign_smoothing) if friction else rest
     return DriveForceTerms(
         pm=drive_forces(twist_per_rate, parts[0]),
         sm=by_legs(strut_inertia),
@@ -113,33 +110,33 @@ def drive_force_terms(
     )
 
 
-def _torques(mechanism: Mechanism, legs: ClosedLegs, velocities: Array, accelerations: Array) -> Array:
-    rates = chain_velocities(mechanism, legs.chain, velocities)
-    second = chain_accelerations(mechanism, legs.chain, rates, velocities, accelerations)
-    return chain_torques(mechanism, legs.chain, rates, second)
+def _torques(machine: Machine, legs: ClosedLegs, velocities: Array, accelerations: Array) -> Array:
+    rates = chain_velocities(machine, legs.chain, velocities)
+    second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
+    return chain_torques(machine, legs.chain, rates, second)
 
 
 def _velocity_torques(
-    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, weight: Array
+    machine: Machine, legs: ClosedLegs, velocities: Array, weight: Array
 ) -> tuple[Array, Array]:
     """Torques (N, L, J) of joint velocities alone while the tips do not accelerate, and the joint accelerations then.
 
     ``weight`` (N, L, J) are the torques at rest. The others are quadratic in the velocities, so that shares of single
     joints and of their products can be told apart.
     """
-    rates = chain_velocities(mechanism, legs.chain, velocities)
+    rates = chain_velocities(machine, legs.chain, velocities)
     at_rest = np.zeros_like(legs.levers[:, 0])
-    bias = closing_bias(mechanism, legs, velocities, rates, at_rest)
+    bias = closing_bias(machine, legs, velocities, rates, at_rest)
     accelerations = -(legs.tip_jacobian_inverse @ bias[..., None])[..., 0]
-    return _torques(mechanism, legs, velocities, accelerations) - weight, accelerations
+    return _torques(machine, legs, velocities, accelerations) - weight, accelerations
 
 
-def _platform_parts(mechanism: Mechanism, motion: PlatformMotion) -> tuple[Array, Array, Array]:
+def _platform_parts(machine: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
     """Wrenches (N, 6) of the platform: linear in its acceleration, quadratic in its spin, weight."""
     zero = np.zeros_like(motion.linear_velocity)
     pose = motion.time, motion.position, motion.rotation_base_platform
-    weight = platform_wrench(mechanism, PlatformMotion(*pose, zero, zero, zero, zero))
+    weight = platform_wrench(machine, PlatformMotion(*pose, zero, zero, zero, zero))
     moving = PlatformMotion(*pose, zero, zero, motion.linear_acceleration, motion.angular_acceleration)
     spinning = PlatformMotion(*pose, zero, motion.angular_velocity, zero, zero)
-    inertia = platform_wrench(mechanism, moving) - weight
-    return inertia, platform_wrench(mechanism, spinning) - weight, weight
+    inertia = platform_wrench(machine, moving) - weight
+    return inertia, platform_wrench(machine, spinning) - weight, weight

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.chain import ChainPose, ChainRates
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def inertia_matrices(parameters: Array) -> Array:
@@ -18,14 +15,14 @@ def inertia_matrices(parameters: Array) -> Array:
     return parameters[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(*parameters.shape[:-1], 3, 3)
 
 
-def platform_wrench(mechanism: Mechanism, motion: PlatformMotion) -> Array:
+def platform_wrench(machine: Machine, motion: PlatformMotion) -> Array:
     """Force and moment about the platform's origin (N, 6), base axes, that the platform alone needs."""
     force, moment = inertial_wrench(
-        mechanism.platform_parameters,
+        machine.platform_parameters,
         motion.rotation_base_platform,
         motion.angular_velocity,
         motion.angular_acceleration,
-        motion.linear_acceleration - mechanism.gravity,
+        motion.linear_acceleration - machine.gravity,
     )
     return np.concatenate([force, moment], axis=-1)
 
@@ -62,24 +59,24 @@ def inertial_wrench(
     return force, moment
 
 
-def chain_torques(mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
+def chain_torques(machine: Machine, chain: ChainPose, rates: ChainRates, second: ChainRates) -> Array:
     """Joint torques (N, L, J) of the legs cut open at their tips."""
-    return torques_of_wrenches(mechanism, chain, *chain_wrenches(mechanism, chain, rates, second))
+    return torques_of_wrenches(machine, chain, *chain_wrenches(machine, chain, rates, second))
 
 
 def torques_of_wrenches(
-    mechanism: Mechanism, chain: ChainPose, forces: list[Array], moments: list[Array]
+    machine: Machine, chain: ChainPose, forces: list[Array], moments: list[Array]
 ) -> Array:
     """Parts (N, L, J) of the joints' wrenches, see :func:`chain_wrenches`, that act along the joints."""
-    torques = np.empty((*chain.tip.shape[:2], mechanism.joint_count))
-    for joint, kind in enumerate(mechanism.joint_kinds):
+    torques = np.empty((*chain.tip.shape[:2], machine.joint_count))
+    for joint, kind in enumerate(machine.joint_kinds):
         works_on = moments[joint] if kind == 'revolute' else forces[joint]
         torques[..., joint] = np.sum(chain.axes[joint] * works_on, axis=-1)
     return torques
 
 
 def chain_wrenches(
-    mechanism: Mechanism, chain: ChainPose, rates: ChainRates, second: ChainRates
+    machine: Machine, chain: ChainPose, rates: ChainRates, second: ChainRates
 ) -> tuple[list[Array], list[Array]]:
     """Wrench that each body of the open legs needs from the body before it, summed from the tip to the base.
 
@@ -90,15 +87,15 @@ def chain_wrenches(
     forces: list[Array] = []
     moments: list[Array] = []
     force = moment = np.zeros_like(chain.tip)
-    for body in reversed(range(mechanism.joint_count)):
+    for body in reversed(range(machine.joint_count)):
         own_force, own_moment = inertial_wrench(
-            mechanism.leg_parameters[:, body],
+            machine.leg_parameters[:, body],
             chain.rotations[body],
             rates.angular[body],
             second.angular[body],
-            second.linear[body] - mechanism.gravity,
+            second.linear[body] - machine.gravity,
         )
-        if body + 1 < mechanism.joint_count:
+        if body + 1 < machine.joint_count:
             moment = moment + cross(chain.origins[body + 1] - chain.origins[body], force)
         force, moment = force + own_force, moment + own_moment
         forces.insert(0, force)

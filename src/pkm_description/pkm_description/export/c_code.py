@@ -10,13 +10,10 @@ from __future__ import annotations
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
 def c_text(machine: Machine) -> str:
@@ -29,46 +26,45 @@ def c_text(machine: Machine) -> str:
     KinematicsError
         For other machines than hexapods of universal joint and strut on a ball joint.
     """
-    mechanism = Mechanism(machine)
-    if mechanism.leg_count != 6 or not mechanism.has_closed_form:
+    if machine.leg_count != 6 or not machine.has_closed_form:
         raise KinematicsError(
             f'{machine.name}: C code is written for six legs of universal joint and strut on a ball joint; '
-            f'this machine has {mechanism.leg_count} of {" - ".join(mechanism.joint_kinds)}'
+            f'this machine has {machine.leg_count} of {" - ".join(machine.joint_kinds)}'
         )
     template = resources.files('pkm_description.export').joinpath('inverse_dynamics.c.in').read_text(encoding='utf-8')
     replacements = {
         '@NAME@': machine.name,
-        '@TABLES@': '\n'.join(_tables(mechanism)),
-        '@LEGS@': str(mechanism.leg_count),
+        '@TABLES@': '\n'.join(_tables(machine)),
+        '@LEGS@': str(machine.leg_count),
     }
     for mark, text in replacements.items():
         template = template.replace(mark, text)
     return template
 
 
-def _tables(mechanism: Mechanism) -> list[str]:
+def _tables(machine: Machine) -> list[str]:
     """Every number of the machine as C constants."""
-    closed = mechanism.universal_prismatic
+    closed = machine.universal_prismatic
     tables = {
-        'GRAVITY': mechanism.gravity,
-        'BASE_POINT': mechanism.base_points,
-        'PLATFORM_POINT': mechanism.platform_points,
+        'GRAVITY': machine.gravity,
+        'BASE_POINT': machine.base_points,
+        'PLATFORM_POINT': machine.platform_points,
         # columns of the basis as rows: coordinates of a vector are scalar products with them
         'LEG_BASIS': np.swapaxes(closed.basis, 1, 2),
         'LEG_SIDE': closed.side,
         'LEG_ANGLE_AT_ZERO': closed.angle_at_zero,
-        'LENGTH_AT_ZERO': mechanism.lengths_at_zero,
-        'TIP': mechanism.tips,
-        'TRANSLATION': mechanism.joint_translations,
-        'AXIS_IN_PARENT': mechanism.axes_in_parent,
-        'TURN': mechanism.joint_rotations,
-        'TURN_SINE': mechanism.sine_factors,
-        'TURN_VERSINE': mechanism.versine_factors,
-        'LEG_BODY': mechanism.leg_parameters,
-        'PLATFORM_BODY': mechanism.platform_parameters,
-        'ROTOR': mechanism.rotor_inertia,
-        'VISCOUS': mechanism.viscous,
-        'COULOMB': mechanism.coulomb,
+        'LENGTH_AT_ZERO': machine.lengths_at_zero,
+        'TIP': machine.tips,
+        'TRANSLATION': machine.joint_translations,
+        'AXIS_IN_PARENT': machine.axes_in_parent,
+        'TURN': machine.joint_rotations,
+        'TURN_SINE': machine.sine_factors,
+        'TURN_VERSINE': machine.versine_factors,
+        'LEG_BODY': machine.leg_parameters,
+        'PLATFORM_BODY': machine.platform_parameters,
+        'ROTOR': machine.rotor_inertia,
+        'VISCOUS': machine.viscous,
+        'COULOMB': machine.coulomb,
     }
     return [_table(name, np.asarray(values, dtype=float)) for name, values in tables.items()]
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.chain import chain_pose
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -42,18 +39,18 @@ def home_configuration(machine: Machine) -> HomeConfiguration:
     KinematicsError
         If the legs do not reach the platform at home, or the pose there is singular.
     """
-    mechanism, home = Mechanism(machine), machine.home
+    home = machine.home
     poses = {}
     if machine.has_platform:
         pose = home.position[None], home.rotation_base_platform[None]
-        positions = joint_positions(mechanism, *pose)
-        forces = gravity_forces(mechanism, *pose)[0]
+        positions = joint_positions(machine, *pose)
+        forces = gravity_forces(machine, *pose)[0]
         poses[machine.platform.name] = (home.position, home.rotation_base_platform)
     else:
-        positions = mechanism.home_positions[None]
+        positions = machine.home_positions[None]
         still = np.zeros_like(positions)
-        forces = open_chain_forces(mechanism, positions, still, still, friction=False)[0, :, mechanism.actuated_index]
-    chain = chain_pose(mechanism, positions)
+        forces = open_chain_forces(machine, positions, still, still, friction=False)[0, :, machine.actuated_index]
+    chain = chain_pose(machine, positions)
     for number, leg in enumerate(machine.legs):
         for place, joint in enumerate(leg.joints):
             poses[joint.body.name] = (chain.origins[place][0, number], chain.rotations[place][0, number])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 
 def not_expressed(machine: Machine, format_name: str) -> list[str]:

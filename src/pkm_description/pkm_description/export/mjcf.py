@@ -16,15 +16,13 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine.model import Joint, Leg, Machine, RigidBody
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Joint, Leg, Machine, RigidBody
 
 #: s, physics step of the exported model
 TIME_STEP = 0.001

@@ -22,8 +22,8 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.export.drawing import drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import HomeConfiguration, home_configuration
 from pkm_description.export.numbers_text import numbers
@@ -40,9 +40,7 @@ from pkm_description.export.sdf_parts import (
 )
 from pkm_description.export.sdf_systems import Drive, Gazebo, add_model_systems, add_weld, add_world_systems
 from pkm_description.export.sdf_tips import split_platform
-from pkm_description.machine.model import Leg, Machine, RigidBody
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Leg, Machine, RigidBody
 
 Loop = Literal['detachable', 'native']
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.numbers_text import numbers
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.machine.model import ImuSensor, Joint, RigidBody
-
-Array = NDArray[np.float64]
+from pkm_description.machine import ImuSensor, Joint, RigidBody
 
 #: of our own elements in the SDF, which Gazebo hands on without looking at them
 PKM_NAMESPACE = 'urn:pkm-suite:sdf:1'

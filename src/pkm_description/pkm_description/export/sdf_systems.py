@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from pkm_description.export.home import HomeConfiguration
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.servo import gains_without_rotors
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 
 Gazebo = Literal['fortress', 'harmonic']
 Drive = Literal['position', 'force']

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.machine.model import Machine, RigidBody
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, RigidBody
 
 #: share of the platform's mass that each tip gets first: much lighter ones make the equations of motion worse
 #: conditioned

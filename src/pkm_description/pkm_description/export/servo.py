@@ -5,17 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkm_description.dynamics import forward_dynamics
 from pkm_description.dynamics.open_chain import open_chain_mass_matrix
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
-from pkm_description.machine.model import Machine, ServoGains
+from pkm_description.machine import Machine, ServoGains
 from pkm_description.machine.variants import with_gravity
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
 
 
 def gains_without_rotors(machine: Machine) -> ServoGains:
@@ -33,15 +29,15 @@ def gains_without_rotors(machine: Machine) -> ServoGains:
 
 def _lightest_inertia(machine: Machine) -> float:
     """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
-    mechanism = Mechanism(with_gravity(machine, np.zeros(3)))
+    weightless = with_gravity(machine, np.zeros(3))
     if not machine.has_platform:
-        mass, driven = open_chain_mass_matrix(mechanism, mechanism.home_positions[None])[0], mechanism.actuated_index
+        mass, driven = open_chain_mass_matrix(weightless, weightless.home_positions[None])[0], weightless.actuated_index
         return float(1.0 / np.linalg.inv(mass)[:, driven, driven].max())
     position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
-    jacobian = actuated_jacobian(mechanism, close_legs(mechanism, position, rotation))[0]
+    jacobian = actuated_jacobian(weightless, close_legs(weightless, position, rotation))[0]
     drives = len(jacobian)
     accelerations = forward_dynamics(
-        mechanism, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),
+        weightless, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),
         np.eye(drives), friction=False,
     )  # fmt: skip
     mobility = accelerations @ jacobian.T

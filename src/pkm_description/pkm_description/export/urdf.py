@@ -8,8 +8,9 @@ from typing import Any
 
 import yaml
 
-from pkm_description.machine import Machine, load_machine
-from pkm_description.machine.load import config_directory, machine_content
+from pkm_description.loading import load_machine
+from pkm_description.loading.load import config_directory, machine_content
+from pkm_description.machine import Machine
 
 
 def urdf_text(machine: str | Path, overlay: str | Path | None = None) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-
-Array = NDArray[np.float64]
 
 
 class UrdfError(PkmError):

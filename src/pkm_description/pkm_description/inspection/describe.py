@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     BaseParameters,
     gravity_forces,
@@ -21,10 +21,7 @@ from pkm_description.inspection.provenance import count_origins
 from pkm_description.inspection.workspace_lines import workspace_lines
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian, overall_jacobian, scaled_condition
-from pkm_description.machine.model import Joint, Machine, RigidBody
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Joint, Machine, RigidBody
 
 _FREEDOM = {
     'free': 'free platform on ball joints',
@@ -41,24 +38,23 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     machine : to be described
     content : its file as read, for the count of origins
     """
-    mechanism = Mechanism(machine)
     lines = [f'{machine.name}: {machine.description}']
-    facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(mechanism), *_masses(machine)]
-    positions, forces = mechanism.home_positions, None
+    facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(machine), *_masses(machine)]
+    positions, forces = machine.home_positions, None
     if machine.has_platform:
         pose = machine.home.position[None], machine.home.rotation_base_platform[None]
-        legs = close_legs(mechanism, *pose)
-        positions, forces = legs.positions[0], gravity_forces(mechanism, *pose)[0]
-        facts += [('leg lengths at home', _range(legs.lengths[0], 'm'))] if mechanism.has_closed_form else []
-        facts.append(('condition at home', _condition(mechanism)))
-    facts += _base_parameters(mechanism)
+        legs = close_legs(machine, *pose)
+        positions, forces = legs.positions[0], gravity_forces(machine, *pose)[0]
+        facts += [('leg lengths at home', _range(legs.lengths[0], 'm'))] if machine.has_closed_form else []
+        facts.append(('condition at home', _condition(machine)))
+    facts += _base_parameters(machine)
     facts += _sensors(machine)
     if content is not None:
         facts.append(('provenance', _provenance(content, machine)))
     lines += [f'{name:<20}{text}' for name, text in facts]
-    lines += ['', *drive_lines(mechanism, positions, forces), '', *passive_joint_lines(mechanism, positions)]
+    lines += ['', *drive_lines(machine, positions, forces), '', *passive_joint_lines(machine, positions)]
     if machine.has_platform:
-        lines += ['', *workspace_lines(mechanism)]
+        lines += ['', *workspace_lines(machine)]
     return lines
 
 
@@ -67,13 +63,12 @@ def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:
 
     Bodies of different legs share their parameters where the file gives them the same.
     """
-    mechanism = Mechanism(machine)
     groups: dict[str, list[str]] | None = None
     try:
         full = machine_parameters(machine)
     except ValueError:
         groups, full = {}, machine_parameters(machine, {})
-    base = machine_base_parameters(mechanism, groups)
+    base = machine_base_parameters(machine, groups)
     values = base.values(full)
     lines = [f'{len(base)} base parameters (kg, kg m, kg m^2) of {len(full)} parameters']
     lines += [f'{value:14.{digits}g}  {text}' for value, text in zip(values, base.texts(digits), strict=True)]
@@ -87,15 +82,14 @@ def _wrapped(words: Sequence[str]) -> list[str]:
     return textwrap.wrap(', '.join(words), 118, initial_indent='  ', subsequent_indent='  ')
 
 
-def _structure(mechanism: Mechanism) -> list[tuple[str, str]]:
-    machine = mechanism.machine
+def _structure(machine: Machine) -> list[tuple[str, str]]:
     kinds = ' - '.join(
-        f'{kind} (driven)' if place == mechanism.actuated_index else kind
-        for place, kind in enumerate(mechanism.joint_kinds)
+        f'{kind} (driven)' if place == machine.actuated_index else kind
+        for place, kind in enumerate(machine.joint_kinds)
     )
-    count = mechanism.leg_count
+    count = machine.leg_count
     gravity = _vector(machine.gravity)
-    freedom = f'{mechanism.degrees_of_freedom}, {_plural(mechanism.actuated_count, "drive")}'
+    freedom = f'{machine.degrees_of_freedom}, {_plural(machine.actuated_count, "drive")}'
     return [
         ('kind', _FREEDOM[machine.freedom]),
         ('legs' if machine.has_platform else 'chains', f'{count} of {kinds}'),
@@ -122,30 +116,28 @@ def _short(body: RigidBody, machine: Machine) -> str:
     return body.name.removeprefix(f'{machine.legs[0].name}_')
 
 
-def _condition(mechanism: Mechanism) -> str:
-    home = mechanism.machine.home
-    legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
-    if mechanism.planar:
-        matrix = actuated_jacobian(mechanism, legs)[0][:, [0, 1, 5]]
-    else:
-        matrix = overall_jacobian(mechanism, legs)[0]
-    rows = 'drives and constraints' if mechanism.constraint_count else 'drives'
-    scaled = float(scaled_condition(mechanism, legs)[0])
+def _condition(machine: Machine) -> str:
+    home = machine.home
+    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+    jacobian = overall_jacobian(machine, legs)[0]
+    matrix = actuated_jacobian(machine, legs)[0][:, [0, 1, 5]] if machine.planar else jacobian
+    rows = 'drives and constraints' if machine.constraint_count else 'drives'
+    scaled = float(scaled_condition(machine, legs)[0])
     return f'{np.linalg.cond(matrix):.4g} (Jacobian of the {rows}, m and rad), {scaled:.4g} (turns by platform radius)'
 
 
-def _base_parameters(mechanism: Mechanism) -> list[tuple[str, str]]:
-    if mechanism.leg_count == 1:
-        return [('base parameters', _count(machine_base_parameters(mechanism, {}), 'rigid bodies'))]
+def _base_parameters(machine: Machine) -> list[tuple[str, str]]:
+    if machine.leg_count == 1:
+        return [('base parameters', _count(machine_base_parameters(machine, {}), 'rigid bodies'))]
     try:
-        rigid_body_parameters(mechanism.machine, identical_legs=True)
+        rigid_body_parameters(machine, identical_legs=True)
         alike = 'legs alike, as in this file'
     except ValueError:
         alike = 'if legs were alike; in this file they are not'
-    friction = machine_base_parameters(mechanism, {}, friction='all', rotors=True)
+    friction = machine_base_parameters(machine, {}, friction='all', rotors=True)
     return [
-        ('base parameters', _count(machine_base_parameters(mechanism), alike)),
-        ('', _count(machine_base_parameters(mechanism, {}), 'each leg its own')),
+        ('base parameters', _count(machine_base_parameters(machine), alike)),
+        ('', _count(machine_base_parameters(machine, {}), 'each leg its own')),
         ('', _count(friction, 'each leg its own, with friction of all joints and rotors')),
     ]
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkm_description.machine.model import Joint
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
+from pkm_description.machine import Joint, Machine
 
 
-def drive_lines(mechanism: Mechanism, positions: Array, forces: Array | None) -> list[str]:
+def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> list[str]:
     """Table of the drives.
 
     Parameters
@@ -24,12 +21,12 @@ def drive_lines(mechanism: Mechanism, positions: Array, forces: Array | None) ->
     rows = [('drive', 'at home', 'range', 'speed', 'force', '' if forces is None else 'holds at home')]
     places = [
         (leg, place)
-        for leg, one in enumerate(mechanism.machine.legs)
+        for leg, one in enumerate(machine.legs)
         for place, joint in enumerate(one.joints)
         if joint.actuated
     ]
     for number, (leg, place) in enumerate(places):
-        joint = mechanism.machine.legs[leg].joints[place]
+        joint = machine.legs[leg].joints[place]
         unit, force_unit = ('m', 'N') if joint.kind == 'prismatic' else ('rad', 'N m')
         rows.append(
             (
@@ -44,9 +41,9 @@ def drive_lines(mechanism: Mechanism, positions: Array, forces: Array | None) ->
     return _table(rows)
 
 
-def passive_joint_lines(mechanism: Mechanism, positions: Array) -> list[str]:
+def passive_joint_lines(machine: Machine, positions: Array) -> list[str]:
     """Table of the passive joints, those at the same place of all legs in one row; (L, J) positions at home."""
-    legs = mechanism.machine.legs
+    legs = machine.legs
     rows = [('passive joint', 'at home', 'range', 'speed')]
     for place, joint in enumerate(legs[0].joints):
         alike = [leg.joints[place] for leg in legs]
@@ -64,9 +61,9 @@ def passive_joint_lines(mechanism: Mechanism, positions: Array) -> list[str]:
         cones = [leg.ball_cone for leg in legs]
         text = _bound(min(cones), 'rad') if min(cones) == max(cones) else f'{min(cones):.4g} to {max(cones):.4g} rad'
         rows.append(('ball joint', '0.0000 rad', f'cone of {text}', 'unlimited'))
-    elif mechanism.machine.freedom == 'free':
+    elif machine.freedom == 'free':
         rows.append(('ball joint', '0.0000 rad', 'unlimited', 'unlimited'))
-    elif mechanism.machine.freedom == 'planar':
+    elif machine.freedom == 'planar':
         rows.append(('pin at the platform', '', 'unlimited', 'unlimited'))
     return _table(rows) if len(rows) > 1 else ['no passive joints']
 

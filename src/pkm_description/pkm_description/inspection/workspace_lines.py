@@ -6,25 +6,25 @@ import numpy as np
 
 from pkm_description.kinematics.drive_reach import drive_reaches
 from pkm_description.kinematics.workspace import free_axes, single_axis_limits
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 
 _AXES = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
-def workspace_lines(mechanism: Mechanism) -> list[str]:
+def workspace_lines(machine: Machine) -> list[str]:
     """Excursions of the platform along single axes; where the legs couple these, excursions of single drives."""
-    if free_axes(mechanism):
+    if free_axes(machine):
         lines = ['one axis at a time, from home']
-        for axis, (least, most) in single_axis_limits(mechanism).items():
+        for axis, (least, most) in single_axis_limits(machine).items():
             if axis >= 3:
                 lines.append(f'{_AXES[axis]:<8} {np.degrees(least):+8.2f} to {np.degrees(most):+8.2f} deg')
             else:
                 lines.append(f'{_AXES[axis]:<8} {least:+8.3f} to {most:+8.3f} m')
         return lines
     lines = ['one drive at a time, from home: excursion; platform rises; turns']
-    sliding = mechanism.joint_kinds[mechanism.actuated_index] == 'prismatic'
+    sliding = machine.joint_kinds[machine.actuated_index] == 'prismatic'
     scale, unit = (1.0, 'm') if sliding else (np.degrees(1.0), 'deg')
-    reaches = drive_reaches(mechanism)
+    reaches = drive_reaches(machine)
     width = max(len(reach.drive) for reach in reaches)
     for reach in reaches:
         rise = np.sort(reach.move[:, 2])

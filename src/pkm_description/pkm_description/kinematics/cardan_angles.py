@@ -8,13 +8,11 @@ angles (``'zxz'``: Oh 2003, Eq. 2.9). The angles' rates are not the angular velo
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.rotation import cross, rotation_about_axis
-
-Array = NDArray[np.float64]
 
 #: sine or cosine of the second angle from which angle rates are refused: eight digits would be lost
 _SINGULAR = 1e-8

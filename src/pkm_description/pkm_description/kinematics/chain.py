@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -49,46 +47,46 @@ class ChainRates:
     tip: Array
 
 
-def chain_pose(mechanism: Mechanism, positions: Array) -> ChainPose:
+def chain_pose(machine: Machine, positions: Array) -> ChainPose:
     """Pose of all leg bodies at joint positions (N, L, J) rad or m."""
     rotations: list[Array] = []
     origins: list[Array] = []
     axes: list[Array] = []
     full = (*positions.shape[:2], 3)
     rotation, origin = np.eye(3), np.zeros(3)
-    for joint, kind in enumerate(mechanism.joint_kinds):
-        origin = origin + (rotation @ mechanism.joint_translations[:, joint, :, None])[..., 0]
-        axis = (rotation @ mechanism.axes_in_parent[:, joint, :, None])[..., 0]
+    for joint, kind in enumerate(machine.joint_kinds):
+        origin = origin + (rotation @ machine.joint_translations[:, joint, :, None])[..., 0]
+        axis = (rotation @ machine.axes_in_parent[:, joint, :, None])[..., 0]
         position = positions[..., joint, None]
         if kind == 'revolute':
             sine, versine = np.sin(position)[..., None], (1.0 - np.cos(position))[..., None]
-            turn = mechanism.joint_rotations[:, joint] + sine * mechanism.sine_factors[:, joint]
-            rotation = rotation @ (turn + versine * mechanism.versine_factors[:, joint])
+            turn = machine.joint_rotations[:, joint] + sine * machine.sine_factors[:, joint]
+            rotation = rotation @ (turn + versine * machine.versine_factors[:, joint])
         else:
             origin = origin + axis * position
-            rotation = rotation @ mechanism.joint_rotations[:, joint]
+            rotation = rotation @ machine.joint_rotations[:, joint]
         rotations.append(np.broadcast_to(rotation, (*full, 3)))
         # axes and origins near the base are the same for all samples, yet have the sample axis like the
         # others
         origins.append(np.broadcast_to(origin, full))
         axes.append(np.broadcast_to(axis, full))
-    return ChainPose(rotations, origins, axes, origin + (rotation @ mechanism.tips[..., None])[..., 0])
+    return ChainPose(rotations, origins, axes, origin + (rotation @ machine.tips[..., None])[..., 0])
 
 
-def tip_jacobian(mechanism: Mechanism, chain: ChainPose) -> Array:
+def tip_jacobian(machine: Machine, chain: ChainPose) -> Array:
     """Jacobian (N, L, 3, J) of the closing points: tip velocity = jacobian @ joint velocities."""
     columns = [
         cross(axis, chain.tip - origin) if kind == 'revolute' else axis
-        for kind, axis, origin in zip(mechanism.joint_kinds, chain.axes, chain.origins, strict=True)
+        for kind, axis, origin in zip(machine.joint_kinds, chain.axes, chain.origins, strict=True)
     ]
     return np.stack(columns, axis=-1)
 
 
-def chain_velocities(mechanism: Mechanism, chain: ChainPose, velocities: Array) -> ChainRates:
+def chain_velocities(machine: Machine, chain: ChainPose, velocities: Array) -> ChainRates:
     """Velocities of all leg bodies from joint velocities (N, L, J)."""
     angular: list[Array] = []
     linear: list[Array] = []
-    for joint, kind in enumerate(mechanism.joint_kinds):
+    for joint, kind in enumerate(machine.joint_kinds):
         drive = chain.axes[joint] * velocities[..., joint, None]
         if joint == 0:  # base_link is at rest
             turning, moving = np.zeros_like(drive), np.zeros_like(drive)
@@ -101,7 +99,7 @@ def chain_velocities(mechanism: Mechanism, chain: ChainPose, velocities: Array) 
 
 
 def chain_accelerations(
-    mechanism: Mechanism, chain: ChainPose, rates: ChainRates, velocities: Array, accelerations: Array
+    machine: Machine, chain: ChainPose, rates: ChainRates, velocities: Array, accelerations: Array
 ) -> ChainRates:
     """Accelerations of all leg bodies from joint velocities and accelerations (N, L, J).
 
@@ -110,7 +108,7 @@ def chain_accelerations(
     """
     angular: list[Array] = []
     linear: list[Array] = []
-    for joint, kind in enumerate(mechanism.joint_kinds):
+    for joint, kind in enumerate(machine.joint_kinds):
         axis, rate = chain.axes[joint], velocities[..., joint, None]
         drive = axis * accelerations[..., joint, None]
         if joint == 0:

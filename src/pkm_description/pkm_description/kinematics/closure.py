@@ -11,15 +11,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.chain import ChainPose, chain_pose, tip_jacobian
 from pkm_description.kinematics.closure_result import ClosureResult
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.overall_jacobian import scaled_condition
 from pkm_description.kinematics.rotation import rotation_exp, skew
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: steps from home to the target where iterations from home itself fail
 _CONTINUATION_STEPS = 20
@@ -40,16 +39,16 @@ class _Home:
     held: Array
 
 
-_HOMES: WeakKeyDictionary[Mechanism, _Home] = WeakKeyDictionary()
+_HOMES: WeakKeyDictionary[Machine, _Home] = WeakKeyDictionary()
 
 
-def drive_positions(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def drive_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Positions (N, A) of the driven joints at platform poses (N, 3) m, (N, 3, 3): inverse kinematics."""
-    return joint_positions(mechanism, position, rotation_base_platform)[..., mechanism.actuated_index]
+    return joint_positions(machine, position, rotation_base_platform)[..., machine.actuated_index]
 
 
 def solve_closure(
-    mechanism: Mechanism,
+    machine: Machine,
     drives: Array,
     initial: ClosureResult | None = None,
     tolerance: float = 1e-12,
@@ -71,22 +70,22 @@ def solve_closure(
     max_condition : see :meth:`ClosureResult.require`
     """
     drives = np.asarray(drives, dtype=float)
-    if drives.ndim != 2 or drives.shape[1] != mechanism.actuated_count:
+    if drives.ndim != 2 or drives.shape[1] != machine.actuated_count:
         raise ValueError(
-            f'drives has shape {drives.shape}, expected (N, {mechanism.actuated_count}): one column per drive'
+            f'drives has shape {drives.shape}, expected (N, {machine.actuated_count}): one column per drive'
         )
-    home = _home(mechanism)
+    home = _home(machine)
     start = initial or home
     rotation = start.rotation if isinstance(start, _Home) else start.rotation_base_platform
     state = _State.spread(len(drives), start.joint_positions, start.position, rotation)
-    iterations = _iterate(mechanism, state, drives, tolerance, max_iterations)
-    result = _judged(mechanism, state, iterations, tolerance, max_condition)
+    iterations = _iterate(machine, state, drives, tolerance, max_iterations)
+    result = _judged(machine, state, iterations, tolerance, max_condition)
     failed = np.flatnonzero(~result.accepted & np.isfinite(drives).all(axis=1))
     if initial is None and len(failed):
-        again = _continued(mechanism, home, drives[failed], tolerance, max_iterations)
-        good = _judged(mechanism, again, iterations[failed], tolerance, max_condition).accepted
+        again = _continued(machine, home, drives[failed], tolerance, max_iterations)
+        good = _judged(machine, again, iterations[failed], tolerance, max_condition).accepted
         state.replace(failed[good], again, good)
-        result = _judged(mechanism, state, iterations, tolerance, max_condition)
+        result = _judged(machine, state, iterations, tolerance, max_condition)
     return result
 
 
@@ -113,40 +112,40 @@ class _State:
 
 
 def _continued(
-    mechanism: Mechanism, home: _Home, drives: Array, tolerance: float, max_iterations: int
+    machine: Machine, home: _Home, drives: Array, tolerance: float, max_iterations: int
 ) -> _State:
     """Follow the drives from home to their targets in small steps."""
-    at_home = home.joint_positions[..., mechanism.actuated_index]
+    at_home = home.joint_positions[..., machine.actuated_index]
     state = _State.spread(len(drives), home.joint_positions, home.position, home.rotation)
     for step in range(1, _CONTINUATION_STEPS + 1):
         target = at_home + (drives - at_home) * (step / _CONTINUATION_STEPS)
-        _iterate(mechanism, state, target, tolerance, max_iterations)
+        _iterate(machine, state, target, tolerance, max_iterations)
     return state
 
 
 def _iterate(
-    mechanism: Mechanism, state: _State, drives: Array, tolerance: float, max_iterations: int
+    machine: Machine, state: _State, drives: Array, tolerance: float, max_iterations: int
 ) -> NDArray[np.intp]:
     """Newton iterations in place; returns the number of steps (N,)."""
-    passive, free = _unknowns(mechanism)
-    state.joints[..., mechanism.actuated_index] = drives
+    passive, free = _unknowns(machine)
+    state.joints[..., machine.actuated_index] = drives
     iterations = np.zeros(len(drives), dtype=np.intp)
-    limit = np.concatenate([_step_limits(mechanism)[passive], _pose_limits(mechanism)[free]])
+    limit = np.concatenate([_step_limits(machine)[passive], _pose_limits(machine)[free]])
     active = np.arange(len(drives))
     for iteration in range(max_iterations):
-        chain = chain_pose(mechanism, state.joints[active])
-        gap, levers = _gaps(mechanism, chain, state.position[active], state.rotation[active])
+        chain = chain_pose(machine, state.joints[active])
+        gap, levers = _gaps(machine, chain, state.position[active], state.rotation[active])
         going = np.abs(gap).max(axis=(1, 2)) > tolerance
         iterations[active] = iteration
         if not going.any():
             break
-        matrix = _closure_matrix(mechanism, chain, levers)[going]
+        matrix = _closure_matrix(machine, chain, levers)[going]
         active, right = active[going], -gap[going].reshape(int(going.sum()), -1)
         step = _damped_solve(matrix, right)
         step /= np.maximum(np.abs(step / limit).max(axis=1, keepdims=True), 1.0)
-        change = np.zeros((len(active), mechanism.leg_count * mechanism.joint_count))
+        change = np.zeros((len(active), machine.leg_count * machine.joint_count))
         change[:, passive] = step[:, : len(passive)]
-        state.joints[active] += change.reshape(-1, mechanism.leg_count, mechanism.joint_count)
+        state.joints[active] += change.reshape(-1, machine.leg_count, machine.joint_count)
         move = np.zeros((len(active), 6))
         move[:, free] = step[:, len(passive) :]
         state.position[active] += move[:, :3]
@@ -154,37 +153,37 @@ def _iterate(
     return iterations
 
 
-def _unknowns(mechanism: Mechanism) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _unknowns(machine: Machine) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Places of the passive joints among all joints, and of the free components of the platform's twist."""
-    places = np.arange(mechanism.leg_count * mechanism.joint_count).reshape(mechanism.leg_count, mechanism.joint_count)
-    passive = np.delete(places, mechanism.actuated_index, axis=1).ravel()
-    return passive, np.array([0, 1, 5]) if mechanism.planar else np.arange(6)
+    places = np.arange(machine.leg_count * machine.joint_count).reshape(machine.leg_count, machine.joint_count)
+    passive = np.delete(places, machine.actuated_index, axis=1).ravel()
+    return passive, np.array([0, 1, 5]) if machine.planar else np.arange(6)
 
 
-def _step_limits(mechanism: Mechanism) -> Array:
+def _step_limits(machine: Machine) -> Array:
     one = [
-        _LONGEST_STEP if kind == 'revolute' else _LONGEST_STEP * mechanism.platform_radius
-        for kind in mechanism.joint_kinds
+        _LONGEST_STEP if kind == 'revolute' else _LONGEST_STEP * machine.platform_radius
+        for kind in machine.joint_kinds
     ]
-    return np.tile(one, mechanism.leg_count)
+    return np.tile(one, machine.leg_count)
 
 
-def _pose_limits(mechanism: Mechanism) -> Array:
-    return _LONGEST_STEP * np.array([mechanism.platform_radius] * 3 + [1.0] * 3)
+def _pose_limits(machine: Machine) -> Array:
+    return _LONGEST_STEP * np.array([machine.platform_radius] * 3 + [1.0] * 3)
 
 
-def _gaps(mechanism: Mechanism, chain: ChainPose, position: Array, rotation: Array) -> tuple[Array, Array]:
+def _gaps(machine: Machine, chain: ChainPose, position: Array, rotation: Array) -> tuple[Array, Array]:
     """Tips minus platform joints (N, L, R) m in the closing directions, and levers (N, L, 3)."""
-    levers = mechanism.platform_points @ np.swapaxes(rotation, -1, -2)
+    levers = machine.platform_points @ np.swapaxes(rotation, -1, -2)
     gap = chain.tip - position[:, None] - levers
-    return gap[..., : mechanism.closing_equations], levers
+    return gap[..., : machine.closing_equations], levers
 
 
-def _closure_matrix(mechanism: Mechanism, chain: ChainPose, levers: Array) -> Array:
+def _closure_matrix(machine: Machine, chain: ChainPose, levers: Array) -> Array:
     """Derivative (N, L R, unknowns) of the gaps by passive joints and pose."""
-    passive, free = _unknowns(mechanism)
-    samples, legs, joints, rows = len(levers), mechanism.leg_count, mechanism.joint_count, mechanism.closing_equations
-    tips = tip_jacobian(mechanism, chain)[..., :rows, :]
+    passive, free = _unknowns(machine)
+    samples, legs, joints, rows = len(levers), machine.leg_count, machine.joint_count, machine.closing_equations
+    tips = tip_jacobian(machine, chain)[..., :rows, :]
     by_joints = np.zeros((samples, legs, rows, legs, joints))
     each = np.arange(legs)
     by_joints[:, each, :, each, :] = np.moveaxis(tips, 1, 0)
@@ -208,19 +207,19 @@ def _damped_solve(matrix: Array, right: Array) -> Array:
 
 
 def _judged(
-    mechanism: Mechanism, state: _State, iterations: NDArray[np.intp], tolerance: float, max_condition: float
+    machine: Machine, state: _State, iterations: NDArray[np.intp], tolerance: float, max_condition: float
 ) -> ClosureResult:
-    for place, kind in enumerate(mechanism.joint_kinds):  # full turns of passive joints mean nothing
-        if kind == 'revolute' and place != mechanism.actuated_index:
-            home = mechanism.home_positions[:, place]
+    for place, kind in enumerate(machine.joint_kinds):  # full turns of passive joints mean nothing
+        if kind == 'revolute' and place != machine.actuated_index:
+            home = machine.home_positions[:, place]
             state.joints[..., place] = home + (state.joints[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
-    chain = chain_pose(mechanism, state.joints)
-    gap, levers = _gaps(mechanism, chain, state.position, state.rotation)
+    chain = chain_pose(machine, state.joints)
+    gap, levers = _gaps(machine, chain, state.position, state.rotation)
     distance = np.sqrt(np.sum(gap * gap, axis=-1))
-    home_branch = _home(mechanism)
+    home_branch = _home(machine)
     with np.errstate(invalid='ignore'):  # NaN where the solver found nothing: not right
-        signs, held = _leg_signs(mechanism, chain)
-        determinant = np.linalg.det(_closure_matrix(mechanism, chain, levers))
+        signs, held = _leg_signs(machine, chain)
+        determinant = np.linalg.det(_closure_matrix(machine, chain, levers))
     right = (determinant * home_branch.determinant_sign > 0.0) & (
         signs * home_branch.leg_signs * np.sum(held * home_branch.held, axis=-1) > 0.0
     ).all(axis=1)
@@ -228,17 +227,17 @@ def _judged(
     converged = residual <= max(tolerance, 1e-11)
     condition = np.full(len(residual), np.inf)
     if converged.any():
-        condition[converged] = _conditions(mechanism, state, converged)
+        condition[converged] = _conditions(machine, state, converged)
     return ClosureResult(
         state.joints, state.position, state.rotation, converged, iterations, residual, distance.argmax(axis=1),
-        condition, right, max_condition, tuple(leg.name for leg in mechanism.machine.legs),
+        condition, right, max_condition, tuple(leg.name for leg in machine.legs),
     )  # fmt: skip
 
 
-def _conditions(mechanism: Mechanism, state: _State, chosen: NDArray[np.bool_]) -> Array:
+def _conditions(machine: Machine, state: _State, chosen: NDArray[np.bool_]) -> Array:
     """Condition numbers of chosen samples; infinite where a leg itself is singular."""
     try:
-        legs = close_legs(mechanism, state.position[chosen], state.rotation[chosen], state.joints[chosen])
+        legs = close_legs(machine, state.position[chosen], state.rotation[chosen], state.joints[chosen])
     except KinematicsError:
         if chosen.sum() == 1:
             return np.array([np.inf])
@@ -246,16 +245,16 @@ def _conditions(mechanism: Mechanism, state: _State, chosen: NDArray[np.bool_]) 
         for place in np.flatnonzero(chosen):  # rare: find the singular samples one by one
             one = np.zeros_like(chosen)
             one[place] = True
-            singles.append(_conditions(mechanism, state, one)[0])
+            singles.append(_conditions(machine, state, one)[0])
         return np.array(singles)
-    return scaled_condition(mechanism, legs)
+    return scaled_condition(machine, legs)
 
 
-def _leg_signs(mechanism: Mechanism, chain: ChainPose) -> tuple[Array, Array]:
+def _leg_signs(machine: Machine, chain: ChainPose) -> tuple[Array, Array]:
     """Signs (N, L) of the legs' own determinants, and the directions (N, L, 3) that legs of two joints hold."""
-    tips = tip_jacobian(mechanism, chain)
-    rows = mechanism.closing_equations
-    if mechanism.joint_count == rows:
+    tips = tip_jacobian(machine, chain)
+    rows = machine.closing_equations
+    if machine.joint_count == rows:
         unit = np.zeros((*tips.shape[:2], 3))
         unit[..., 0] = 1.0
         return np.sign(np.linalg.det(tips[..., :rows, :])), unit
@@ -263,15 +262,15 @@ def _leg_signs(mechanism: Mechanism, chain: ChainPose) -> tuple[Array, Array]:
     return np.ones(tips.shape[:2]), normal
 
 
-def _home(mechanism: Mechanism) -> _Home:
-    """Home configuration of a mechanism, computed once."""
-    if mechanism not in _HOMES:
-        pose = mechanism.machine.home
+def _home(machine: Machine) -> _Home:
+    """Home configuration of a machine, computed once."""
+    if machine not in _HOMES:
+        pose = machine.home
         position, rotation = pose.position[None], pose.rotation_base_platform[None]
-        joints = joint_positions(mechanism, position, rotation)
-        chain = chain_pose(mechanism, joints)
-        _, levers = _gaps(mechanism, chain, position, rotation)
-        signs, held = _leg_signs(mechanism, chain)
-        sign = float(np.sign(np.linalg.det(_closure_matrix(mechanism, chain, levers))[0]))
-        _HOMES[mechanism] = _Home(joints, position, rotation, sign, signs, held)
-    return _HOMES[mechanism]
+        joints = joint_positions(machine, position, rotation)
+        chain = chain_pose(machine, joints)
+        _, levers = _gaps(machine, chain, position, rotation)
+        signs, held = _leg_signs(machine, chain)
+        sign = float(np.sign(np.linalg.det(_closure_matrix(machine, chain, levers))[0]))
+        _HOMES[machine] = _Home(joints, position, rotation, sign, signs, held)
+    return _HOMES[machine]

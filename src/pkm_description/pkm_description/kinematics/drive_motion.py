@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.closure_result import ClosureResult
 from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def motion_from_drives(
-    mechanism: Mechanism,
+    machine: Machine,
     time: Array,
     positions: Array,
     velocities: Array,
@@ -39,16 +36,16 @@ def motion_from_drives(
     SingularPoseError, ConvergenceError, AssemblyModeError
         Where the drives do not give a configuration on the home branch; names the sample.
     """
-    closed = solve_closure(mechanism, positions, initial, max_condition=max_condition).require()
+    closed = solve_closure(machine, positions, initial, max_condition=max_condition).require()
     pose = closed.position, closed.rotation_base_platform
-    legs = close_legs(mechanism, *pose, closed.joint_positions)
-    inverse = inverse_overall_jacobian(mechanism, legs)
-    held = np.zeros((len(time), mechanism.constraint_count))
+    legs = close_legs(machine, *pose, closed.joint_positions)
+    inverse = inverse_overall_jacobian(machine, legs)
+    held = np.zeros((len(time), machine.constraint_count))
     twist = (inverse @ np.concatenate([velocities, held], axis=1)[..., None])[..., 0]
     still = np.zeros((len(time), 3))
     coasting = PlatformMotion(np.asarray(time, dtype=float), *pose, twist[:, :3], twist[:, 3:], still, still)
-    rates, drift, chain_rates = leg_rates(mechanism, legs, coasting)
-    held = constraint_bias(mechanism, legs, rates, chain_rates, twist[:, 3:])
-    excess = np.concatenate([accelerations - drift[..., mechanism.actuated_index], held], axis=1)
+    rates, drift, chain_rates = leg_rates(machine, legs, coasting)
+    held = constraint_bias(machine, legs, rates, chain_rates, twist[:, 3:])
+    excess = np.concatenate([accelerations - drift[..., machine.actuated_index], held], axis=1)
     acceleration = (inverse @ excess[..., None])[..., 0]
     return PlatformMotion(coasting.time, *pose, twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:])

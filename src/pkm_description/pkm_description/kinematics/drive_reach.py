@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.closure_result import ClosureResult
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.rotation import rotation_log
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: configurations of one scan; finer scans inside narrow the limit down
 _SCAN = 51
@@ -39,7 +38,7 @@ class DriveReach:
     turn: Array
 
 
-def drive_reaches(mechanism: Mechanism, tolerance: float = 1e-5) -> list[DriveReach]:
+def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]:
     """Reach of every drive by itself, the others at home, and of all drives together by the same amount.
 
     Parameters
@@ -51,14 +50,14 @@ def drive_reaches(mechanism: Mechanism, tolerance: float = 1e-5) -> list[DriveRe
     KinematicsError
         For open chains.
     """
-    home = mechanism.machine.home
-    at_home = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])
-    start = at_home[0, :, mechanism.actuated_index]
-    directions = np.vstack([np.eye(mechanism.actuated_count), np.ones(mechanism.actuated_count)])
+    home = machine.home
+    at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])
+    start = at_home[0, :, machine.actuated_index]
+    directions = np.vstack([np.eye(machine.actuated_count), np.ones(machine.actuated_count)])
     reaches = []
-    for name, direction in zip((*mechanism.actuated_joint_names, 'all together'), directions, strict=True):
-        ends = [_reach(mechanism, start, sign * direction, tolerance) for sign in (-1.0, 1.0)]
-        closed = solve_closure(mechanism, start + np.outer([-ends[0], ends[1]], direction))
+    for name, direction in zip((*machine.actuated_joint_names, 'all together'), directions, strict=True):
+        ends = [_reach(machine, start, sign * direction, tolerance) for sign in (-1.0, 1.0)]
+        closed = solve_closure(machine, start + np.outer([-ends[0], ends[1]], direction))
         turned = closed.rotation_base_platform @ home.rotation_base_platform.T
         reaches.append(
             DriveReach(
@@ -69,13 +68,13 @@ def drive_reaches(mechanism: Mechanism, tolerance: float = 1e-5) -> list[DriveRe
     return reaches
 
 
-def _reach(mechanism: Mechanism, start: Array, direction: Array, tolerance: float) -> float:
+def _reach(machine: Machine, start: Array, direction: Array, tolerance: float) -> float:
     """Largest step along a direction of the drives before something stops it."""
-    near, far = 0.0, _farthest(mechanism)
+    near, far = 0.0, _farthest(machine)
     while far - near > tolerance:
         steps = np.linspace(near, far, _SCAN)
-        closed = solve_closure(mechanism, start + np.outer(steps, direction))
-        bad = ~_allowed(mechanism, closed)
+        closed = solve_closure(machine, start + np.outer(steps, direction))
+        bad = ~_allowed(machine, closed)
         if not bad.any():
             return far
         first = int(np.argmax(bad))
@@ -85,24 +84,24 @@ def _reach(mechanism: Mechanism, start: Array, direction: Array, tolerance: floa
     return near
 
 
-def _farthest(mechanism: Mechanism) -> float:
+def _farthest(machine: Machine) -> float:
     """Step beyond the limits of all drives: their strokes, or half a turn, or twice the size of the machine."""
-    if mechanism.joint_kinds[mechanism.actuated_index] == 'revolute':
+    if machine.joint_kinds[machine.actuated_index] == 'revolute':
         return np.pi
-    place = mechanism.actuated_index
-    stroke = mechanism.position_upper[:, place] - mechanism.position_lower[:, place]
+    place = machine.actuated_index
+    stroke = machine.position_upper[:, place] - machine.position_lower[:, place]
     if np.isfinite(stroke).all():
         return 1.1 * float(stroke.max())
-    home = mechanism.machine.home
-    return 4.0 * float(np.linalg.norm(home.position - mechanism.base_points, axis=1).max() + mechanism.platform_radius)
+    home = machine.home
+    return 4.0 * float(np.linalg.norm(home.position - machine.base_points, axis=1).max() + machine.platform_radius)
 
 
-def _allowed(mechanism: Mechanism, closed: ClosureResult) -> NDArray[np.bool_]:
+def _allowed(machine: Machine, closed: ClosureResult) -> NDArray[np.bool_]:
     """Which configurations are closed, regular, on the home branch and inside all joint limits."""
-    good = closed.accepted & ~position_limits(mechanism, closed.joint_positions).outside().any(axis=1)
+    good = closed.accepted & ~position_limits(machine, closed.joint_positions).outside().any(axis=1)
     chosen = np.flatnonzero(good)
     if len(chosen):
         rotation = closed.rotation_base_platform[chosen]
-        legs = close_legs(mechanism, closed.position[chosen], rotation, closed.joint_positions[chosen])
-        good[chosen] = ~tilt_limits(mechanism, legs, rotation).outside().any(axis=1)
+        legs = close_legs(machine, closed.position[chosen], rotation, closed.joint_positions[chosen])
+        good[chosen] = ~tilt_limits(machine, legs, rotation).outside().any(axis=1)
     return good

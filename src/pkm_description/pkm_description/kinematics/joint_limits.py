@@ -9,12 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_motion import ClosedLegs, LegMotion, close_legs
 from pkm_description.kinematics.rotation import cross
-from pkm_description.machine.model import Joint, Leg
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Joint, Leg, Machine
 
 Limit = Literal['position', 'tilt', 'speed', 'force']
 
@@ -105,32 +103,32 @@ class LimitedQuantity:
             return np.asarray(np.where(bounded, distance / (0.5 * (upper - lower)), 0.0))
 
 
-def position_limits(mechanism: Mechanism, positions: Array) -> LimitedQuantity:
+def position_limits(machine: Machine, positions: Array) -> LimitedQuantity:
     """Positions (N, L, J) of all joints, passive ones too."""
-    lower, upper = mechanism.position_lower.ravel(), mechanism.position_upper.ravel()
-    return _of_joints(mechanism, 'position', ('m', 'rad'), positions, lower, upper)
+    lower, upper = machine.position_lower.ravel(), machine.position_upper.ravel()
+    return _of_joints(machine, 'position', ('m', 'rad'), positions, lower, upper)
 
 
-def speed_limits(mechanism: Mechanism, motion: LegMotion) -> LimitedQuantity:
+def speed_limits(machine: Machine, motion: LegMotion) -> LimitedQuantity:
     """Speeds of all joints that the machine file limits."""
-    fastest = np.array([joint.limits.velocity for leg in mechanism.machine.legs for joint in leg.joints])
-    return _of_joints(mechanism, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
+    fastest = np.array([joint.limits.velocity for leg in machine.legs for joint in leg.joints])
+    return _of_joints(machine, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
 
 
-def force_limits(mechanism: Mechanism, forces: Array) -> LimitedQuantity:
+def force_limits(machine: Machine, forces: Array) -> LimitedQuantity:
     """Forces (N, A) of the drives [N, N m]."""
-    pairs = _leg_joints(mechanism)
+    pairs = _leg_joints(machine)
     driven = [(leg, joint) for leg, joint in pairs if joint.actuated]
     strongest = np.array([joint.limits.effort for _, joint in driven])
     return _quantity('force', driven, ('N', 'N m'), forces, -strongest, strongest)
 
 
-def has_cones(mechanism: Mechanism) -> bool:
+def has_cones(machine: Machine) -> bool:
     """True if the ball joint of a leg has a limit."""
-    return bool(np.isfinite([leg.ball_cone for leg in mechanism.machine.legs]).any())
+    return bool(np.isfinite([leg.ball_cone for leg in machine.legs]).any())
 
 
-def tilt_limits(mechanism: Mechanism, legs: ClosedLegs | None, rotation_base_platform: Array) -> LimitedQuantity:
+def tilt_limits(machine: Machine, legs: ClosedLegs | None, rotation_base_platform: Array) -> LimitedQuantity:
     """Tilts of the ball joints of all legs, see :func:`ball_joint_tilts`; zero where no leg has a cone.
 
     Parameters
@@ -138,18 +136,18 @@ def tilt_limits(mechanism: Mechanism, legs: ClosedLegs | None, rotation_base_pla
     legs : closed onto N poses; not needed where no leg has a cone (see :func:`has_cones`)
     rotation_base_platform : (N, 3, 3)
     """
-    cones = np.array([leg.ball_cone for leg in mechanism.machine.legs])
-    names = tuple(leg.name for leg in mechanism.machine.legs)
+    cones = np.array([leg.ball_cone for leg in machine.legs])
+    names = tuple(leg.name for leg in machine.legs)
     joints = tuple(f'{name} ball joint' for name in names)
-    tilts = np.zeros((len(rotation_base_platform), mechanism.leg_count))
-    if has_cones(mechanism):
+    tilts = np.zeros((len(rotation_base_platform), machine.leg_count))
+    if has_cones(machine):
         if legs is None:
             raise ValueError('this machine has ball joints with cones: give its closed legs')
-        tilts = ball_joint_tilts(mechanism, legs, rotation_base_platform)
+        tilts = ball_joint_tilts(machine, legs, rotation_base_platform)
     return LimitedQuantity('tilt', names, joints, ('rad',) * len(names), tilts, np.zeros(len(names)), cones)
 
 
-def ball_joint_tilts(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+def ball_joint_tilts(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
     """Angle (N, L) rad between each ball joint's stud, seen from the platform, and where it points at home.
 
     The stud is fixed to the leg's last body and points from that body's joint to the ball's centre (along the joint's
@@ -160,31 +158,31 @@ def ball_joint_tilts(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platf
     legs : closed onto N poses
     rotation_base_platform : (N, 3, 3)
     """
-    home = mechanism.machine.home
-    at_home = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
-    reference = _studs(mechanism, at_home, home.rotation_base_platform[None])
-    studs = _studs(mechanism, legs, rotation_base_platform)
+    home = machine.home
+    at_home = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+    reference = _studs(machine, at_home, home.rotation_base_platform[None])
+    studs = _studs(machine, legs, rotation_base_platform)
     sine = np.linalg.norm(cross(studs, np.broadcast_to(reference, studs.shape)), axis=-1)
     return np.asarray(np.arctan2(sine, np.sum(studs * reference, axis=-1)))
 
 
-def _studs(mechanism: Mechanism, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
+def _studs(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
     """Unit vectors (N, L, 3) along the studs, platform axes."""
-    lengths = np.linalg.norm(mechanism.tips, axis=-1, keepdims=True)
+    lengths = np.linalg.norm(machine.tips, axis=-1, keepdims=True)
     along_axis = lengths < 1e-9
-    in_body = np.where(along_axis, mechanism.joint_axes[:, -1], mechanism.tips / np.where(along_axis, 1.0, lengths))
+    in_body = np.where(along_axis, machine.joint_axes[:, -1], machine.tips / np.where(along_axis, 1.0, lengths))
     in_base = (legs.chain.rotations[-1] @ in_body[..., None])[..., 0]
     return np.asarray(in_base @ rotation_base_platform)
 
 
-def _leg_joints(mechanism: Mechanism) -> list[tuple[Leg, Joint]]:
-    return [(leg, joint) for leg in mechanism.machine.legs for joint in leg.joints]
+def _leg_joints(machine: Machine) -> list[tuple[Leg, Joint]]:
+    return [(leg, joint) for leg in machine.legs for joint in leg.joints]
 
 
 def _of_joints(
-    mechanism: Mechanism, limit: Limit, units: tuple[str, str], values: Array, lower: Array, upper: Array
+    machine: Machine, limit: Limit, units: tuple[str, str], values: Array, lower: Array, upper: Array
 ) -> LimitedQuantity:
-    return _quantity(limit, _leg_joints(mechanism), units, values.reshape(len(values), -1), lower, upper)
+    return _quantity(limit, _leg_joints(machine), units, values.reshape(len(values), -1), lower, upper)
 
 
 def _quantity(

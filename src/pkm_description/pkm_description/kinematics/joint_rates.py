@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_lengths import leg_vectors
 from pkm_description.kinematics.leg_motion import leg_motion
 from pkm_description.kinematics.leg_positions import closed_form_positions, closed_form_velocities
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 
 def joint_rates(
-    mechanism: Mechanism,
+    machine: Machine,
     position: Array,
     rotation_base_platform: Array,
     linear_velocity: Array,
@@ -36,15 +33,15 @@ def joint_rates(
     KinematicsError
         As :func:`pkm_description.kinematics.leg_motion`.
     """
-    if not mechanism.has_closed_form:
+    if not machine.has_closed_form:
         still = np.zeros_like(position)
         motion = PlatformMotion(
             np.zeros(len(position)), position, rotation_base_platform, linear_velocity, angular_velocity, still, still
         )
-        legs = leg_motion(mechanism, motion)
+        legs = leg_motion(machine, motion)
         return legs.positions, legs.velocities
-    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+    vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
-    positions = closed_form_positions(mechanism, vectors, lengths)
+    positions = closed_form_positions(machine, vectors, lengths)
     tips = linear_velocity[:, None] + cross(angular_velocity[:, None], levers)
-    return positions, closed_form_velocities(mechanism, vectors, lengths, tips)
+    return positions, closed_form_velocities(machine, vectors, lengths, tips)

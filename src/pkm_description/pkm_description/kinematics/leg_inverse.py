@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: volume of a leg's unit joint directions below which the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9
 
 
-def leg_inverse(mechanism: Mechanism, jacobian: Array) -> tuple[Array, Array]:
+def leg_inverse(machine: Machine, jacobian: Array) -> tuple[Array, Array]:
     """Invert the tip Jacobians of all legs.
 
     Parameters
@@ -32,27 +30,27 @@ def leg_inverse(mechanism: Mechanism, jacobian: Array) -> tuple[Array, Array]:
     SingularPoseError
         Naming sample and leg that is stretched or folded.
     """
-    if mechanism.planar:
+    if machine.planar:
         inverse, volume = _inverse_2x2(jacobian[..., :2, :])
         held = np.zeros((*jacobian.shape[:2], 3, 0))
-    elif mechanism.joint_count == 3:
+    elif machine.joint_count == 3:
         inverse, volume = _inverse_3x3(jacobian)
         held = np.zeros((*jacobian.shape[:2], 3, 0))
     else:
         inverse, normal, volume = _inverse_3x2(jacobian)
         held = normal[..., None]
     size = np.prod(np.sqrt(np.sum(jacobian * jacobian, axis=-2)), axis=-1)
-    _check(mechanism, np.abs(volume) / size)
+    _check(machine, np.abs(volume) / size)
     return inverse, held
 
 
-def _check(mechanism: Mechanism, relative_volume: Array) -> None:
+def _check(machine: Machine, relative_volume: Array) -> None:
     regular = relative_volume >= LEG_SINGULARITY
     if regular.all():
         return
     sample, leg = (int(index) for index in np.argwhere(~regular)[0])
     raise SingularPoseError(
-        f'sample {sample}: {mechanism.machine.legs[leg].name} is stretched or folded (relative volume of its joint '
+        f'sample {sample}: {machine.legs[leg].name} is stretched or folded (relative volume of its joint '
         f'directions {relative_volume[sample, leg]:.3g}): its joints cannot follow the platform'
     )
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
-def leg_vectors(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> tuple[Array, Array]:
+def leg_vectors(machine: Machine, position: Array, rotation_base_platform: Array) -> tuple[Array, Array]:
     """Leg vectors and platform levers, both in base axes.
 
     Parameters
@@ -24,11 +22,11 @@ def leg_vectors(mechanism: Mechanism, position: Array, rotation_base_platform: A
     vectors : (N, L, 3) m, from base joint to platform joint
     levers : (N, L, 3) m, from platform origin to platform joint
     """
-    levers = mechanism.platform_points @ np.swapaxes(rotation_base_platform, -1, -2)
-    return position[..., None, :] + levers - mechanism.base_points, levers
+    levers = machine.platform_points @ np.swapaxes(rotation_base_platform, -1, -2)
+    return position[..., None, :] + levers - machine.base_points, levers
 
 
-def leg_lengths(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Distance between base and platform joint of every leg, (N, L) m (Miletovic et al. 2017, Eq. 1).
 
     Parameters
@@ -36,11 +34,11 @@ def leg_lengths(mechanism: Mechanism, position: Array, rotation_base_platform: A
     position : (N, 3) m, platform origin in the base frame
     rotation_base_platform : (N, 3, 3)
     """
-    vectors, _ = leg_vectors(mechanism, position, rotation_base_platform)
+    vectors, _ = leg_vectors(machine, position, rotation_base_platform)
     return np.sqrt(np.sum(vectors * vectors, axis=-1))
 
 
-def length_jacobian(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Jacobian (N, L, 6): leg rates = J @ [velocity of the platform origin, angular velocity], base axes.
 
     Row i is ``[n_i, (R p_i) x n_i]`` with the leg's unit vector n_i (Heimann & Abdellatif, section 2).
@@ -50,6 +48,6 @@ def length_jacobian(mechanism: Mechanism, position: Array, rotation_base_platfor
     position : (N, 3) m, platform origin in the base frame
     rotation_base_platform : (N, 3, 3)
     """
-    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+    vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     directions = vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
     return np.concatenate([directions, cross(levers, directions)], axis=-1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.chain import (
     ChainPose,
@@ -24,10 +24,7 @@ from pkm_description.kinematics.leg_positions import (
     iterated_positions,
 )
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 #: components of the twist that a planar machine does not have: z, rotation about x, rotation about y
 PLANE_CONSTRAINTS = np.eye(6)[[2, 3, 4]]
@@ -88,7 +85,7 @@ class ClosedLegs:
         return np.concatenate([self.tip_jacobian_inverse, rotational], axis=-1)
 
 
-def joint_positions(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def joint_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Positions (N, L, J) of all leg joints [rad, m] that close the legs onto the platform.
 
     U-P legs in closed form, all others by Newton iterations from their home positions.
@@ -105,29 +102,29 @@ def joint_positions(mechanism: Mechanism, position: Array, rotation_base_platfor
     KinematicsError
         If a leg cannot reach, the legs do not admit the pose, or a pose contains NaN.
     """
-    return _closed(mechanism, position, rotation_base_platform)[0]
+    return _closed(machine, position, rotation_base_platform)[0]
 
 
 def _closed(
-    mechanism: Mechanism, position: Array, rotation_base_platform: Array
+    machine: Machine, position: Array, rotation_base_platform: Array
 ) -> tuple[Array, Array, Array]:
     """Joint positions (N, L, J), lengths (N, L) and levers (N, L, 3)."""
-    if not mechanism.has_platform:
+    if not machine.has_platform:
         raise KinematicsError(
-            f'{mechanism.machine.name} is an open chain, it has no platform: give joint motions (open_chain)'
+            f'{machine.name} is an open chain, it has no platform: give joint motions (open_chain)'
         )
-    vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+    vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
-    if mechanism.has_closed_form:
-        return closed_form_positions(mechanism, vectors, lengths), lengths, levers
-    if mechanism.planar:
-        _require_planar(mechanism, position, rotation_base_platform)
-    return iterated_positions(mechanism, vectors + mechanism.base_points), lengths, levers
+    if machine.has_closed_form:
+        return closed_form_positions(machine, vectors, lengths), lengths, levers
+    if machine.planar:
+        _require_planar(machine, position, rotation_base_platform)
+    return iterated_positions(machine, vectors + machine.base_points), lengths, levers
 
 
-def _require_planar(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> None:
+def _require_planar(machine: Machine, position: Array, rotation_base_platform: Array) -> None:
     """Refuse poses out of the plane in which a planar machine moves."""
-    home = mechanism.machine.home
+    home = machine.home
     off = np.abs(position[:, 2] - home.position[2])
     # both keep the base's z axis at the same direction in platform axes
     tilt = np.abs(rotation_base_platform[:, 2] - home.rotation_base_platform[2]).max(axis=-1)
@@ -135,13 +132,13 @@ def _require_planar(mechanism: Mechanism, position: Array, rotation_base_platfor
     if not excess.max(initial=0.0) <= CLOSING_TOLERANCE:
         sample = int(np.argmax(np.where(np.isnan(excess), np.inf, excess)))
         raise KinematicsError(
-            f'sample {sample}: {mechanism.machine.name} moves in a plane; this pose leaves it by {off[sample]:.3g} m '
+            f'sample {sample}: {machine.name} moves in a plane; this pose leaves it by {off[sample]:.3g} m '
             f'and tilts by {tilt[sample]:.3g} rad'
         )
 
 
 def close_legs(
-    mechanism: Mechanism,
+    machine: Machine,
     position: Array,
     rotation_base_platform: Array,
     positions: Array | None = None,
@@ -151,18 +148,18 @@ def close_legs(
     ``positions`` (N, L, J) are joint positions that are known to close the legs there; they are not solved again.
     """
     if positions is None:
-        positions, lengths, levers = _closed(mechanism, position, rotation_base_platform)
+        positions, lengths, levers = _closed(machine, position, rotation_base_platform)
     else:
-        vectors, levers = leg_vectors(mechanism, position, rotation_base_platform)
+        vectors, levers = leg_vectors(machine, position, rotation_base_platform)
         lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
-    chain = chain_pose(mechanism, positions)
-    inverse, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))
+    chain = chain_pose(machine, positions)
+    inverse, held = leg_inverse(machine, tip_jacobian(machine, chain))
     return ClosedLegs(
-        positions, lengths, levers, chain, inverse, held, twist_constraints(mechanism, held, levers)
+        positions, lengths, levers, chain, inverse, held, twist_constraints(machine, held, levers)
     )
 
 
-def twist_constraints(mechanism: Mechanism, held: Array, levers: Array) -> Array:
+def twist_constraints(machine: Machine, held: Array, levers: Array) -> Array:
     """Rows (N, K, 6) with ``rows @ twist = 0``: what the legs hold, then the plane's z, rotation about x and y."""
     samples = len(levers)
     rows = [np.zeros((samples, 0, 6))]
@@ -170,74 +167,74 @@ def twist_constraints(mechanism: Mechanism, held: Array, levers: Array) -> Array
         directions = np.swapaxes(held, -1, -2)
         moments = cross(levers[..., None, :], directions)
         rows.append(np.concatenate([directions, moments], axis=-1).reshape(samples, -1, 6))
-    if mechanism.planar:
+    if machine.planar:
         rows.append(np.broadcast_to(PLANE_CONSTRAINTS, (samples, 3, 6)))
     return np.concatenate(rows, axis=1)
 
 
 def leg_rates(
-    mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion
+    machine: Machine, legs: ClosedLegs, motion: PlatformMotion
 ) -> tuple[Array, Array, ChainRates]:
     """Joint velocities and accelerations (N, L, J), and the velocities of the leg bodies.
 
     Raises
     ------
     KinematicsError
-        A velocity that the mechanism does not admit; names sample and constraint.
+        A velocity that the machine does not admit; names sample and constraint.
     """
-    _require_admissible(mechanism, legs, motion)
+    _require_admissible(machine, legs, motion)
     spin = motion.angular_velocity[:, None]
     anchor_velocity = motion.linear_velocity[:, None] + cross(spin, legs.levers)
     velocities = (legs.tip_jacobian_inverse @ anchor_velocity[..., None])[..., 0]
-    rates = chain_velocities(mechanism, legs.chain, velocities)
+    rates = chain_velocities(machine, legs.chain, velocities)
     anchor_acceleration = motion.linear_acceleration[:, None] + cross(
         motion.angular_acceleration[:, None], legs.levers
     )
-    excess = anchor_acceleration - closing_bias(mechanism, legs, velocities, rates, motion.angular_velocity)
+    excess = anchor_acceleration - closing_bias(machine, legs, velocities, rates, motion.angular_velocity)
     accelerations = (legs.tip_jacobian_inverse @ excess[..., None])[..., 0]
     return velocities, accelerations, rates
 
 
 def closing_bias(
-    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
+    machine: Machine, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
 ) -> Array:
     """Acceleration (N, L, 3) of tip minus platform joint where joints and platform do not accelerate."""
     spin = angular_velocity[:, None]
-    tip = chain_accelerations(mechanism, legs.chain, rates, velocities, np.zeros_like(velocities)).tip
+    tip = chain_accelerations(machine, legs.chain, rates, velocities, np.zeros_like(velocities)).tip
     return tip - cross(spin, cross(spin, legs.levers))
 
 
 def constraint_bias(
-    mechanism: Mechanism, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
+    machine: Machine, legs: ClosedLegs, velocities: Array, rates: ChainRates, angular_velocity: Array
 ) -> Array:
     """Right-hand side (N, K) of ``constraints @ acceleration = bias`` for the platform's acceleration."""
     result = np.zeros(legs.constraints.shape[:2])
     if legs.held.shape[-1]:
-        bias = closing_bias(mechanism, legs, velocities, rates, angular_velocity)
+        bias = closing_bias(machine, legs, velocities, rates, angular_velocity)
         along = (np.swapaxes(legs.held, -1, -2) @ bias[..., None])[..., 0]
         count = along.shape[1] * along.shape[2]
         result[:, :count] = along.reshape(len(result), count)
     return result
 
 
-def _require_admissible(mechanism: Mechanism, legs: ClosedLegs, motion: PlatformMotion) -> None:
+def _require_admissible(machine: Machine, legs: ClosedLegs, motion: PlatformMotion) -> None:
     """Refuse twists that legs or plane forbid: dynamics would silently drop that part."""
-    if not mechanism.constraint_count:
+    if not machine.constraint_count:
         return
     twist = motion.twist
     forbidden = np.abs((legs.constraints @ twist[..., None])[..., 0])
     # an angular velocity moves the platform joints; below this speed only rounding is left
-    speed = np.abs(twist[:, :3]).max(axis=1) + np.abs(twist[:, 3:]).max(axis=1) * mechanism.platform_radius
+    speed = np.abs(twist[:, :3]).max(axis=1) + np.abs(twist[:, 3:]).max(axis=1) * machine.platform_radius
     bad = ~(forbidden <= _TWIST_TOLERANCE * speed[:, None] + 1e-9)
     if bad.any():
         sample, row = (int(index) for index in np.argwhere(bad)[0])
         raise KinematicsError(
-            f'sample {sample}: {mechanism.machine.name} does not admit this velocity (constraint {row + 1} is '
+            f'sample {sample}: {machine.name} does not admit this velocity (constraint {row + 1} is '
             f'violated by {forbidden[sample, row]:.3g}); make the motion from the drives (motion_from_drives)'
         )
 
 
-def leg_motion(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
+def leg_motion(machine: Machine, motion: PlatformMotion) -> LegMotion:
     """Motion of all leg joints that closes the legs onto the moving platform.
 
     Positions as in :func:`joint_positions`, velocities through the inverse of each leg's tip Jacobian, accelerations
@@ -248,10 +245,10 @@ def leg_motion(mechanism: Mechanism, motion: PlatformMotion) -> LegMotion:
     SingularPoseError
         Where a leg is stretched or folded, or lies along its first universal axis; names sample, leg and number.
     KinematicsError
-        A pose or a velocity that the mechanism does not admit.
+        A pose or a velocity that the machine does not admit.
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    velocities, accelerations, _ = leg_rates(mechanism, legs, motion)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    velocities, accelerations, _ = leg_rates(machine, legs, motion)
     return LegMotion(
         motion.time,
         legs.positions,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics.chain import chain_pose, tip_jacobian
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: sine of the angle between strut and first universal axis below which the joint angles are refused
 UNIVERSAL_SINGULARITY = 1e-3
@@ -26,26 +24,26 @@ _MAX_ITERATIONS = 50
 _LONGEST_STEP = 0.5
 
 
-def closed_form_positions(mechanism: Mechanism, vectors: Array, lengths: Array) -> Array:
+def closed_form_positions(machine: Machine, vectors: Array, lengths: Array) -> Array:
     """Joint positions (N, L, 3) of U-P legs from base-to-platform vectors (N, L, 3) m and their lengths (N, L)."""
-    legs = mechanism.universal_prismatic
+    legs = machine.universal_prismatic
     along = (vectors[..., None, :] @ legs.basis)[..., 0, :]
     across = np.hypot(along[..., 1], along[..., 2])
-    _check_regular(mechanism, across / lengths)
+    _check_regular(machine, across / lengths)
     first = np.arctan2(-legs.side * along[..., 1], legs.side * along[..., 2])
     second = np.arctan2(along[..., 0], legs.side * across) - legs.angle_at_zero
     second = (second + np.pi) % (2.0 * np.pi) - np.pi
-    return np.stack([first, second, lengths - mechanism.lengths_at_zero], axis=-1)
+    return np.stack([first, second, lengths - machine.lengths_at_zero], axis=-1)
 
 
-def closed_form_velocities(mechanism: Mechanism, vectors: Array, lengths: Array, tip_velocities: Array) -> Array:
+def closed_form_velocities(machine: Machine, vectors: Array, lengths: Array, tip_velocities: Array) -> Array:
     """Joint velocities (N, L, 3) of U-P legs: time derivative of :func:`closed_form_positions`.
 
     Parameters
     ----------
     tip_velocities : (N, L, 3) m/s, of the platform joints, base axes
     """
-    legs = mechanism.universal_prismatic
+    legs = machine.universal_prismatic
     x, y, z = np.moveaxis((vectors[..., None, :] @ legs.basis)[..., 0, :], -1, 0)
     dx, dy, dz = np.moveaxis((tip_velocities[..., None, :] @ legs.basis)[..., 0, :], -1, 0)
     across_squared = y * y + z * z
@@ -56,7 +54,7 @@ def closed_form_velocities(mechanism: Mechanism, vectors: Array, lengths: Array,
     return np.stack([first, second, (x * dx + across * outwards) / lengths], axis=-1)
 
 
-def _check_regular(mechanism: Mechanism, sine: Array) -> None:
+def _check_regular(machine: Machine, sine: Array) -> None:
     """Refuse struts on their first universal axis; ``sine`` (N, L) of the angle between both."""
     if sine.min(initial=1.0) >= UNIVERSAL_SINGULARITY:
         return
@@ -67,12 +65,12 @@ def _check_regular(mechanism: Mechanism, sine: Array) -> None:
             f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
     raise SingularPoseError(
-        f'sample {sample}: {mechanism.machine.legs[leg].name} lies along its first universal axis '
+        f'sample {sample}: {machine.legs[leg].name} lies along its first universal axis '
         f'(sine of the angle {sine[sample, leg]:.3g}, at least {UNIVERSAL_SINGULARITY:g} needed)'
     )
 
 
-def iterated_positions(mechanism: Mechanism, anchors: Array) -> Array:
+def iterated_positions(machine: Machine, anchors: Array) -> Array:
     """Joint positions (N, L, J) that bring the tips to the points ``anchors`` (N, L, 3) m, base axes.
 
     Iterations from the home positions, so a leg stays on the branch (elbow left or right) that the machine file's
@@ -88,29 +86,29 @@ def iterated_positions(mechanism: Mechanism, anchors: Array) -> Array:
         raise KinematicsError(
             f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
-    return _judged(mechanism, anchors, nearest_positions(mechanism, anchors, mechanism.home_positions))
+    return _judged(machine, anchors, nearest_positions(machine, anchors, machine.home_positions))
 
 
-def nearest_positions(mechanism: Mechanism, anchors: Array, initial: Array) -> Array:
+def nearest_positions(machine: Machine, anchors: Array, initial: Array) -> Array:
     """Joint positions (N, L, J) that bring the tips as near to ``anchors`` (N, L, 3) m as they get.
 
     Newton iterations with limited steps from ``initial``, (L, J) or (N, L, J). Whether the legs close is for the caller
     to look at: legs that hold the platform (3-RPS) do so on admissible poses only.
     """
-    shape = (*anchors.shape[:2], mechanism.joint_count)
+    shape = (*anchors.shape[:2], machine.joint_count)
     positions = np.array(np.broadcast_to(initial, shape), dtype=float)
-    rows = mechanism.closing_equations
+    rows = machine.closing_equations
     step_limit = np.array(
         [
-            _LONGEST_STEP * (1.0 if kind == 'revolute' else mechanism.leg_reach)
-            for kind in mechanism.joint_kinds
+            _LONGEST_STEP * (1.0 if kind == 'revolute' else machine.leg_reach)
+            for kind in machine.joint_kinds
         ]
     )
     active = np.arange(len(anchors))
     for _ in range(_MAX_ITERATIONS):
-        chain = chain_pose(mechanism, positions[active])
+        chain = chain_pose(machine, positions[active])
         error = anchors[active] - chain.tip
-        step = _damped_step(tip_jacobian(mechanism, chain)[..., :rows, :], error[..., :rows])
+        step = _damped_step(tip_jacobian(machine, chain)[..., :rows, :], error[..., :rows])
         excess = np.abs(step / step_limit).max(axis=-1, keepdims=True)
         step = step / np.maximum(excess, 1.0)
         positions[active] += step
@@ -131,24 +129,24 @@ def _damped_step(jacobian: Array, error: Array) -> Array:
     return np.asarray(np.linalg.solve(normal, right[..., None]), dtype=float)[..., 0]
 
 
-def _judged(mechanism: Mechanism, anchors: Array, positions: Array) -> Array:
+def _judged(machine: Machine, anchors: Array, positions: Array) -> Array:
     """Positions with turns wrapped to half a turn around home, refused where a leg does not close."""
-    for place, kind in enumerate(mechanism.joint_kinds):
+    for place, kind in enumerate(machine.joint_kinds):
         if kind == 'revolute':
-            home = mechanism.home_positions[:, place]
+            home = machine.home_positions[:, place]
             positions[..., place] = home + (positions[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
-    gap = (chain_pose(mechanism, positions).tip - anchors)[..., : mechanism.closing_equations]
+    gap = (chain_pose(machine, positions).tip - anchors)[..., : machine.closing_equations]
     distance = np.sqrt(np.sum(gap * gap, axis=-1))
     if not distance.max(initial=0.0) <= CLOSING_TOLERANCE:
         worst = np.where(np.isnan(distance), np.inf, distance)
         sample, leg = (int(index) for index in np.unravel_index(np.argmax(worst), worst.shape))
         reason = (
             'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
-            if mechanism.constraint_count > (3 if mechanism.planar else 0)
+            if machine.constraint_count > (3 if machine.planar else 0)
             else 'it is out of reach'
         )
         raise KinematicsError(
-            f'sample {sample}: {mechanism.machine.legs[leg].name} misses its platform joint by '
+            f'sample {sample}: {machine.legs[leg].name} misses its platform joint by '
             f'{distance[sample, leg]:.3g} m: {reason}'
         )
     return positions

@@ -7,29 +7,27 @@ six in all where the machine has one drive per degree of freedom. A hexapod has 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics.leg_motion import ClosedLegs
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: condition number from which drive forces are not computed: fewer than eight digits would be left
 MAX_CONDITION = 1e8
 
 
-def actuated_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+def actuated_jacobian(machine: Machine, legs: ClosedLegs) -> Array:
     """Rates of the drives from the platform twist, (N, A, 6): the driven joints' rows of the joint map."""
-    return legs.joint_map[:, :, mechanism.actuated_index]
+    return legs.joint_map[:, :, machine.actuated_index]
 
 
-def overall_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+def overall_jacobian(machine: Machine, legs: ClosedLegs) -> Array:
     """Rows of the driven joints, then those of the constraints, (N, A + K, 6)."""
-    return np.concatenate([actuated_jacobian(mechanism, legs), legs.constraints], axis=1)
+    return np.concatenate([actuated_jacobian(machine, legs), legs.constraints], axis=1)
 
 
-def inverse_overall_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+def inverse_overall_jacobian(machine: Machine, legs: ClosedLegs) -> Array:
     """Inverse (N, 6, A + K) of :func:`overall_jacobian`.
 
     Raises
@@ -39,17 +37,17 @@ def inverse_overall_jacobian(mechanism: Mechanism, legs: ClosedLegs) -> Array:
     KinematicsError
         If the machine has more or fewer drives than degrees of freedom.
     """
-    if mechanism.actuated_count != mechanism.degrees_of_freedom:
+    if machine.actuated_count != machine.degrees_of_freedom:
         raise KinematicsError(
-            f'{mechanism.machine.name} has {mechanism.actuated_count} drives for {mechanism.degrees_of_freedom} '
+            f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} '
             'degrees of freedom: its drives do not determine the motion'
         )
-    return invert_jacobian(overall_jacobian(mechanism, legs))
+    return invert_jacobian(overall_jacobian(machine, legs))
 
 
-def twist_from_leg_rates(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+def twist_from_leg_rates(machine: Machine, legs: ClosedLegs) -> Array:
     """Platform twist per rate of the drives (N, 6, A); raises as :func:`inverse_overall_jacobian`."""
-    return inverse_overall_jacobian(mechanism, legs)[..., : mechanism.actuated_count]
+    return inverse_overall_jacobian(machine, legs)[..., : machine.actuated_count]
 
 
 def invert_jacobian(jacobian: Array) -> Array:
@@ -73,13 +71,13 @@ def _frobenius(matrix: Array) -> Array:
     return np.sqrt(np.sum(matrix * matrix, axis=(-2, -1)))
 
 
-def scaled_condition(mechanism: Mechanism, legs: ClosedLegs) -> Array:
+def scaled_condition(machine: Machine, legs: ClosedLegs) -> Array:
     """Condition number (N,) of the overall Jacobian, rotations scaled by the platform's radius, so free of units."""
-    radius = mechanism.platform_radius
-    if mechanism.planar:
-        matrix = actuated_jacobian(mechanism, legs)[..., [0, 1, 5]] / [1.0, 1.0, radius]
+    radius = machine.platform_radius
+    if machine.planar:
+        matrix = actuated_jacobian(machine, legs)[..., [0, 1, 5]] / [1.0, 1.0, radius]
     else:
-        matrix = overall_jacobian(mechanism, legs) / [1.0, 1.0, 1.0, radius, radius, radius]
+        matrix = overall_jacobian(machine, legs) / [1.0, 1.0, 1.0, radius, radius, radius]
     singular_values = np.linalg.svd(matrix, compute_uv=False)
     with np.errstate(divide='ignore'):
         condition: Array = singular_values[:, 0] / singular_values[:, -1]

@@ -9,9 +9,8 @@ from __future__ import annotations
 from math import cos, sin, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 
 def cross(left: Array, right: Array) -> Array:

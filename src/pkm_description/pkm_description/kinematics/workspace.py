@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import overall_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, PlatformMotion
 
 #: poses of one scan along an axis; finer scans inside narrow the limit down
 _SCAN = 101
 
 
-def position_violations(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitViolation]:
+def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitViolation]:
     """Every joint of every sample outside of its position limits, ball joints' cones too, in order of samples.
 
     Parameters
@@ -33,23 +30,23 @@ def position_violations(mechanism: Mechanism, motion: PlatformMotion) -> list[Li
     SingularPoseError
         A leg lies on its first universal axis.
     """
-    legs = close_legs(mechanism, motion.position, motion.rotation_base_platform)
-    found = position_limits(mechanism, legs.positions).violations(motion.time)
-    found += tilt_limits(mechanism, legs, motion.rotation_base_platform).violations(motion.time)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    found = position_limits(machine, legs.positions).violations(motion.time)
+    found += tilt_limits(machine, legs, motion.rotation_base_platform).violations(motion.time)
     return sorted(found, key=lambda one: one.sample)
 
 
-def free_axes(mechanism: Mechanism) -> tuple[int, ...]:
+def free_axes(machine: Machine) -> tuple[int, ...]:
     """Axes along and about which the platform moves by itself: of x, y, z, about x, about y, about z (0 .. 5).
 
     All six of a free platform, three of a planar one; none where the legs couple them (3-RPS, 3-PRS).
     """
-    if mechanism.planar:
+    if machine.planar:
         return (0, 1, 5)
-    return tuple(range(6)) if mechanism.has_platform and mechanism.constraint_count == 0 else ()
+    return tuple(range(6)) if machine.has_platform and machine.constraint_count == 0 else ()
 
 
-def single_axis_limits(mechanism: Mechanism, margin: float = 0.0, tolerance: float = 1e-6) -> dict[int, Array]:
+def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float = 1e-6) -> dict[int, Array]:
     """How far the platform moves from home along or about one axis at a time.
 
     Up to a joint's limit (passive joints and the cones of ball joints too), a leg's end, or a singular pose.
@@ -64,19 +61,19 @@ def single_axis_limits(mechanism: Mechanism, margin: float = 0.0, tolerance: flo
     dict
         Axis (see :func:`free_axes`) -> smallest and largest excursion (2,) m or rad, home pose being 0.
     """
-    search = _AxisSearch(mechanism, margin, tolerance)
-    return {axis: np.array([-search.reach(axis, -1.0), search.reach(axis, 1.0)]) for axis in free_axes(mechanism)}
+    search = _AxisSearch(machine, margin, tolerance)
+    return {axis: np.array([-search.reach(axis, -1.0), search.reach(axis, 1.0)]) for axis in free_axes(machine)}
 
 
 class _AxisSearch:
     """First excursion along an axis that is too far: a scan finds it, finer ones inside narrow it down."""
 
-    def __init__(self, mechanism: Mechanism, margin: float, tolerance: float) -> None:
-        self._mechanism, self._margin, self._tolerance = mechanism, margin, tolerance
-        home = mechanism.machine.home
-        legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
-        self._determinant = float(np.linalg.det(overall_jacobian(mechanism, legs))[0])
-        self._farthest = 4.0 * float(max(legs.lengths.max(), mechanism.platform_radius))
+    def __init__(self, machine: Machine, margin: float, tolerance: float) -> None:
+        self._machine, self._margin, self._tolerance = machine, margin, tolerance
+        home = machine.home
+        legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+        self._determinant = float(np.linalg.det(overall_jacobian(machine, legs))[0])
+        self._farthest = 4.0 * float(max(legs.lengths.max(), machine.platform_radius))
 
     def reach(self, axis: int, sign: float) -> float:
         near, far = 0.0, np.pi if axis >= 3 else self._farthest
@@ -91,7 +88,7 @@ class _AxisSearch:
         return near
 
     def _poses(self, axis: int, steps: Array) -> tuple[Array, Array]:
-        home, direction = self._mechanism.machine.home, np.zeros((len(steps), 6))
+        home, direction = self._machine.home, np.zeros((len(steps), 6))
         direction[:, axis] = steps
         return home.position + direction[:, :3], rotation_exp(direction[:, 3:]) @ home.rotation_base_platform
 
@@ -103,19 +100,19 @@ class _AxisSearch:
         # a batch closes as a whole or not at all: halve it to find the first pose that a leg cannot reach
         while refused - closable > 1:
             try:
-                close_legs(self._mechanism, position[:count], rotation[:count])
+                close_legs(self._machine, position[:count], rotation[:count])
                 closable = count
             except KinematicsError:
                 refused = count
             count = (closable + refused) // 2
         if closable == 0:
             return 0
-        legs = close_legs(self._mechanism, position[:closable], rotation[:closable])
-        joints = position_limits(self._mechanism, legs.positions)
-        driven = np.array([joint.actuated for leg in self._mechanism.machine.legs for joint in leg.joints])
+        legs = close_legs(self._machine, position[:closable], rotation[:closable])
+        joints = position_limits(self._machine, legs.positions)
+        driven = np.array([joint.actuated for leg in self._machine.legs for joint in leg.joints])
         shrink = self._margin * driven
         outside = (joints.values < joints.lower + shrink) | (joints.values > joints.upper - shrink)
-        bad = outside.any(axis=1) | tilt_limits(self._mechanism, legs, rotation[:closable]).outside().any(axis=1)
+        bad = outside.any(axis=1) | tilt_limits(self._machine, legs, rotation[:closable]).outside().any(axis=1)
         # beyond a singular pose the determinant has another sign
-        bad |= np.linalg.det(overall_jacobian(self._mechanism, legs)) * self._determinant <= 0.0
+        bad |= np.linalg.det(overall_jacobian(self._machine, legs)) * self._determinant <= 0.0
         return int(np.argmax(bad)) if bad.any() else closable

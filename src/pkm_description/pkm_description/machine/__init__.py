@@ -1,8 +1,33 @@
-"""Machine files: what a machine is, read from one YAML file and checked."""
+"""What a machine is: its parts, and their numbers as arrays."""
 
 from pkm_description.machine.layout import hexapod_layout
-from pkm_description.machine.load import load_machine, machine_file, machine_names
-from pkm_description.machine.model import Machine
-from pkm_description.machine.overlay import write_overlay
+from pkm_description.machine.machine import Freedom, Machine
+from pkm_description.machine.parts import (
+    INERTIAL_PARAMETERS,
+    Joint,
+    JointFriction,
+    JointLimits,
+    Leg,
+    Pose,
+    RigidBody,
+)
+from pkm_description.machine.platform_motion import PlatformMotion
+from pkm_description.machine.sensors import NO_IMU, ImuSensor, LegSensors, ServoGains
 
-__all__ = ['Machine', 'hexapod_layout', 'load_machine', 'machine_file', 'machine_names', 'write_overlay']
+__all__ = [
+    'INERTIAL_PARAMETERS',
+    'NO_IMU',
+    'Freedom',
+    'ImuSensor',
+    'Joint',
+    'JointFriction',
+    'JointLimits',
+    'Leg',
+    'LegSensors',
+    'Machine',
+    'PlatformMotion',
+    'Pose',
+    'RigidBody',
+    'ServoGains',
+    'hexapod_layout',
+]

@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkm_description.machine.model import Joint, JointFriction, Machine, RigidBody
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
+from pkm_description.machine.machine import Machine
+from pkm_description.machine.parts import Joint, JointFriction, RigidBody
 
 
 def with_gravity(machine: Machine, gravity: Array) -> Machine:

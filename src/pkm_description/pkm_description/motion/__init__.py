@@ -1,5 +1,5 @@
 """Motions of the platform: sampled, generated, interpolated."""
 
-from pkm_description.motion.platform_motion import PlatformMotion
+from pkm_description.machine import PlatformMotion
 
 __all__ = ['PlatformMotion']

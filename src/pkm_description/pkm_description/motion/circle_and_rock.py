@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.machine.model import Pose
+from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.envelope import SMOOTH_STEP, Envelope, product, smooth_step
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 #: paper frame (z down) to base frame (z up): its own inverse
 Z_DOWN_TO_Z_UP = np.diag([1.0, -1.0, -1.0])

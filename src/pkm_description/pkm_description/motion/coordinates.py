@@ -10,13 +10,10 @@ from __future__ import annotations
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log, skew
-from pkm_description.machine.model import Pose
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import PlatformMotion, Pose
 
 # power series in the squared angle: no branch at zero, and 16 terms are exact to rounding up to half a turn
 _TERMS = range(16)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.closure import drive_positions
 from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import scaled_condition
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.envelope import Envelope, product
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 #: part of the stroke (or of a turn) that the drives swing to either side at scale 1, and their frequencies
 _SWING, _TURN_SWING = 0.25, 0.3
@@ -28,7 +25,7 @@ class DriveSines:
 
     Attributes
     ----------
-    mechanism : any machine with a platform and one drive per degree of freedom
+    machine : any machine with a platform and one drive per degree of freedom
     duration, fade_in, fade_out : s
     scale : 1 swings a quarter of the stroke to either side (revolute drives: 0.3 rad)
     seed : of frequencies and phases
@@ -36,7 +33,7 @@ class DriveSines:
         lag, passes into another assembly mode where the exact one just does not
     """
 
-    mechanism: Mechanism
+    machine: Machine
     duration: float
     scale: float = 1.0
     seed: int = 0
@@ -53,8 +50,8 @@ class DriveSines:
             The swing leaves the workspace or meets a singular configuration; names the sample.
         """
         times = np.asarray(times, dtype=float)
-        mechanism, random = self.mechanism, np.random.default_rng(self.seed)
-        count = mechanism.actuated_count
+        machine, random = self.machine, np.random.default_rng(self.seed)
+        count = machine.actuated_count
         # evenly spread frequencies, so that no two drives swing alike; which drive has which is drawn
         frequency = 2.0 * np.pi * random.permutation(np.linspace(_LOWEST, _HIGHEST, count))
         angle = times[:, None] * frequency + random.uniform(0.0, 2.0 * np.pi, count)
@@ -62,21 +59,21 @@ class DriveSines:
         wave = swing * np.sin(angle), swing * frequency * np.cos(angle), -swing * frequency**2 * np.sin(angle)
         fades = tuple(part[:, None] for part in Envelope(self.duration, self.fade_in, self.fade_out).evaluate(times))
         positions, velocities, accelerations = product((fades[0], fades[1], fades[2]), wave)
-        home = mechanism.machine.home
-        centre = drive_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+        home = machine.home
+        centre = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
         return motion_from_drives(
-            mechanism, times, centre + positions, velocities, accelerations, max_condition=self._max_condition()
+            machine, times, centre + positions, velocities, accelerations, max_condition=self._max_condition()
         )
 
     def _max_condition(self) -> float:
-        home = self.mechanism.machine.home
-        legs = close_legs(self.mechanism, home.position[None], home.rotation_base_platform[None])
-        return self.condition_ratio * float(scaled_condition(self.mechanism, legs)[0])
+        home = self.machine.home
+        legs = close_legs(self.machine, home.position[None], home.rotation_base_platform[None])
+        return self.condition_ratio * float(scaled_condition(self.machine, legs)[0])
 
     def _swings(self) -> Array:
         """Swing of each drive (A,) at scale 1."""
         swings = []
-        for joint in self.mechanism.machine.actuated_joints:
+        for joint in self.machine.actuated_joints:
             stroke = joint.limits.upper - joint.limits.lower
             revolute = joint.kind == 'revolute'
             swings.append(_TURN_SWING if revolute or not np.isfinite(stroke) else _SWING * stroke)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 #: C3 step from 0 to 1 on [0, 1]: the first three derivatives vanish at both ends
 SMOOTH_STEP = Polynomial([0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0])

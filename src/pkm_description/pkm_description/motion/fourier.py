@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkm_description.machine.model import Machine, Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.envelope import Envelope
 from pkm_description.motion.limits import largest_scale
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -149,9 +145,8 @@ def random_fourier_series(
         raise ValueError(
             f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed'
         )
-    mechanism = Mechanism(machine)
-    actuated = mechanism.actuated_index
-    stroke = float(np.min(mechanism.position_upper[:, actuated] - mechanism.position_lower[:, actuated]))
+    actuated = machine.actuated_index
+    stroke = float(np.min(machine.position_upper[:, actuated] - machine.position_lower[:, actuated]))
     displacement = stroke / 2 if max_displacement is None else max_displacement
     if not np.isfinite(displacement):
         raise ValueError(f'{machine.name}: the legs have no stroke limits; give max_displacement')
@@ -177,4 +172,4 @@ def random_fourier_series(
     )
     # the fades can need more force than the periodic part: check the whole motion
     times = np.arange(0.0, series.duration, 1.0 / (40.0 * harmonics * base_frequency))
-    return series.scaled(largest_scale(mechanism, lambda scale: series.scaled(scale).evaluate(times), margin))
+    return series.scaled(largest_scale(machine, lambda scale: series.scaled(scale).evaluate(times), margin))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.machine import PlatformMotion
 from pkm_description.motion.coordinates import angular_motion, left_jacobian, left_jacobian_rate
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 
 class QuinticInterpolator:

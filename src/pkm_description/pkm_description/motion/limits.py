@@ -17,14 +17,13 @@ from pkm_description.kinematics.joint_limits import (
     tilt_limits,
 )
 from pkm_description.kinematics.leg_motion import close_legs, leg_motion
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.platform_motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
 #: the limit that is named first where several are broken
 _ORDER = ('position', 'tilt', 'speed', 'force')
 
 
-def check_motion(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitViolation]:
+def check_motion(machine: Machine, motion: PlatformMotion) -> list[LimitViolation]:
     """Every limit that a motion breaks, in order of samples.
 
     Positions of all joints, cones of the ball joints, speeds of all joints, forces of the drives with friction: the
@@ -36,7 +35,7 @@ def check_motion(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitViol
     KinematicsError
         A pose that the legs cannot reach, or that is singular; names the sample.
     """
-    found = [one for quantity in limited_quantities(mechanism, motion) for one in quantity.violations(motion.time)]
+    found = [one for quantity in limited_quantities(machine, motion) for one in quantity.violations(motion.time)]
     return sorted(found, key=lambda one: one.sample)
 
 
@@ -45,7 +44,7 @@ def worst_violation(violations: list[LimitViolation]) -> LimitViolation:
     return min(violations, key=lambda one: (_ORDER.index(one.limit), -one.excess))
 
 
-def require_motion(mechanism: Mechanism, motion: PlatformMotion) -> None:
+def require_motion(machine: Machine, motion: PlatformMotion) -> None:
     """Raise KinematicsError that names joint, limit and time of the worst violation of a motion.
 
     Raises
@@ -53,22 +52,22 @@ def require_motion(mechanism: Mechanism, motion: PlatformMotion) -> None:
     KinematicsError
         Also where :func:`check_motion` raises.
     """
-    violations = check_motion(mechanism, motion)
+    violations = check_motion(machine, motion)
     if violations:
         worst = worst_violation(violations)
         raise KinematicsError(f'{worst} at t = {worst.time:.3f} s ({len(violations)} violations in all)')
 
 
-def limited_quantities(mechanism: Mechanism, motion: PlatformMotion) -> list[LimitedQuantity]:
+def limited_quantities(machine: Machine, motion: PlatformMotion) -> list[LimitedQuantity]:
     """Positions, tilts, speeds and drive forces of a motion with their limits."""
-    joints = leg_motion(mechanism, motion)
+    joints = leg_motion(machine, motion)
     pose = motion.position, motion.rotation_base_platform
-    legs = close_legs(mechanism, *pose, joints.positions) if has_cones(mechanism) else None
+    legs = close_legs(machine, *pose, joints.positions) if has_cones(machine) else None
     return [
-        position_limits(mechanism, joints.positions),
-        tilt_limits(mechanism, legs, motion.rotation_base_platform),
-        speed_limits(mechanism, joints),
-        force_limits(mechanism, inverse_dynamics(mechanism, motion)),
+        position_limits(machine, joints.positions),
+        tilt_limits(machine, legs, motion.rotation_base_platform),
+        speed_limits(machine, joints),
+        force_limits(machine, inverse_dynamics(machine, motion)),
     ]
 
 
@@ -94,9 +93,9 @@ class LimitUse:
         return max(self.position, self.velocity, self.effort)
 
 
-def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
+def limit_use(machine: Machine, motion: PlatformMotion) -> LimitUse:
     """Compare joint positions, speeds and drive forces (friction included) with their limits."""
-    positions, tilts, speeds, forces = limited_quantities(mechanism, motion)
+    positions, tilts, speeds, forces = limited_quantities(machine, motion)
     uses = {one.limit: one.use() for one in (positions, tilts, speeds, forces)}
     # a tilt counts from the middle of the cone, which is home
     uses['tilt'] = tilts.values.max(axis=0, initial=0.0) / tilts.upper
@@ -107,7 +106,7 @@ def limit_use(mechanism: Mechanism, motion: PlatformMotion) -> LimitUse:
 
 
 def largest_scale(
-    mechanism: Mechanism,
+    machine: Machine,
     motion_of_scale: Callable[[float], PlatformMotion],
     margin: float,
     upper: float = 1.0,
@@ -127,7 +126,7 @@ def largest_scale(
 
     def allowed(scale: float) -> bool:
         try:
-            return limit_use(mechanism, motion_of_scale(scale)).largest <= 1.0 - margin
+            return limit_use(machine, motion_of_scale(scale)).largest <= 1.0 - margin
         except KinematicsError:  # a leg on its universal axis: far outside
             return False
 
@@ -135,8 +134,8 @@ def largest_scale(
         return upper
     if not allowed(0.0):
         raise KinematicsError(
-            f'{mechanism.machine.name}: standing at home uses more than {1.0 - margin:.0%} of a leg limit '
-            f'({limit_use(mechanism, motion_of_scale(0.0))})'
+            f'{machine.name}: standing at home uses more than {1.0 - margin:.0%} of a leg limit '
+            f'({limit_use(machine, motion_of_scale(0.0))})'
         )
     inside, outside = 0.0, upper
     for _ in range(20):  # bisection; each step evaluates the whole motion at once

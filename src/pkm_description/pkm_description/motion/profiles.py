@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.circle_and_rock import CircleAndRock
 from pkm_description.motion.drive_sines import DriveSines
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
-from pkm_description.motion.platform_motion import PlatformMotion
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
 
 PROFILE_NAMES = ('mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold')
@@ -32,15 +30,14 @@ def sample_times(duration: float, rate: float) -> np.ndarray:
 
 
 def mp1_profile(
-    machine: Machine | Mechanism, duration: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
+    machine: Machine, duration: float = 100.0, fade_in: float = 10.0, fade_out: float = 10.0
 ) -> CircleAndRock:
     """Motion profile 1 of Miletovic et al. (2017) around the machine's home, for evaluation at any time.
 
     On a machine too small, slow or weak for it, radius and rates are scaled down together until every leg
     keeps 10 % of its stroke, speed and force free (SIMONA takes it in full).
     """
-    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
-    full = CircleAndRock(mechanism.machine.home, duration, fade_in=fade_in, fade_out=fade_out)
+    full = CircleAndRock(machine.home, duration, fade_in=fade_in, fade_out=fade_out)
 
     def scaled(scale: float) -> CircleAndRock:
         return CircleAndRock(
@@ -55,11 +52,11 @@ def mp1_profile(
     # periodic after the fade-in, so both fades and one period of the circle show every extreme
     times = np.arange(0.0, duration, 0.05)
     times = times[(times < fade_in + 2 * full.circle_period) | (times > duration - fade_out)]
-    return scaled(largest_scale(mechanism, lambda scale: scaled(scale).evaluate(times), MARGIN))
+    return scaled(largest_scale(machine, lambda scale: scaled(scale).evaluate(times), MARGIN))
 
 
 def mp1(
-    machine: Machine | Mechanism,
+    machine: Machine,
     duration: float = 100.0,
     rate: float = 100.0,
     fade_in: float = 10.0,
@@ -70,38 +67,36 @@ def mp1(
 
 
 def mp2_profile(
-    machine: Machine | Mechanism, duration: float = 90.0, seed: int = 0, fade_in: float = 5.0, fade_out: float = 5.0
+    machine: Machine, duration: float = 90.0, seed: int = 0, fade_in: float = 5.0, fade_out: float = 5.0
 ) -> RollPitchSines:
     """Surrogate of motion profile 2 of Miletovic et al. (2017), for evaluation at any time.
 
     The paper's recording is not public; see :class:`RollPitchSines`. Scaled like :func:`mp1_profile`.
     """
-    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
     times = np.arange(0.0, duration, 0.05)
 
     def scaled(scale: float) -> RollPitchSines:
         return RollPitchSines(
-            mechanism.machine.home, duration, seed, scale=scale, fade_in=fade_in, fade_out=fade_out
+            machine.home, duration, seed, scale=scale, fade_in=fade_in, fade_out=fade_out
         )
 
-    return scaled(largest_scale(mechanism, lambda scale: scaled(scale).evaluate(times), MARGIN))
+    return scaled(largest_scale(machine, lambda scale: scaled(scale).evaluate(times), MARGIN))
 
 
 def drives_profile(
-    machine: Machine | Mechanism, duration: float = 60.0, seed: int = 0, fade_in: float = 3.0, fade_out: float = 3.0
+    machine: Machine, duration: float = 60.0, seed: int = 0, fade_in: float = 3.0, fade_out: float = 3.0
 ) -> DriveSines:
     """Sines of the drives, for machines of any freedom; scaled like :func:`mp1_profile`."""
-    mechanism = machine if isinstance(machine, Mechanism) else Mechanism(machine)
     times = np.arange(0.0, duration, 0.05)
 
     def scaled(scale: float) -> DriveSines:
-        return DriveSines(mechanism, duration, scale, seed, fade_in, fade_out)
+        return DriveSines(machine, duration, scale, seed, fade_in, fade_out)
 
     def with_room(scale: float) -> PlatformMotion:
         # between these times the condition number may rise a little
         return replace(scaled(scale), condition_ratio=0.8 * scaled(scale).condition_ratio).evaluate(times)
 
-    return scaled(largest_scale(mechanism, with_room, MARGIN))
+    return scaled(largest_scale(machine, with_room, MARGIN))
 
 
 def fourier_profile(

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import matrix_from_rpy
-from pkm_description.machine.model import Pose
+from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
 

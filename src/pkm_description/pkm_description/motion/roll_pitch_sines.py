@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_rpy
-from pkm_description.machine.model import Pose
+from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.circle_and_rock import Z_DOWN_TO_Z_UP
 from pkm_description.motion.envelope import Envelope, product
-from pkm_description.motion.platform_motion import PlatformMotion
-
-Array = NDArray[np.float64]
 
 #: rad/s; harmonics and amplitudes of a manual tracking experiment like the paper's, whose recording is not public
 BASE_FREQUENCY = 2.0 * np.pi / 81.92

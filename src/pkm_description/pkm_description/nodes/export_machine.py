@@ -13,7 +13,7 @@ from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
-from pkm_description.machine import load_machine, machine_names
+from pkm_description.loading import load_machine, machine_names
 
 FORMATS = ['urdf', 'mjcf', 'sdf', 'c']
 

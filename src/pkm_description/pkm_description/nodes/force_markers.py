@@ -10,7 +10,6 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from pkm_description.errors import KinematicsError
-from pkm_description.mechanism import Mechanism
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
@@ -27,13 +26,13 @@ class ForceMarkers(Node):
 
     def __init__(self) -> None:
         super().__init__('force_markers')
-        mechanism = Mechanism(declare_machine(self))
+        machine = declare_machine(self)
         rate = declare(self, 'rate', 10.0, 'highest rate of the markers, Hz', (0.1, 1000.0), read_only=True)
         scale = declare(
             self, 'scale', 0.0, 'length of the arrows, m per N or N m; 0: chosen at home', (0.0, 1e3), read_only=True
         )
-        self._arrows = ForceArrows(mechanism, scale)
-        self._reader = JointReader(mechanism, self._arrows.joint_names)
+        self._arrows = ForceArrows(machine, scale)
+        self._reader = JointReader(machine, self._arrows.joint_names)
         self._period = int(1e9 / rate)
         self._shown_at: int | None = None
         self._problem, self._source = '', 'no joint states yet'

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from pkm_description.errors import PkmError
 from pkm_description.inspection.describe import base_parameter_lines, describe
-from pkm_description.machine import load_machine, machine_file, machine_names
-from pkm_description.machine.load import machine_content
+from pkm_description.loading import load_machine, machine_file, machine_names
+from pkm_description.loading.load import machine_content
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

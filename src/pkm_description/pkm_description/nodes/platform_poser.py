@@ -15,7 +15,6 @@ from std_msgs.msg import String
 
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.mechanism import Mechanism
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
@@ -37,8 +36,8 @@ class PlatformPoser(Node):
     def __init__(self) -> None:
         super().__init__('platform_poser')
         machine = declare_machine(self)
-        self._mechanism = Mechanism(machine)
-        self._poser = Poser(self._mechanism)
+        self._machine = machine
+        self._poser = Poser(self._machine)
         rate = declare(self, 'rate', 30.0, 'how often the state is published, Hz', (0.1, 1000.0), read_only=True)
         # all six for every machine: what it cannot do is refused by name, not ignored
         self._rest = {**dict.fromkeys(COORDINATES, 0.0), **self._poser.rest}
@@ -113,12 +112,12 @@ class PlatformPoser(Node):
         now, posture = self.get_clock().now(), self._posture
         message = JointState()
         message.header.stamp = now.to_msg()
-        message.name = list(self._mechanism.joint_names)
+        message.name = list(self._machine.joint_names)
         message.position = posture.joint_positions.ravel().tolist()
         self._joints.publish(message)
         if posture.position is None or posture.rotation_base_platform is None:
             return
-        platform = self._mechanism.machine.platform.name
+        platform = self._machine.platform.name
         pose = posture.position, posture.rotation_base_platform
         self._broadcaster.sendTransform(transform_stamped(now.nanoseconds, 'base_link', platform, *pose))
         odometry = Odometry()

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point, Quaternion, Transform, TransformStamped, Vector3
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.ros.stamps import stamp
-
-Array = NDArray[np.float64]
 
 
 def vector3(values: ArrayLike) -> Vector3:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from pkm_description.machine import Machine, load_machine
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.ros.parameters import declare
 
 

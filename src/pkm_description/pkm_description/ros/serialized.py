@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
 
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 #: bytes that name the representation; what else is counted from their end
 _START = 4

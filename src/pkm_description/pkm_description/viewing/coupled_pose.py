@@ -7,18 +7,15 @@ from home [m] in base axes, and roll, pitch, yaw from home [rad] with ``R = Rz R
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from pkm_description.arrays import Array
 from pkm_description.errors import ConvergenceError, KinematicsError
 from pkm_description.kinematics import ClosureResult, drive_positions, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation import matrix_from_rpy, rpy_from_matrix
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, Pose
 
 COORDINATES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
 
@@ -41,28 +38,28 @@ def coordinates_of_pose(position: Array, rotation_base_platform: Array, home: Po
     return np.concatenate([position - home.position, angles])
 
 
-def independent_coordinates(mechanism: Mechanism) -> tuple[int, ...]:
+def independent_coordinates(machine: Machine) -> tuple[int, ...]:
     """Places in :data:`COORDINATES` that may be chosen freely; the legs determine the others.
 
     The constraints' rows at home say which coordinates they determine best: QR decomposition with pivoting,
     rotations scaled by the platform's radius.
     """
-    home = mechanism.machine.home
-    legs = close_legs(mechanism, home.position[None], home.rotation_base_platform[None])
-    rows = legs.constraints[0] / np.repeat([1.0, mechanism.platform_radius], 3)
+    home = machine.home
+    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+    rows = legs.constraints[0] / np.repeat([1.0, machine.platform_radius], 3)
     if not len(rows):
         return tuple(range(6))
     pivots = qr(rows, mode='r', pivoting=True)[1]
     return tuple(sorted(int(place) for place in pivots[len(rows) :]))
 
 
-def home_configuration(mechanism: Mechanism) -> ClosureResult:
+def home_configuration(machine: Machine) -> ClosureResult:
     """The closed machine at home."""
-    home = mechanism.machine.home
-    return _closed(mechanism, drive_positions(mechanism, home.position[None], home.rotation_base_platform[None]), None)
+    home = machine.home
+    return _closed(machine, drive_positions(machine, home.position[None], home.rotation_base_platform[None]), None)
 
 
-def solve_coordinates(mechanism: Mechanism, places: tuple[int, ...], values: Array) -> ClosureResult:
+def solve_coordinates(machine: Machine, places: tuple[int, ...], values: Array) -> ClosureResult:
     """Configuration in which the coordinates ``places`` have the given values (D,), one per degree of freedom.
 
     Newton iterations on the drives, all loops closed in each; from home, in small steps where one is too long.
@@ -72,15 +69,15 @@ def solve_coordinates(mechanism: Mechanism, places: tuple[int, ...], values: Arr
     ConvergenceError, SingularPoseError, AssemblyModeError
         No such configuration on the home branch; says how far it goes.
     """
-    home = home_configuration(mechanism)
+    home = home_configuration(machine)
     try:
-        return solve_coordinates_near(mechanism, places, values, home)
+        return solve_coordinates_near(machine, places, values, home)
     except KinematicsError:
         result = home
     for step in range(1, _CONTINUATION_STEPS + 1):
         part = step / _CONTINUATION_STEPS
         try:
-            result = solve_coordinates_near(mechanism, places, values * part, result)
+            result = solve_coordinates_near(machine, places, values * part, result)
         except KinematicsError as error:
             reason = str(error).removeprefix('sample 0: ')
             raise type(error)(
@@ -90,10 +87,10 @@ def solve_coordinates(mechanism: Mechanism, places: tuple[int, ...], values: Arr
 
 
 def solve_coordinates_near(
-    mechanism: Mechanism, places: tuple[int, ...], values: Array, start: ClosureResult
+    machine: Machine, places: tuple[int, ...], values: Array, start: ClosureResult
 ) -> ClosureResult:
     """As :func:`solve_coordinates`, from a configuration near by, without small steps."""
-    home, chosen = mechanism.machine.home, list(places)
+    home, chosen = machine.home, list(places)
     result = start
     for _ in range(_MAX_ITERATIONS):
         position, rotation = result.position, result.rotation_base_platform
@@ -101,10 +98,10 @@ def solve_coordinates_near(
         error = values - coordinates[chosen]
         if np.abs(error).max() <= _TOLERANCE:
             return result
-        legs = close_legs(mechanism, position, rotation, result.joint_positions)
-        by_drives = (_rates_of_twist(coordinates[3:]) @ twist_from_leg_rates(mechanism, legs)[0])[chosen]
-        drives = result.joint_positions[..., mechanism.actuated_index]
-        result = _closed(mechanism, drives + np.linalg.lstsq(by_drives, error, rcond=None)[0], result)
+        legs = close_legs(machine, position, rotation, result.joint_positions)
+        by_drives = (_rates_of_twist(coordinates[3:]) @ twist_from_leg_rates(machine, legs)[0])[chosen]
+        drives = result.joint_positions[..., machine.actuated_index]
+        result = _closed(machine, drives + np.linalg.lstsq(by_drives, error, rcond=None)[0], result)
     raise ConvergenceError(f'no configuration found with {_described(places, values)}')
 
 
@@ -112,8 +109,8 @@ def _described(places: tuple[int, ...], values: Array) -> str:
     return ', '.join(f'{COORDINATES[place]} = {value:.4g}' for place, value in zip(places, values, strict=True))
 
 
-def _closed(mechanism: Mechanism, drives: Array, start: ClosureResult | None) -> ClosureResult:
-    return solve_closure(mechanism, drives, start).require()
+def _closed(machine: Machine, drives: Array, start: ClosureResult | None) -> ClosureResult:
+    return solve_closure(machine, drives, start).require()
 
 
 def _rates_of_twist(angles: Array) -> Array:

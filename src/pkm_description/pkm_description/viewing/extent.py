@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_positions
 from pkm_description.kinematics.chain import chain_pose
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
-def home_positions(mechanism: Mechanism) -> Array:
+def home_positions(machine: Machine) -> Array:
     """Joint positions (L, J) at home, loops closed."""
-    home = mechanism.machine.home
-    if not mechanism.has_platform:
-        return mechanism.home_positions
-    return joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+    home = machine.home
+    if not machine.has_platform:
+        return machine.home_positions
+    return joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
 
 
-def machine_extent(mechanism: Mechanism) -> tuple[Array, float]:
+def machine_extent(machine: Machine) -> tuple[Array, float]:
     """Middle (3,) m in ``base_link`` and diagonal [m] of the box around all joints at home."""
-    chain = chain_pose(mechanism, home_positions(mechanism)[None])
+    chain = chain_pose(machine, home_positions(machine)[None])
     points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
     lower, upper = points.min(axis=0), points.max(axis=0)
     return 0.5 * (lower + upper), float(np.linalg.norm(upper - lower))

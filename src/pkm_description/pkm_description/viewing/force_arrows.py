@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics.chain import ChainPose, chain_pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 from pkm_description.viewing.extent import home_positions, machine_extent
-
-Array = NDArray[np.float64]
 
 #: length of the longest arrow at home, as a part of the machine's size
 _LONGEST = 0.35
@@ -59,7 +57,7 @@ class ForceArrows:
 
     Parameters
     ----------
-    mechanism : any machine
+    machine : any machine
     scale : m per N (prismatic) or per N m (revolute); 0 takes the longest arrow at home as a part of the machine
 
     Attributes
@@ -68,16 +66,16 @@ class ForceArrows:
     size : m, length scale of the machine
     """
 
-    def __init__(self, mechanism: Mechanism, scale: float = 0.0) -> None:
-        self._mechanism = mechanism
+    def __init__(self, machine: Machine, scale: float = 0.0) -> None:
+        self._machine = machine
         self._drives = [
             _Drive(number, place, joint.name, joint.kind == 'prismatic')
-            for number, leg in enumerate(mechanism.machine.legs)
+            for number, leg in enumerate(machine.legs)
             for place, joint in enumerate(leg.joints)
-            if joint.actuated or not mechanism.has_platform
+            if joint.actuated or not machine.has_platform
         ]
         self.joint_names = tuple(drive.name for drive in self._drives)
-        self.size = machine_extent(mechanism)[1]
+        self.size = machine_extent(machine)[1]
         self._scales = self._automatic_scales() if scale == 0.0 else np.full(len(self._drives), scale)
 
     def static_forces(self, positions: Array, position: Array | None, rotation: Array | None) -> Array:
@@ -90,12 +88,12 @@ class ForceArrows:
         """
         if position is None or rotation is None:
             still = np.zeros((1, *positions.shape))
-            return open_chain_forces(self._mechanism, positions[None], still, still, friction=False).ravel()
-        return gravity_forces(self._mechanism, position[None], rotation[None])[0]
+            return open_chain_forces(self._machine, positions[None], still, still, friction=False).ravel()
+        return gravity_forces(self._machine, position[None], rotation[None])[0]
 
     def arrows(self, positions: Array, forces: Array) -> list[ForceArrow]:
         """Arrows of forces (A,) [N, N m] at joint positions (L, J) rad or m; NaN gives none."""
-        chain = chain_pose(self._mechanism, positions[None])
+        chain = chain_pose(self._machine, positions[None])
         return [
             self._arrow(chain, drive, float(force), float(scale))
             for drive, force, scale in zip(self._drives, forces, self._scales, strict=True)
@@ -121,17 +119,17 @@ class ForceArrows:
         """Where the driven body hands its force on (3,): the next joint, the tip after the last; revolute: its own."""
         if not drive.is_prismatic:
             return np.asarray(chain.origins[drive.place][0, drive.leg])
-        is_last = drive.place + 1 == self._mechanism.joint_count
+        is_last = drive.place + 1 == self._machine.joint_count
         following = chain.tip if is_last else chain.origins[drive.place + 1]
         return np.asarray(following[0, drive.leg])
 
     def _automatic_scales(self) -> Array:
         """Scales (A,), one for all drives of a kind, from the forces that hold home, or the drives' limits."""
-        mechanism = self._mechanism
-        home = mechanism.machine.home
-        pose = (home.position, home.rotation_base_platform) if mechanism.has_platform else (None, None)
-        held = np.abs(self.static_forces(home_positions(mechanism), *pose))
-        limits = np.array([mechanism.machine.legs[one.leg].joints[one.place].limits.effort for one in self._drives])
+        machine = self._machine
+        home = machine.home
+        pose = (home.position, home.rotation_base_platform) if machine.has_platform else (None, None)
+        held = np.abs(self.static_forces(home_positions(machine), *pose))
+        limits = np.array([machine.legs[one.leg].joints[one.place].limits.effort for one in self._drives])
         strongest = np.where(np.isfinite(limits), limits, 1.0)
         scales = np.empty(len(self._drives))
         for is_prismatic in (True, False):

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import ClosureResult, solve_closure
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,13 @@ class JointReader:
 
     Parameters
     ----------
-    mechanism : any machine
+    machine : any machine
     effort_joints : whose efforts are read
     """
 
-    def __init__(self, mechanism: Mechanism, effort_joints: Sequence[str]) -> None:
-        self._mechanism, self._effort_joints = mechanism, tuple(effort_joints)
-        self._needed = mechanism.actuated_joint_names if mechanism.has_platform else mechanism.joint_names
+    def __init__(self, machine: Machine, effort_joints: Sequence[str]) -> None:
+        self._machine, self._effort_joints = machine, tuple(effort_joints)
+        self._needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
         self._last: ClosureResult | None = None
 
     def read(self, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> JointReading:
@@ -63,9 +61,9 @@ class JointReader:
         drives = np.array([given[name] for name in self._needed])
         measured = dict(zip(names, efforts, strict=True)) if len(efforts) == len(names) else {}
         forces = np.array([measured.get(name, np.nan) for name in self._effort_joints])
-        mechanism = self._mechanism
-        if not mechanism.has_platform:
-            return JointReading(drives.reshape(mechanism.leg_count, mechanism.joint_count), None, None, forces)
+        machine = self._machine
+        if not machine.has_platform:
+            return JointReading(drives.reshape(machine.leg_count, machine.joint_count), None, None, forces)
         self._last = self._closed(drives[None])
         closed = self._last
         return JointReading(closed.joint_positions[0], closed.position[0], closed.rotation_base_platform[0], forces)
@@ -73,7 +71,7 @@ class JointReader:
     def _closed(self, drives: Array) -> ClosureResult:
         """Near the configuration before; after a jump, or on a wrong branch, from home."""
         if self._last is not None:
-            near = solve_closure(self._mechanism, drives, self._last)
+            near = solve_closure(self._machine, drives, self._last)
             if near.accepted.all():
                 return near
-        return solve_closure(self._mechanism, drives).require()
+        return solve_closure(self._machine, drives).require()

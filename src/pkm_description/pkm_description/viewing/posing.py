@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import ClosureResult
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import overall_jacobian, scaled_condition
 from pkm_description.kinematics.workspace import free_axes, position_violations, single_axis_limits
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.viewing.coupled_pose import (
     COORDINATES,
     coordinates_of_pose,
@@ -26,8 +25,6 @@ from pkm_description.viewing.coupled_pose import (
     solve_coordinates_near,
 )
 from pkm_description.viewing.sliders import Slider
-
-Array = NDArray[np.float64]
 
 #: condition number of the drives from which a pose is called singular
 _MAX_CONDITION = 1e4
@@ -67,39 +64,39 @@ class Poser:
 
     Parameters
     ----------
-    mechanism : any machine
+    machine : any machine
 
     Attributes
     ----------
     coordinates : names of what may be chosen, in the order of the sliders
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self._mechanism = mechanism
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
         self._places: tuple[int, ...] = ()
-        if not mechanism.has_platform:
-            self.coordinates: tuple[str, ...] = mechanism.joint_names
+        if not machine.has_platform:
+            self.coordinates: tuple[str, ...] = machine.joint_names
             return
-        self._places = free_axes(mechanism)
+        self._places = free_axes(machine)
         self._is_coupled = not self._places
         if self._is_coupled:
-            self._places = independent_coordinates(mechanism)
+            self._places = independent_coordinates(machine)
         self.coordinates = tuple(COORDINATES[place] for place in self._places)
-        home = mechanism.machine.home
+        home = machine.home
         self._determinant = self._jacobian_determinant(home.position, home.rotation_base_platform)
 
     @property
     def rest(self) -> dict[str, float]:
         """Coordinates at home."""
-        if self._mechanism.has_platform:
+        if self._machine.has_platform:
             return dict.fromkeys(self.coordinates, 0.0)
-        return dict(zip(self.coordinates, self._mechanism.home_positions.ravel().tolist(), strict=True))
+        return dict(zip(self.coordinates, self._machine.home_positions.ravel().tolist(), strict=True))
 
     def sliders(self) -> tuple[Slider, ...]:
         """Sliders for the coordinates; their ranges are found by trying, which takes up to seconds."""
-        mechanism = self._mechanism
-        if not mechanism.has_platform:
-            joints = [joint for leg in mechanism.machine.legs for joint in leg.joints]
+        machine = self._machine
+        if not machine.has_platform:
+            joints = [joint for leg in machine.legs for joint in leg.joints]
             return tuple(
                 Slider(
                     joint.name,
@@ -127,21 +124,21 @@ class Poser:
         KinematicsError
             Naming leg and limit that the pose breaks, or the singular pose beyond which it lies.
         """
-        mechanism = self._mechanism
-        if not mechanism.has_platform:
+        machine = self._machine
+        if not machine.has_platform:
             raise KinematicsError(
-                f'{mechanism.machine.name} is an open chain, it has no platform: give joint positions'
+                f'{machine.name} is an open chain, it has no platform: give joint positions'
             )
         pose = PlatformMotion.at_rest(position, rotation_base_platform)
         try:
-            _refuse(position_violations(mechanism, pose))
-            legs = close_legs(mechanism, pose.position, pose.rotation_base_platform)
+            _refuse(position_violations(machine, pose))
+            legs = close_legs(machine, pose.position, pose.rotation_base_platform)
         except KinematicsError as error:
             if not self._is_coupled:
                 raise
             chosen = ', '.join(self.coordinates)
             raise type(error)(f'{error} (of a pose only {chosen} are free, the legs determine the rest)') from None
-        condition = float(scaled_condition(mechanism, legs)[0])
+        condition = float(scaled_condition(machine, legs)[0])
         if not condition <= _MAX_CONDITION:
             raise SingularPoseError(f'singular pose, condition number {condition:.3g}: the drives cannot hold it')
         if self._jacobian_determinant(position, rotation_base_platform) * self._determinant < 0.0:
@@ -159,7 +156,7 @@ class Poser:
         for name, value in values.items():
             if name not in self.coordinates:
                 raise KinematicsError(
-                    f'{self._mechanism.machine.name} cannot be moved by {name!r} but by {", ".join(self.coordinates)}'
+                    f'{self._machine.name} cannot be moved by {name!r} but by {", ".join(self.coordinates)}'
                 )
             if not np.isfinite(value):
                 raise KinematicsError(f'{name} = {value}: not a finite number')
@@ -171,33 +168,33 @@ class Poser:
         if posture.position is None or posture.rotation_base_platform is None:
             values = posture.joint_positions.ravel()
         else:
-            home = self._mechanism.machine.home
+            home = self._machine.home
             values = coordinates_of_pose(posture.position, posture.rotation_base_platform, home)[list(self._places)]
         return dict(zip(self.coordinates, values.tolist(), strict=True))
 
     def _posture(self, values: Array) -> Posture:
-        mechanism = self._mechanism
-        if not mechanism.has_platform:
-            positions = values.reshape(1, mechanism.leg_count, mechanism.joint_count)
-            _refuse(position_limits(mechanism, positions).violations(np.zeros(1)))
+        machine = self._machine
+        if not machine.has_platform:
+            positions = values.reshape(1, machine.leg_count, machine.joint_count)
+            _refuse(position_limits(machine, positions).violations(np.zeros(1)))
             return Posture(positions[0], None, None, 1.0)
         if self._is_coupled:
-            closed = solve_coordinates(mechanism, self._places, values)
+            closed = solve_coordinates(machine, self._places, values)
             return self.from_pose(closed.position[0], closed.rotation_base_platform[0])
         coordinates = np.zeros(6)
         coordinates[list(self._places)] = values
-        return self.from_pose(*pose_of_coordinates(coordinates, mechanism.machine.home))
+        return self.from_pose(*pose_of_coordinates(coordinates, machine.home))
 
     def _jacobian_determinant(self, position: Array, rotation: Array) -> float:
         """Determinant of drives and constraints; 0, which says nothing, where they are more than six."""
-        legs = close_legs(self._mechanism, position[None], rotation[None])
-        jacobian = overall_jacobian(self._mechanism, legs)[0]
+        legs = close_legs(self._machine, position[None], rotation[None])
+        jacobian = overall_jacobian(self._machine, legs)[0]
         return float(np.linalg.det(jacobian)) if jacobian.shape[0] == jacobian.shape[1] else 0.0
 
     def _ranges(self) -> dict[int, Array]:
         """Place of each coordinate -> smallest and largest value (2,) with the others at home."""
         if not self._is_coupled:
-            limits = single_axis_limits(self._mechanism, tolerance=1e-4)
+            limits = single_axis_limits(self._machine, tolerance=1e-4)
             return {axis: np.array([self._allowed(axis, end) for end in ends]) for axis, ends in limits.items()}
         return {place: self._coupled_range(number) for number, place in enumerate(self._places)}
 
@@ -215,20 +212,20 @@ class Poser:
 
     def _coupled_range(self, number: int) -> Array:
         """Smallest and largest value (2,) of a coordinate that the legs couple with others."""
-        mechanism = self._mechanism
-        span = 2.0 * float(np.linalg.norm(mechanism.machine.home.position) + mechanism.platform_radius)
+        machine = self._machine
+        span = 2.0 * float(np.linalg.norm(machine.home.position) + machine.platform_radius)
         farthest = _MAX_PITCH if self._places[number] >= 3 else span
         direction = np.eye(len(self._places))[number]
 
         def step_to(value: float, start: ClosureResult) -> ClosureResult | None:
             try:
-                closed = solve_coordinates_near(mechanism, self._places, value * direction, start)
+                closed = solve_coordinates_near(machine, self._places, value * direction, start)
                 self.from_pose(closed.position[0], closed.rotation_base_platform[0])
             except KinematicsError:
                 return None
             return closed
 
-        home = home_configuration(mechanism)
+        home = home_configuration(machine)
         return np.array([_reach(step_to, home, -farthest), _reach(step_to, home, farthest)])
 
 

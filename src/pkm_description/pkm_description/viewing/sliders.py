@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import rpy_from_matrix
-from pkm_description.machine.model import Pose
+from pkm_description.machine import Pose
 from pkm_description.viewing.coupled_pose import COORDINATES
-
-Array = NDArray[np.float64]
 
 _AXES = dict(zip(COORDINATES, np.vstack([np.eye(3), np.eye(3)]), strict=True))
 

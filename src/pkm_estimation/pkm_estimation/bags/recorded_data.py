@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_estimation.bags.errors import MissingTopicError
 from pkm_estimation.motion_estimate import MotionEstimate
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 _Stream = TypeVar('_Stream')
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.linalg.lapack import dtbtrs
 
-Array = NDArray[np.float64]
 Numbers = TypeVar('Numbers', float, Array)
 
 

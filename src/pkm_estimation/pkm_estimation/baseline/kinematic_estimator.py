@@ -7,16 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, skew
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
 from pkm_estimation.baseline.pose_solver import PoseSolver
 from pkm_estimation.baseline.warm_start import FoundPose
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class KinematicEstimator:
 
     Parameters
     ----------
-    mechanism : the machine
+    machine : the machine
     length_covariance : (L, L) m^2
     time_constant, damping : of the differentiator
     tolerance, max_iterations : of the Gauss-Newton iteration (Eq. 5), m
@@ -97,17 +95,17 @@ class KinematicEstimator:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        machine: Machine,
         length_covariance: Array,
         time_constant: float = 0.04,
         damping: float = 2.0**0.5,
         tolerance: float = 1e-9,
         max_iterations: int = 10,
     ) -> None:
-        self.mechanism = mechanism
+        self.machine = machine
         self.length_covariance = length_covariance
         self._differentiate = ButterworthDifferentiator(time_constant, damping)
-        self._solver = PoseSolver(mechanism, tolerance, max_iterations)
+        self._solver = PoseSolver(machine, tolerance, max_iterations)
         self._last: FoundPose | None = None
 
     @property

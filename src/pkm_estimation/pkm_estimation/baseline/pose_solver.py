@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics, solve_closure
 from pkm_description.kinematics.closure_result import ClosureResult
@@ -14,12 +15,10 @@ from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsR
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import invert_jacobian, twist_from_leg_rates
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.baseline.warm_start import LONGEST_STEP, FoundPose, WarmStart, corrected
 
-Array = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 #: samples that are solved at once: their matrices stay in the processor's cache
@@ -46,14 +45,14 @@ class PoseSolver:
 
     Parameters
     ----------
-    mechanism : the machine
+    machine : the machine
     tolerance, max_iterations : of the iterations of a hexapod (Miletovic et al. 2017, Eq. 5), m
     """
 
-    def __init__(self, mechanism: Mechanism, tolerance: float, max_iterations: int) -> None:
-        self.mechanism = mechanism
+    def __init__(self, machine: Machine, tolerance: float, max_iterations: int) -> None:
+        self.machine = machine
         self._tolerance, self._max_iterations = tolerance, max_iterations
-        self._warm = WarmStart(mechanism, tolerance) if mechanism.has_closed_form else None
+        self._warm = WarmStart(machine, tolerance) if machine.has_closed_form else None
 
     def search(self, lengths: Array, last: FoundPose | None) -> ForwardKinematicsResult | ClosureResult:
         """Solve one set of lengths (L,), from the last pose, or from home if that fails.
@@ -63,7 +62,7 @@ class PoseSolver:
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        if last is not None and self.mechanism.has_closed_form:
+        if last is not None and self.machine.has_closed_form:
             try:
                 return self._iterate(lengths[None], Pose(last.position, last.rotation)).require()
             except KinematicsError:
@@ -130,12 +129,12 @@ class PoseSolver:
 
     def _iterate(self, lengths: Array, start: Pose | None = None) -> ForwardKinematicsResult | ClosureResult:
         """Solve lengths (N, L) from one start, default home."""
-        mechanism = self.mechanism
-        if not mechanism.has_closed_form:
+        machine = self.machine
+        if not machine.has_closed_form:
             # from home, followed in small steps if need be; the last configuration could be used, but is not needed
-            return solve_closure(mechanism, lengths)
-        start = start or mechanism.machine.home
-        return forward_kinematics(mechanism, lengths, start, self._tolerance, self._max_iterations)
+            return solve_closure(machine, lengths)
+        start = start or machine.home
+        return forward_kinematics(machine, lengths, start, self._tolerance, self._max_iterations)
 
     def _with_jacobian(
         self, lengths: Array, result: ForwardKinematicsResult | ClosureResult, good: Booleans
@@ -143,16 +142,16 @@ class PoseSolver:
         """Poses and inverse Jacobians of those M samples that are ``good`` (N,); raises where one is singular."""
         position, rotation = result.position[good], result.rotation_base_platform[good]
         if isinstance(result, ClosureResult):
-            legs = close_legs(self.mechanism, position, rotation, result.joint_positions[good])
-            return position, rotation, twist_from_leg_rates(self.mechanism, legs)
-        inverse = invert_jacobian(length_jacobian(self.mechanism, position, rotation))
-        error = lengths[good] - leg_lengths(self.mechanism, position, rotation)
+            legs = close_legs(self.machine, position, rotation, result.joint_positions[good])
+            return position, rotation, twist_from_leg_rates(self.machine, legs)
+        inverse = invert_jacobian(length_jacobian(self.machine, position, rotation))
+        error = lengths[good] - leg_lengths(self.machine, position, rotation)
         return *corrected(position, rotation, inverse, error), inverse
 
     def _near(self, position: Array, rotation: Array) -> Booleans:
         """Which of N poses are so near to the one before that a warm start finds them, (N - 1,)."""
         moves, turns = np.diff(position, axis=0), np.diff(rotation, axis=0)
-        near = np.abs(moves).max(axis=1) <= LONGEST_STEP * self.mechanism.platform_radius
+        near = np.abs(moves).max(axis=1) <= LONGEST_STEP * self.machine.platform_radius
         # a turn by a small angle a changes a rotation matrix by sqrt(2) a
         return np.asarray(near & (np.sqrt(np.sum(turns * turns, axis=(1, 2))) <= sqrt(2.0) * LONGEST_STEP))
 

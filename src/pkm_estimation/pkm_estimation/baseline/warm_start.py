@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.leg_lengths import leg_vectors
 from pkm_description.kinematics.rotation import cross, rotated, rotation_exp
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: product of the Jacobian's norm and that of its inverse (at least the condition number) beyond which we do not judge
 _MAX_CONDITION = 1e3
@@ -63,10 +62,10 @@ class WarmStart:
     wrong.
     """
 
-    def __init__(self, mechanism: Mechanism, tolerance: float) -> None:
-        self._mechanism, self._tolerance = mechanism, tolerance
-        self._branch = home_branch(mechanism)
-        self._reach = np.array([1.0, 1.0, 1.0, *3 * (mechanism.platform_radius,)])
+    def __init__(self, machine: Machine, tolerance: float) -> None:
+        self._machine, self._tolerance = machine, tolerance
+        self._branch = home_branch(machine)
+        self._reach = np.array([1.0, 1.0, 1.0, *3 * (machine.platform_radius,)])
 
     def solve(self, lengths: Array, start: FoundPose) -> FoundPose | None:
         """Pose of lengths (L,) m near ``start``; ``None`` if in doubt.
@@ -74,12 +73,12 @@ class WarmStart:
         The Jacobian of the start serves as long as its steps shrink the error well: from sample to sample it changes
         little, and a new one costs more than a step.
         """
-        mechanism = self._mechanism
+        machine = self._machine
         position, rotation, inverse, _ = start
-        longest = LONGEST_STEP * mechanism.platform_radius
+        longest = LONGEST_STEP * machine.platform_radius
         before = np.inf
         for iteration in range(_MAX_ITERATIONS + 1):
-            vectors, levers = leg_vectors(mechanism, position, rotation)
+            vectors, levers = leg_vectors(machine, position, rotation)
             current = np.sqrt((vectors * vectors).sum(axis=1))
             error = lengths - current
             largest = float(np.abs(error).max())

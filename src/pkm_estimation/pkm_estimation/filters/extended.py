@@ -10,11 +10,9 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_estimation.filters.unscented import CovarianceError, Indices, Innovation
-
-Array = NDArray[np.float64]
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5

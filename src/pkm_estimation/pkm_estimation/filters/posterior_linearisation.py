@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_estimation.filters.unscented import CovarianceError, Indices, Innovation, UnscentedKalmanFilter
-
-Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 30
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy import add, multiply, negative
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 

@@ -9,10 +9,8 @@ with gravity and base joints seen from the chart.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, skew
-
-Array = NDArray[np.float64]
 
 _LEAST_SQUARE = 1e-9
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
 
 from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
-
-Array = NDArray[np.float64]
 
 
 class CalibratedLegModel:

@@ -6,29 +6,27 @@ A machine with fewer than six degrees of freedom is estimated in all six: its co
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions, joint_positions, leg_lengths
 from pkm_description.kinematics.chain import chain_pose, tip_jacobian
 from pkm_description.kinematics.leg_inverse import leg_inverse
 from pkm_description.kinematics.leg_positions import nearest_positions
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 
 from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
 
-Array = NDArray[np.float64]
 
-
-def measured_at_zero(mechanism: Mechanism) -> Array:
+def measured_at_zero(machine: Machine) -> Array:
     """What filters take as measured (L,) where the drives' joints are at zero: the legs' lengths, or else zero."""
-    return mechanism.lengths_at_zero if mechanism.has_closed_form else np.zeros(mechanism.actuated_count)
+    return machine.lengths_at_zero if machine.has_closed_form else np.zeros(machine.actuated_count)
 
 
-def measured_positions(mechanism: Mechanism, position: Array, rotation_base_platform: Array) -> Array:
+def measured_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """What filters take as measured (N, L) at poses (N, 3), (N, 3, 3): lengths of struts, positions of other drives."""
-    if mechanism.has_closed_form:
-        return leg_lengths(mechanism, position, rotation_base_platform)
-    return drive_positions(mechanism, position, rotation_base_platform)
+    if machine.has_closed_form:
+        return leg_lengths(machine, position, rotation_base_platform)
+    return drive_positions(machine, position, rotation_base_platform)
 
 
 class DriveModel:
@@ -38,7 +36,7 @@ class DriveModel:
 
     Parameters
     ----------
-    mechanism : any machine with a platform
+    machine : any machine with a platform
     imu_position : (3,) m, platform axes; states describe this point
 
     Attributes
@@ -48,14 +46,14 @@ class DriveModel:
     joints : (L, J) where the legs were last; the next iteration begins there
     """
 
-    def __init__(self, mechanism: Mechanism, imu_position: Array) -> None:
-        self.mechanism, self._imu_position = mechanism, imu_position
-        self.leg_count = mechanism.actuated_count
-        self.constraint_count = mechanism.constraint_count
+    def __init__(self, machine: Machine, imu_position: Array) -> None:
+        self.machine, self._imu_position = machine, imu_position
+        self.leg_count = machine.actuated_count
+        self.constraint_count = machine.constraint_count
         self.outside_unit_sphere = 0
-        home = mechanism.machine.home
+        home = machine.home
         self._home_height, self._home_up = home.position[2], home.rotation_base_platform[2]
-        self.joints = joint_positions(mechanism, home.position[None], home.rotation_base_platform[None])[0]
+        self.joints = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
         self._chart = np.eye(3)
 
     def set_chart(self, rotation: Array) -> None:
@@ -64,22 +62,22 @@ class DriveModel:
 
     def observe(self, states: Array) -> Array:
         """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
-        mechanism = self.mechanism
+        machine = self.machine
         rotation, outside = rotations_of(states[ATTITUDE].T)
         self.outside_unit_sphere += outside
         rotation = self._chart @ rotation
         position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
-        levers = mechanism.platform_points @ np.swapaxes(rotation, 1, 2)
+        levers = machine.platform_points @ np.swapaxes(rotation, 1, 2)
         anchors = position[:, None] + levers
-        joints = nearest_positions(mechanism, anchors, self.joints)
+        joints = nearest_positions(machine, anchors, self.joints)
         self.joints = joints[0]
-        rows = [joints[..., mechanism.actuated_index]]
-        chain = chain_pose(mechanism, joints)
-        _, held = leg_inverse(mechanism, tip_jacobian(mechanism, chain))
+        rows = [joints[..., machine.actuated_index]]
+        chain = chain_pose(machine, joints)
+        _, held = leg_inverse(machine, tip_jacobian(machine, chain))
         if held.shape[-1]:
             gap = np.swapaxes(held, -1, -2) @ (anchors - chain.tip)[..., None]
             rows.append(gap.reshape(len(position), -1))
-        if mechanism.planar:
-            tilt = mechanism.platform_radius * (rotation[:, 2] - self._home_up)[:, :2]
+        if machine.planar:
+            tilt = machine.platform_radius * (rotation[:, 2] - self._home_up)[:, :2]
             rows.append(np.column_stack([position[:, 2] - self._home_height, tilt]))
         return np.concatenate(rows, axis=1).T

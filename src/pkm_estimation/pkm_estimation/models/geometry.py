@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-from pkm_description.machine.model import Machine
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 from numpy import add, multiply, subtract
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
 
 from pkm_estimation.filters.integrators import Integrator
@@ -22,8 +22,6 @@ from pkm_estimation.models.quaternion_products import (
     ScalarPart,
     rotation_table,
 )
-
-Array = NDArray[np.float64]
 
 POSITION = slice(0, 3)
 VELOCITY = slice(3, 6)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy import multiply, sqrt
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_estimation.models.quaternion_products import QUATERNION_PAIRS, ScalarPart, rotation_table
-
-Array = NDArray[np.float64]
 
 # rows of the factors: c, V (unused, but copied along with its neighbours), (q, e0), 1
 _P, _ONE = 6, 10

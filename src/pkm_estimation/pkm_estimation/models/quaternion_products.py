@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy import multiply, sqrt
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 #: ``cross(a, b)[i] = LEVI_CIVITA[i, j, k] a[j] b[k]``
 LEVI_CIVITA: Array = np.zeros((3, 3, 3))

@@ -10,9 +10,9 @@ from sensor_msgs.msg import JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
 from pkm_estimation.nodes.stream_node import StreamNode
-from pkm_estimation.pipeline import BaselinePipeline
-from pkm_estimation.pipeline.health import HealthReport
-from pkm_estimation.pipeline.verdict import baseline_values, summarise_baseline
+from pkm_estimation.stream import BaselinePipeline
+from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.verdict import baseline_values, summarise_baseline
 
 #: the settings that count without a filter
 SETTINGS = (

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import yaml
 from pkm_description.errors import PkmError
-from pkm_description.machine import load_machine
+from pkm_description.loading import load_machine
 
 from pkm_estimation.bags import RecordedData, read_bag
-from pkm_estimation.comparison import compare_with_live
-from pkm_estimation.estimation_result import EstimationResult
-from pkm_estimation.metrics import error_table, poses_of_truth
-from pkm_estimation.offline import estimate_recording
-from pkm_estimation.pipeline import ConfigurationError, EstimatorConfig
-from pkm_estimation.pipeline.verdict import NORMAL, UNITS, summarise
-from pkm_estimation.report import report_text
-from pkm_estimation.result_files import write_result
+from pkm_estimation.offline.comparison import compare_with_live
+from pkm_estimation.offline.estimate import estimate_recording
+from pkm_estimation.offline.files import write_result
+from pkm_estimation.offline.metrics import error_table, poses_of_truth
+from pkm_estimation.offline.report import report_text
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.stream import ConfigurationError, EstimatorConfig
+from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -17,9 +17,9 @@ from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
 from pkm_estimation.nodes.stream_node import StreamNode
-from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
-from pkm_estimation.pipeline.health import HealthReport
-from pkm_estimation.pipeline.verdict import summarise, values
+from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
+from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.verdict import summarise, values
 
 
 class EstimatorNode(StreamNode):
@@ -106,7 +106,7 @@ class EstimatorNode(StreamNode):
             )
         if not self._joint_states.get_subscription_count():
             return
-        joints = messages.joint_states(stamp(output.stamp), self.pipeline.mechanism, output, self._point)
+        joints = messages.joint_states(stamp(output.stamp), self.pipeline.machine, output, self._point)
         if joints is None:
             self.pipeline.health.event(
                 output.stamp, 'joint_angles_undefined', 'no passive joint angles at this pose'
@@ -116,7 +116,7 @@ class EstimatorNode(StreamNode):
 
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Statistics of the filter."""
-        level, sentence = summarise(report, self.pipeline.mechanism.leg_count)
+        level, sentence = summarise(report, self.pipeline.machine.leg_count)
         details = values(report) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,

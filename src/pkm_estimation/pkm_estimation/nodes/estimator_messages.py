@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelWithCovarianceStamped
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_rates
 from pkm_description.kinematics.rotation import cross
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 from pkm_description.ros.conversions import vector3
 from pkm_description.ros.serialized import OdometryWriter
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.pipeline import EstimatorOutput
-from pkm_estimation.pipeline.point_motion import PointMotion
-
-Array = NDArray[np.float64]
+from pkm_estimation.filtering.point_motion import PointMotion
+from pkm_estimation.stream import EstimatorOutput
 
 BASE_FRAME, PLATFORM_FRAME = 'base_link', 'platform_link'
 #: covariance (6, 6) that says nothing
@@ -84,7 +82,7 @@ def acceleration(time: Time, frame: str, output: EstimatorOutput) -> AccelWithCo
     return message
 
 
-def joint_states(time: Time, mechanism: Mechanism, output: EstimatorOutput, point: Array) -> JointState | None:
+def joint_states(time: Time, machine: Machine, output: EstimatorOutput, point: Array) -> JointState | None:
     """All joints of the legs, passive ones too; ``None`` at a pose where their angles are not defined.
 
     The estimate is that of the reference point (3,) of the platform.
@@ -96,16 +94,16 @@ def joint_states(time: Time, mechanism: Mechanism, output: EstimatorOutput, poin
     turning = rotation @ motion.angular_velocity
     try:
         positions, velocities = joint_rates(
-            mechanism, position[None], rotation[None], velocity[None], turning[None]
+            machine, position[None], rotation[None], velocity[None], turning[None]
         )
     except KinematicsError:
         return None
     message = JointState()
     message.header.stamp = time
-    message.name = list(mechanism.joint_names)
+    message.name = list(machine.joint_names)
     message.position = positions.ravel().tolist()
     message.velocity = velocities.ravel().tolist()
     efforts = np.full(positions.shape[1:], np.nan)
-    efforts[:, mechanism.actuated_index] = output.efforts
+    efforts[:, machine.actuated_index] = output.efforts
     message.effort = efforts.ravel().tolist()
     return message

@@ -9,7 +9,7 @@ from typing import Any
 from pkm_description.ros.parameters import declare
 from rclpy.node import Node
 
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig
 
 
 def declare_config(node: Node, names: Container[str] | None = None) -> EstimatorConfig:

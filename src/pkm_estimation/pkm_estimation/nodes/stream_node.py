@@ -23,8 +23,8 @@ from std_srvs.srv import Trigger
 
 from pkm_estimation.nodes.estimator_messages import PLATFORM_FRAME
 from pkm_estimation.nodes.estimator_parameters import declare_config
-from pkm_estimation.pipeline import BaselinePipeline, EstimatorPipeline
-from pkm_estimation.pipeline.health import HealthReport
+from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
+from pkm_estimation.stream.health import HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
 _LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}

@@ -12,14 +12,13 @@ from typing import Any
 
 import yaml
 from pkm_description.errors import PkmError
-from pkm_description.machine import load_machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
 
 from pkm_estimation.bags import read_bag
 from pkm_estimation.nodes.estimate import load_config
-from pkm_estimation.pipeline import EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
 from pkm_estimation.tuning.delay import delay_report, estimate_delay
@@ -97,13 +96,13 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if (options.bag is None) == (options.profile is None):
         raise TuningError('give either a recording or --profile NAME')
-    mechanism = Mechanism(load_machine(options.machine, options.overlay))
+    machine = load_machine(options.machine, options.overlay)
     config = load_config(options.config) if options.config else EstimatorConfig()
     if options.profile is not None:
-        print(*observability_report(observability(mechanism, _profile(mechanism, options), config=config)), sep='\n')
+        print(*observability_report(observability(machine, _profile(machine, options), config=config)), sep='\n')
         return
     data = read_bag(options.bag, namespace=options.namespace)
-    streams = SensorStreams.from_recording(mechanism, data)
+    streams = SensorStreams.from_recording(machine, data)
     if streams.dropped:
         print(
             f'warning: {streams.dropped} samples left out: not finite, without a stamp, or not newer than the one '
@@ -113,10 +112,10 @@ def _run(options: argparse.Namespace) -> None:
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
     found = _Findings(settings=_changed(config))
-    if options.static or not (options.motion or _moves(mechanism, streams)):
-        _static(options, mechanism, streams, found)
+    if options.static or not (options.motion or _moves(machine, streams)):
+        _static(options, machine, streams, found)
     else:
-        _motion(options, mechanism, streams, config, found)
+        _motion(options, machine, streams, config, found)
     if options.output is not None:
         _write_settings(options.output, found)
 
@@ -132,25 +131,25 @@ def _changed(config: EstimatorConfig) -> dict[str, Any]:
     }
 
 
-def _moves(mechanism: Mechanism, streams: SensorStreams) -> bool:
+def _moves(machine: Machine, streams: SensorStreams) -> bool:
     try:
-        require_standstill(mechanism, streams)
+        require_standstill(machine, streams)
     except TuningError:
         return True
     return False
 
 
 def _static(
-    options: argparse.Namespace, mechanism: Mechanism, streams: SensorStreams, found: _Findings
+    options: argparse.Namespace, machine: Machine, streams: SensorStreams, found: _Findings
 ) -> None:
     overlay = None if options.output is None else options.output / 'sensors.yaml'
     if overlay is not None and overlay.exists():
         raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
-    calibration = calibrate_static(mechanism, streams, options.leg_offset_deviation)
-    found.tell(static_report(mechanism, calibration, options.leg_offset_deviation))
+    calibration = calibrate_static(machine, streams, options.leg_offset_deviation)
+    found.tell(static_report(machine, calibration, options.leg_offset_deviation))
     if overlay is not None:
         today = date.today().isoformat()
-        print(f'wrote {write_sensor_overlay(overlay, mechanism, calibration, today, str(options.bag))}')
+        print(f'wrote {write_sensor_overlay(overlay, machine, calibration, today, str(options.bag))}')
         if options.overlay is not None:
             print(f'(without what {options.overlay} says: programs take one overlay, so put both into one file)')
     stretch = longest_stretch(streams.imu_time)
@@ -174,13 +173,13 @@ def _static(
 
 def _motion(
     options: argparse.Namespace,
-    mechanism: Mechanism,
+    machine: Machine,
     streams: SensorStreams,
     config: EstimatorConfig,
     found: _Findings,
 ) -> None:
     try:
-        delay = estimate_delay(mechanism, streams)
+        delay = estimate_delay(machine, streams)
     except TuningError as error:  # the rest can be told all the same
         found.tell([f'no delay: {error}'])
     else:
@@ -190,28 +189,28 @@ def _motion(
         if value != config.imu_delay:
             found.settings['imu_delay'] = value
             config = replace(config, imu_delay=value)
-    scales = suggest_noise_scales(mechanism.machine, streams, config, options.keep_r, _say)
+    scales = suggest_noise_scales(machine, streams, config, options.keep_r, _say)
     found.tell([*scales_report(scales), f'(with imu_delay: {config.imu_delay:g})'])
     found.settings |= {'q_scale': float(f'{scales.q_scale:.4g}'), 'r_scale': float(f'{scales.r_scale:.4g}')}
     config = replace(config, q_scale=scales.q_scale, r_scale=scales.r_scale)
-    if not _moves(mechanism, streams):
+    if not _moves(machine, streams):
         found.tell(['observability: the platform stands still, which shows none of the constants'])
         return
-    found.tell(_observability(mechanism, motion_of_legs(mechanism, streams, LONG_WINDOW), config))
+    found.tell(_observability(machine, motion_of_legs(machine, streams, LONG_WINDOW), config))
 
 
-def _observability(mechanism: Mechanism, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
-    if not mechanism.has_closed_form:
-        return [f'observability: {mechanism.machine.name} has no U-P legs, so no further states to look at']
+def _observability(machine: Machine, motion: PlatformMotion, config: EstimatorConfig) -> list[str]:
+    if not machine.has_closed_form:
+        return [f'observability: {machine.name} has no U-P legs, so no further states to look at']
     last = motion.time[0] + _LONGEST
-    return observability_report(observability(mechanism, motion[motion.time <= last], config=config))
+    return observability_report(observability(machine, motion[motion.time <= last], config=config))
 
 
-def _profile(mechanism: Mechanism, options: argparse.Namespace) -> PlatformMotion:
+def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
     if not options.duration >= 2.0:
         raise TuningError(f'--duration {options.duration:g}: at least 2 s')
     try:
-        return named_profile(options.profile, mechanism.machine, options.duration)
+        return named_profile(options.profile, machine, options.duration)
     except ValueError as error:
         raise TuningError(str(error)) from None
 

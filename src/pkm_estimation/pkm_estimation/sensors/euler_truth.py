@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, skew
-from pkm_description.motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import PlatformMotion
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pkm_estimation.models.drives import measured_at_zero
-from pkm_estimation.pipeline import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.sensors.simulated import SimulatedData
+from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 
 
 def feed(pipeline: EstimatorPipeline, data: SimulatedData) -> list[EstimatorOutput]:
     """Give all samples that arrived to a pipeline, IMU first at equal stamps."""
-    mechanism = pipeline.mechanism
-    names, positions = mechanism.actuated_joint_names, data.leg_lengths - measured_at_zero(mechanism)
+    machine = pipeline.machine
+    names, positions = machine.actuated_joint_names, data.leg_lengths - measured_at_zero(machine)
     outputs: list[EstimatorOutput] = []
     for k, stamp in enumerate(data.stamps.tolist()):
         if data.imu_received[k]:

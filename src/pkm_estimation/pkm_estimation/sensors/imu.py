@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross
-from pkm_description.motion import PlatformMotion
-
-Array = NDArray[np.float64]
+from pkm_description.machine import PlatformMotion
 
 
 def imu_truth(

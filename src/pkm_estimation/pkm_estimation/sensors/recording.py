@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.models.drives import measured_positions
 from pkm_estimation.sensors.imu import imu_truth
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,16 +32,15 @@ class SensorData:
 
 
 def measure(
-    mechanism: Mechanism, motion: PlatformMotion, seed: int | Sequence[int] | None, start_stamp: int = 1_000_000_000
+    machine: Machine, motion: PlatformMotion, seed: int | Sequence[int] | None, start_stamp: int = 1_000_000_000
 ) -> SensorData:
     """Measure a motion: analytic truth plus bias, plus white noise if there is a ``seed``.
 
     The motion's first sample gets the stamp ``start_stamp`` [ns].
     """
-    machine = mechanism.machine
     imu = machine.imu
     force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
-    lengths = measured_positions(mechanism, motion.position, motion.rotation_base_platform)
+    lengths = measured_positions(machine, motion.position, motion.rotation_base_platform)
     force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
     if seed is not None:
         random = np.random.default_rng(seed)

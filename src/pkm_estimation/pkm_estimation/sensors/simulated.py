@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.models.drives import measured_positions
 from pkm_estimation.sensors.conditions import Interval, SensorConditions
 from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.sensors.recording import SensorData
 
-Array = NDArray[np.float64]
 Evaluate = Callable[[Array], PlatformMotion]
 
 #: Gauss-Legendre nodes on (0, 1) and weights of the mean over an interval
@@ -40,7 +39,7 @@ class SimulatedData(SensorData):
 
 
 def simulate_sensors(
-    mechanism: Mechanism,
+    machine: Machine,
     evaluate: Evaluate,
     time: Array,
     conditions: SensorConditions,
@@ -51,7 +50,7 @@ def simulate_sensors(
 
     Parameters
     ----------
-    mechanism : the machine, with its sensors' noise, biases and mounting
+    machine : the machine, with its sensors' noise, biases and mounting
     evaluate : motion at any times (N,) s, e.g. of a profile
     time : (N,) s, equidistant
     conditions : what is wrong with the sensors
@@ -60,8 +59,8 @@ def simulate_sensors(
     """
     if len(time) < 2 or np.ptp(np.diff(time)) > 1e-9:
         raise ValueError('time needs at least two equidistant samples')
-    legs = _lengths(mechanism, evaluate(time), time - time[0], conditions, seed)
-    signals = _imu(mechanism, evaluate, time, conditions, seed)
+    legs = _lengths(machine, evaluate(time), time - time[0], conditions, seed)
+    signals = _imu(machine, evaluate, time, conditions, seed)
     random = _stream(seed, _LOSS)
     received = [
         (random.random(len(time)) >= loss) & ~_inside(time - time[0], gaps)
@@ -71,13 +70,13 @@ def simulate_sensors(
     return SimulatedData(stamps, legs, signals[:, :3], signals[:, 3:], received[0], received[1])
 
 
-def _imu(mechanism: Mechanism, evaluate: Evaluate, time: Array, conditions: SensorConditions, seed: int) -> Array:
+def _imu(machine: Machine, evaluate: Evaluate, time: Array, conditions: SensorConditions, seed: int) -> Array:
     """Specific force and angular rate (N, 6), IMU axes."""
-    imu = mechanism.machine.imu
+    imu = machine.imu
     mounting = imu.rotation_platform_imu @ rotation_exp(np.array(conditions.imu_misalignment))
 
     def truth(times: Array) -> Array:
-        return np.hstack(imu_truth(evaluate(times), mechanism.machine.gravity, imu.position, mounting))
+        return np.hstack(imu_truth(evaluate(times), machine.gravity, imu.position, mounting))
 
     def sampled(times: Array) -> Array:
         if not conditions.averaging:
@@ -107,14 +106,14 @@ def _imu(mechanism: Mechanism, evaluate: Evaluate, time: Array, conditions: Sens
 
 
 def _lengths(
-    mechanism: Mechanism, motion: PlatformMotion, elapsed: Array, conditions: SensorConditions, seed: int
+    machine: Machine, motion: PlatformMotion, elapsed: Array, conditions: SensorConditions, seed: int
 ) -> Array:
     """Leg measurements (N, L)."""
-    lengths = measured_positions(mechanism, motion.position, motion.rotation_base_platform)
+    lengths = measured_positions(machine, motion.position, motion.rotation_base_platform)
     lengths = lengths + np.asarray(conditions.leg_offsets, dtype=float)
     if conditions.noise:
         noise = _white(_stream(seed, _LEG_NOISE), lengths.shape, conditions)
-        lengths = lengths + mechanism.machine.leg_sensors.position_noise * noise
+        lengths = lengths + machine.leg_sensors.position_noise * noise
     if conditions.burst_deviation > 0.0:
         phase = elapsed % conditions.burst_period
         loud = phase >= conditions.burst_period - conditions.burst_duration

@@ -7,10 +7,9 @@ from math import log, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.optimize import nnls
 from scipy.stats import chi2
-
-Array = NDArray[np.float64]
 
 #: Allan deviation of flicker noise over its bias instability
 FLICKER = sqrt(2.0 * log(2.0) / pi)

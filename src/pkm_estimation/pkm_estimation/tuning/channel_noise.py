@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.stats import chi2, t
-
-Array = NDArray[np.float64]
 
 #: s, slower changes are not noise but drift
 BLOCK = 1.0

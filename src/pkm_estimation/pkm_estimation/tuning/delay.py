@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.stats import chi2
@@ -16,8 +16,6 @@ from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.tuning.leg_motion import LONG_WINDOW, WINDOW, motion_of_legs
 from pkm_estimation.tuning.static_calibration import IMU_CHANNELS
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
-
-Array = NDArray[np.float64]
 
 #: s, delays beyond this are not looked for: periodic motions would fit again a period later
 MAXIMUM_DELAY = 0.25
@@ -55,7 +53,7 @@ class DelayEstimate:
 
 
 def estimate_delay(
-    mechanism: Mechanism, streams: SensorStreams, maximum: float = MAXIMUM_DELAY
+    machine: Machine, streams: SensorStreams, maximum: float = MAXIMUM_DELAY
 ) -> DelayEstimate:
     """Estimate the delay of each IMU channel and of all together.
 
@@ -73,13 +71,13 @@ def estimate_delay(
     TuningError
         No channel shows the motion; or the delay lies beyond ``maximum``.
     """
-    motion, smoother = (motion_of_legs(mechanism, streams, window) for window in (WINDOW, LONG_WINDOW))
+    motion, smoother = (motion_of_legs(machine, streams, window) for window in (WINDOW, LONG_WINDOW))
     begin, end = smoother.time[0] + maximum, smoother.time[-1] - maximum
     inside = (streams.imu_time > begin) & (streams.imu_time < end)
     time, measured = streams.imu_time[inside], streams.imu[inside]
     if len(time) < 100:
         raise TuningError(f'IMU and legs have only {len(time)} samples in common; a delay needs at least 100')
-    spline, slope = _expected(mechanism, motion), _expected(mechanism, smoother).derivative()
+    spline, slope = _expected(machine, motion), _expected(machine, smoother).derivative()
     interval = usual_interval(motion.time)
     coarse, correlation = _coarse_delay(spline, time, measured, interval, maximum)
     parts = np.array_split(np.arange(len(time)), PARTS)
@@ -119,9 +117,8 @@ def delay_report(estimate: DelayEstimate) -> list[str]:
     return lines
 
 
-def _expected(mechanism: Mechanism, motion: PlatformMotion) -> CubicSpline:
+def _expected(machine: Machine, motion: PlatformMotion) -> CubicSpline:
     """What the IMU should have measured along a motion, specific force and angular rate."""
-    machine = mechanism.machine
     truth = imu_truth(motion, machine.gravity, machine.imu.position, machine.imu.rotation_platform_imu)
     return CubicSpline(motion.time, np.hstack(truth))
 

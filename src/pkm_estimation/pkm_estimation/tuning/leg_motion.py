@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, solve_closure
 from pkm_description.kinematics.rotation import cross, matrix_from_quaternion, quaternion_from_matrix
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, longest_stretch, usual_interval
-
-Array = NDArray[np.float64]
 
 #: s over which poses are smoothed by polynomials of third degree (Savitzky and Golay); and for uses in which noise
 #: must not be taken for motion
@@ -22,7 +19,7 @@ WINDOW, LONG_WINDOW = 0.15, 0.3
 _BRIDGED = 5.5
 
 
-def motion_of_legs(mechanism: Mechanism, streams: SensorStreams, window: float = WINDOW) -> PlatformMotion:
+def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WINDOW) -> PlatformMotion:
     """Poses by forward kinematics, smoothed and differentiated by symmetric polynomials: nothing lags.
 
     Lengths are interpolated onto equidistant times by cubic splines, within the longest stretch without gaps.
@@ -45,7 +42,7 @@ def motion_of_legs(mechanism: Mechanism, streams: SensorStreams, window: float =
     even = time[0] + interval * np.arange(int((time[-1] - time[0]) / interval + 1e-6) + 1)
     if len(even) < 4 * points:
         raise TuningError(f'only {len(even)} leg samples without a gap; at least {4 * points} are needed')
-    position, rotation = poses(mechanism, CubicSpline(time, lengths)(even))
+    position, rotation = poses(machine, CubicSpline(time, lengths)(even))
     quaternion = quaternion_from_matrix(rotation)
     # one and the same sign all along: q and -q are one attitude
     flips = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0.0, -1.0, 1.0))
@@ -71,12 +68,12 @@ def motion_of_legs(mechanism: Mechanism, streams: SensorStreams, window: float =
     )
 
 
-def poses(mechanism: Mechanism, lengths: Array) -> tuple[Array, Array]:
+def poses(machine: Machine, lengths: Array) -> tuple[Array, Array]:
     """Positions (N, 3) and rotations (N, 3, 3) of leg lengths (or drive positions) (N, L); raises KinematicsError."""
-    if mechanism.has_closed_form:
-        result = forward_kinematics(mechanism, lengths).require()
+    if machine.has_closed_form:
+        result = forward_kinematics(machine, lengths).require()
         return result.position, result.rotation_base_platform
-    closed = solve_closure(mechanism, lengths).require()
+    closed = solve_closure(machine, lengths).require()
     return closed.position, closed.rotation_base_platform
 
 

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 from pkm_description.errors import PkmError
-from pkm_description.machine.model import Machine
+from pkm_description.machine import Machine
 from scipy.optimize import minimize_scalar
 
-from pkm_estimation.collection import collect
-from pkm_estimation.estimation_result import EstimationResult
 from pkm_estimation.models.drives import measured_at_zero
-from pkm_estimation.pipeline import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.offline.collection import collect
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
-
-Array = NDArray[np.float64]
 
 #: s after a start whose innovations are not looked at
 SETTLING = 5.0
@@ -95,8 +92,8 @@ class NoiseScales:
 def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorConfig) -> EstimationResult:
     """Run the pipeline over both streams; raises PkmError if nothing comes out."""
     pipeline = EstimatorPipeline(machine, config)
-    names = pipeline.mechanism.actuated_joint_names
-    positions = streams.lengths - measured_at_zero(pipeline.mechanism)
+    names = pipeline.machine.actuated_joint_names
+    positions = streams.lengths - measured_at_zero(pipeline.machine)
     # stamps are positive; of equal ones the IMU's comes first, which spares a queue
     leg_stamps, imu_stamps = (
         1_000_000_000 + np.rint(1e9 * time).astype(np.int64) for time in (streams.leg_time, streams.imu_time)

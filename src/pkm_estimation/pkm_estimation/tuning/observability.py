@@ -5,23 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import length_jacobian
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
+from pkm_estimation.filtering.start import start_deviation
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
-from pkm_estimation.pipeline import EstimatorConfig
-from pkm_estimation.pipeline.filter_start import start_deviation
-from pkm_estimation.pipeline.imu_frame import ImuFrame
+from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors.imu import imu_truth
+from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.streams import TuningError
-
-Array = NDArray[np.float64]
 
 #: deviation after the motion over deviation before it: below the first a direction is seen, above the second it is not
 SEEN, UNSEEN = 0.1, 0.5
@@ -79,7 +76,7 @@ class Observability:
 
 
 def observability(
-    mechanism: Mechanism,
+    machine: Machine,
     motion: PlatformMotion,
     estimate: tuple[str, ...] = tuple(EXTRA_STATES),
     config: EstimatorConfig | None = None,
@@ -101,13 +98,12 @@ def observability(
     TuningError
         The machine's legs are no U-P struts, for which there are no extra states.
     """
-    if not mechanism.has_closed_form:
-        name = mechanism.machine.name
+    if not machine.has_closed_form:
+        name = machine.name
         raise TuningError(f'{name}: offsets, delay and mounting are states of machines with U-P legs only')
     config = config or EstimatorConfig()
-    machine = mechanism.machine
     geometry = EstimatorGeometry.from_machine(machine)
-    layout = StateLayout.of(STATE_SIZE, mechanism.leg_count, estimate)
+    layout = StateLayout.of(STATE_SIZE, machine.leg_count, estimate)
     chart = motion.rotation_base_platform[0]
     gravity = chart.T @ machine.gravity
     process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.size, layout.imu_rotation)
@@ -136,8 +132,8 @@ def observability(
         covariance = kept @ covariance @ kept.T + gain @ length_noise @ gain.T
     extra = slice(STATE_SIZE, layout.size)
     groups = {name: slice(rows.start - STATE_SIZE, rows.stop - STATE_SIZE) for name, rows in layout.groups.items()}
-    patterns = _pose_patterns(mechanism, motion) if layout.leg_offsets is not None else None
-    return Observability(_names(mechanism, groups), groups, prior[extra], covariance[extra, extra], patterns, factors)
+    patterns = _pose_patterns(machine, motion) if layout.leg_offsets is not None else None
+    return Observability(_names(machine, groups), groups, prior[extra], covariance[extra, extra], patterns, factors)
 
 
 def _true_states(motion: PlatformMotion, geometry: EstimatorGeometry, chart: Array, size: int) -> Array:
@@ -160,21 +156,21 @@ def _slope(values: Array) -> Array:
     return slope
 
 
-def _pose_patterns(mechanism: Mechanism, motion: PlatformMotion) -> Array:
+def _pose_patterns(machine: Machine, motion: PlatformMotion) -> Array:
     """Unit vectors (6, L) of length changes by small changes of the pose in platform axes, in the motion's middle."""
     middle = len(motion) // 2
     rotation = motion.rotation_base_platform[middle]
-    jacobian = length_jacobian(mechanism, motion.position[middle : middle + 1], rotation[None])[0]
+    jacobian = length_jacobian(machine, motion.position[middle : middle + 1], rotation[None])[0]
     patterns = (jacobian @ np.kron(np.eye(2), rotation)).T
     scaled: Array = patterns / np.linalg.norm(patterns, axis=1, keepdims=True)
     return scaled
 
 
-def _names(mechanism: Mechanism, groups: dict[str, slice]) -> tuple[str, ...]:
+def _names(machine: Machine, groups: dict[str, slice]) -> tuple[str, ...]:
     names: list[str] = []
     for group in groups:
         if group == 'leg_offsets':
-            names += [f'{group} {leg.name}' for leg in mechanism.machine.legs]
+            names += [f'{group} {leg.name}' for leg in machine.legs]
         elif group == 'imu_delay':
             names.append(group)
         else:

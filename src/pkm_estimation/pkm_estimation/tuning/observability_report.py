@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_estimation.models.extra_states import EXTRA_STATES
 from pkm_estimation.tuning.observability import SEEN, UNSEEN, Observability
-
-Array = NDArray[np.float64]
 
 _POSES = ('a shift along x', 'a shift along y', 'another height', 'a tilt about x', 'a tilt about y', 'a turn about z')
 _COMMON = 'common offset of all legs'

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics, solve_closure
-from pkm_description.machine import write_overlay
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
+from pkm_description.loading import write_overlay
+from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.tuning.channel_noise import BLOCK, ChannelNoise, channel_noise
 from pkm_estimation.tuning.standstill import find_movement
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
-
-Array = NDArray[np.float64]
 
 IMU_CHANNELS = tuple(f'{sensor} {axis}' for sensor in ('accelerometer', 'gyroscope') for axis in 'xyz')
 IMU_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
@@ -63,12 +60,12 @@ class StaticCalibration:
         return total
 
 
-def require_standstill(mechanism: Mechanism, streams: SensorStreams) -> None:
+def require_standstill(machine: Machine, streams: SensorStreams) -> None:
     """Raise :class:`TuningError` if something moves; it says what, when and how far.
 
     Legs decide, and the IMU, too: what carries the machine may move.
     """
-    names = mechanism.actuated_joint_names
+    names = machine.actuated_joint_names
     for time, values, tolerance, labels, unit in (
         (streams.leg_time, streams.lengths, LEG_TOLERANCE, names, 'm'),
         (streams.imu_time, streams.imu[:, 3:], RATE_TOLERANCE, IMU_CHANNELS[3:], 'rad/s'),
@@ -85,7 +82,7 @@ def require_standstill(mechanism: Mechanism, streams: SensorStreams) -> None:
 
 
 def calibrate_static(
-    mechanism: Mechanism, streams: SensorStreams, leg_offset_deviation: float = LEG_OFFSET_DEVIATION
+    machine: Machine, streams: SensorStreams, leg_offset_deviation: float = LEG_OFFSET_DEVIATION
 ) -> StaticCalibration:
     """Noise of all sensors, and biases of the IMU, from a standstill.
 
@@ -102,7 +99,7 @@ def calibrate_static(
     duration = float(min(np.ptp(streams.leg_time), np.ptp(streams.imu_time)))
     if duration < LEAST_DURATION:
         raise TuningError(f'{duration:.1f} s are too short; at least {LEAST_DURATION:g} s of standstill are needed')
-    require_standstill(mechanism, streams)
+    require_standstill(machine, streams)
     intervals = usual_interval(streams.leg_time), usual_interval(streams.imu_time)
     if max(intervals) > 0.5 * BLOCK:
         raise TuningError(f'sensors need more than two samples per second, not one every {max(intervals):.2f} s')
@@ -113,7 +110,7 @@ def calibrate_static(
                 'apart, are too few: most got lost, or came in bursts'
             )
     legs, imu = channel_noise(streams.lengths, intervals[0]), channel_noise(streams.imu, intervals[1])
-    felt, slope, pose = _felt_gravity(mechanism, legs.mean)
+    felt, slope, pose = _felt_gravity(machine, legs.mean)
     return StaticCalibration(
         legs=legs,
         imu=imu,
@@ -128,13 +125,12 @@ def calibrate_static(
 
 
 def write_sensor_overlay(
-    path: Path, mechanism: Mechanism, calibration: StaticCalibration, date: str, data: str
+    path: Path, machine: Machine, calibration: StaticCalibration, date: str, data: str
 ) -> Path:
     """Write the ``sensors`` section's new numbers as an overlay for the machine file.
 
     A channel that reads the same number all the time keeps the file's noise: its own is below the resolution.
     """
-    machine = mechanism.machine
     legs, imu = calibration.legs, calibration.imu
     noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     imu_noise = np.where(imu.noise > 0.0, imu.noise, noise)
@@ -170,9 +166,9 @@ def write_sensor_overlay(
     )
 
 
-def static_report(mechanism: Mechanism, calibration: StaticCalibration, leg_offset_deviation: float) -> list[str]:
+def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_deviation: float) -> list[str]:
     """Lines for people: every channel with its uncertainty, and beside it what the machine file says."""
-    machine, imu = mechanism.machine, calibration.imu
+    imu = calibration.imu
     known_noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     known_bias = np.concatenate([machine.imu.accelerometer_bias, machine.imu.gyroscope_bias])
     lines = [
@@ -191,7 +187,7 @@ def static_report(mechanism: Mechanism, calibration: StaticCalibration, leg_offs
             strict=True,
         ),
         *zip(
-            mechanism.actuated_joint_names,
+            machine.actuated_joint_names,
             calibration.legs.noise,
             calibration.legs.noise_interval,
             machine.leg_sensors.position_noise,
@@ -220,18 +216,17 @@ def static_report(mechanism: Mechanism, calibration: StaticCalibration, leg_offs
     return lines
 
 
-def _felt_gravity(mechanism: Mechanism, lengths: Array) -> tuple[Array, Array, Pose]:
+def _felt_gravity(machine: Machine, lengths: Array) -> tuple[Array, Array, Pose]:
     """Specific force (3,) at rest in IMU axes, its change (6, L) per change of a length (gyroscope: zero), the pose."""
     step = 1e-6
     count = len(lengths)
     tried = np.vstack([lengths, lengths + step * np.eye(count), lengths - step * np.eye(count)])
-    if mechanism.has_closed_form:
-        result = forward_kinematics(mechanism, tried).require()
+    if machine.has_closed_form:
+        result = forward_kinematics(machine, tried).require()
         position, rotation = result.position, result.rotation_base_platform
     else:
-        closed = solve_closure(mechanism, tried).require()
+        closed = solve_closure(machine, tried).require()
         position, rotation = closed.position, closed.rotation_base_platform
-    machine = mechanism.machine
     felt = -machine.gravity @ rotation @ machine.imu.rotation_platform_imu
     slope = np.zeros((6, count))
     slope[:3] = (felt[1 : count + 1] - felt[count + 1 :]).T / (2.0 * step)

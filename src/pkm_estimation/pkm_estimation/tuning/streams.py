@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.mechanism import Mechanism
+from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.models.drives import measured_at_zero
-
-Array = NDArray[np.float64]
 
 #: a step of the stamps by more than so many usual ones is a gap
 GAP = 1.5
@@ -42,7 +41,7 @@ class SensorStreams:
     dropped: int = 0
 
     @classmethod
-    def from_recording(cls, mechanism: Mechanism, data: RecordedData) -> SensorStreams:
+    def from_recording(cls, machine: Machine, data: RecordedData) -> SensorStreams:
         """Sort a recording's joints into the machine's leg order.
 
         Raises
@@ -52,12 +51,12 @@ class SensorStreams:
         """
         legs = data.require(data.joint_states, 'joint_states')
         imu = data.require(data.imu_data_raw, 'imu/data_raw')
-        missing = [name for name in mechanism.actuated_joint_names if name not in legs.names]
+        missing = [name for name in machine.actuated_joint_names if name not in legs.names]
         if missing:
             present = ', '.join(legs.names)
             raise TuningError(f'{data.path}: joint_states has no {", ".join(missing)}; it holds {present}')
-        columns = [legs.names.index(name) for name in mechanism.actuated_joint_names]
-        lengths = legs.positions[:, columns] + measured_at_zero(mechanism)
+        columns = [legs.names.index(name) for name in machine.actuated_joint_names]
+        lengths = legs.positions[:, columns] + measured_at_zero(machine)
         samples = np.hstack([imu.specific_force, imu.angular_rate])
         leg_rows, imu_rows = _usable(legs.stamps, lengths), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkm_description.errors import PkmError
-from pkm_description.machine import load_machine
+from pkm_description.loading import load_machine
 
 from pkm_identification.bag_recordings import parse_split, recordings_from_bag
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 
 def fourier_basis(time: Array, base_frequency: float, harmonics: int, derivative: int = 0) -> Array:

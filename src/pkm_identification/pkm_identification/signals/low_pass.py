@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from scipy.interpolate import make_interp_spline
 from scipy.signal import butter, periodogram, sosfiltfilt
 
 from pkm_identification.errors import RecordingError
-
-Array = NDArray[np.float64]
 
 #: forward-backward Butterworth order; the pass band is flat to 2e-5 at half the cut-off frequency
 ORDER = 8

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
 from pkm_identification.signals.low_pass import low_pass, settling_samples
-
-Array = NDArray[np.float64]
 
 
 def decimation_factor(sample_rate: float, cutoff_frequency: float) -> int:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.kinematics import forward_kinematics
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 
 from pkm_identification.signals.fourier_fit import fourier_fit
 from pkm_identification.signals.low_pass import derivatives, low_pass
 
-Array = NDArray[np.float64]
 
-
-def poses_from_lengths(mechanism: Mechanism, lengths: Array) -> tuple[Array, Array]:
+def poses_from_lengths(machine: Machine, lengths: Array) -> tuple[Array, Array]:
     """Position (N, 3) and rotation (N, 3, 3) of every sample by forward kinematics, all samples at once from home.
 
     Raises
@@ -24,7 +19,7 @@ def poses_from_lengths(mechanism: Mechanism, lengths: Array) -> tuple[Array, Arr
     KinematicsError
         Naming the sample, if one does not converge or lies on another assembly mode.
     """
-    result = forward_kinematics(mechanism, lengths)
+    result = forward_kinematics(machine, lengths)
     result.require()
     return result.position, result.rotation_base_platform
 

@@ -9,12 +9,10 @@ from itertools import groupby
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.maps import ParameterMap
-from pkm_description.machine.model import INERTIAL_PARAMETERS
-
-Array = NDArray[np.float64]
+from pkm_description.machine import INERTIAL_PARAMETERS
 
 _AXES = ('x', 'y', 'z')
 _PLACE = {name: place for place, name in enumerate(INERTIAL_PARAMETERS)}

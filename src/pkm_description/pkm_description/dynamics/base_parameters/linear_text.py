@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
 
 
 def linear_text(factors: Array, names: Sequence[str], first: int | None = None, digits: int = 4) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
 from pkm_description.dynamics.base_parameters.maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.base_parameters.maps import identical_legs as groups_of_identical_legs
@@ -24,11 +24,8 @@ from pkm_description.dynamics.parameters import rigid_body_parameters
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
 from pkm_description.kinematics.leg_motion import leg_motion
-from pkm_description.machine.model import Machine
-from pkm_description.mechanism import Mechanism
-from pkm_description.motion.random_states import random_joint_states, random_states
-
-Array = NDArray[np.float64]
+from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.machine import Machine
 
 Groups = Mapping[str, Sequence[str]]
 Forms = Mapping[str, BodyForm]
@@ -41,7 +38,7 @@ _OVERSAMPLING = 3
 
 
 def machine_base_parameters(
-    mechanism: Mechanism,
+    machine: Machine,
     groups: Groups | None = None,
     forms: Forms | None = None,
     friction: JointSelection | None = None,
@@ -71,24 +68,23 @@ def machine_base_parameters(
     ValueError
         Friction or rotors of an open chain, where each acts in its own joint and nothing is to be reduced.
     """
-    machine = mechanism.machine
     bodies = _body_map(machine, groups, forms)
     names = list(bodies.names)
     if not machine.has_platform:
         if friction or rotors:
             raise ValueError(f'{machine.name} is an open chain: friction and rotors act in their own joints only')
-        states = random_joint_states(mechanism, _sample_count(mechanism), seed)
-        matrix = bodies.columns(open_chain_regressor(mechanism, *states))
+        states = random_joint_states(machine, _sample_count(machine), seed)
+        matrix = bodies.columns(open_chain_regressor(machine, *states))
         return _reduced(matrix, names, tolerance, preferred, eliminated)
-    motion = random_states(mechanism, _sample_count(mechanism), seed)
-    blocks = [bodies.columns(rigid_body_regressor(mechanism, motion, identical_legs=False))]
-    joints = leg_motion(mechanism, motion)
+    motion = random_states(machine, _sample_count(machine), seed)
+    blocks = [bodies.columns(rigid_body_regressor(machine, motion, identical_legs=False))]
+    joints = leg_motion(machine, motion)
     if friction:
-        loads = friction_loads(mechanism, motion) if friction_needs_loads(mechanism) else None
-        blocks.append(friction_regressor(mechanism, joints, friction, loads=loads))
+        loads = friction_loads(machine, motion) if friction_needs_loads(machine) else None
+        blocks.append(friction_regressor(machine, joints, friction, loads=loads))
         names += friction_parameter_names(machine, friction)
     if rotors:
-        blocks.append(rotor_regressor(mechanism, joints))
+        blocks.append(rotor_regressor(machine, joints))
         names += rotor_parameter_names(machine)
     return _reduced(np.concatenate(blocks, axis=-1), names, tolerance, preferred, eliminated)
 
@@ -120,9 +116,9 @@ def _body_map(machine: Machine, groups: Groups | None, forms: Forms | None) -> P
     return sharing.then(body_form_map(sharing.names, forms or {}))
 
 
-def _sample_count(mechanism: Mechanism) -> int:
-    joints = mechanism.leg_count * mechanism.joint_count
-    equations = mechanism.actuated_count if mechanism.has_platform else joints
+def _sample_count(machine: Machine) -> int:
+    joints = machine.leg_count * machine.joint_count
+    equations = machine.actuated_count if machine.has_platform else joints
     # ten parameters of each body, two and more of friction of each joint
     return 20 + _OVERSAMPLING * (10 * (joints + 1) + 3 * joints) // equations
 

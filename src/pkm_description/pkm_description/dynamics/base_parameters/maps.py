@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkm_description.machine.model import INERTIAL_PARAMETERS, Machine
-
-Array = NDArray[np.float64]
+from pkm_description.arrays import Array
+from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 
 #: difference, relative to a body's largest parameter, up to which parameters agree with an assumption
 AGREEMENT = 1e-9

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.linear_text import linear_text
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 

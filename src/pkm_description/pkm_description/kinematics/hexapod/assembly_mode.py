@@ -8,12 +8,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, Pose
 
 #: base joints nearer to their common plane than this fraction of their spread are taken for coplanar
 COPLANAR = 1e-6
@@ -42,28 +40,28 @@ class Branch:
         return np.logical_and(same_sign, (position - self.plane_point) @ self.plane_normal > 0.0)
 
 
-# computed once per mechanism: an SVD and a determinant would double the time of a warm single solve
-_HOME_BRANCHES: WeakKeyDictionary[Mechanism, Branch] = WeakKeyDictionary()
+# computed once per machine: an SVD and a determinant would double the time of a warm single solve
+_HOME_BRANCHES: WeakKeyDictionary[Machine, Branch] = WeakKeyDictionary()
 
 
-def home_branch(mechanism: Mechanism) -> Branch:
-    """Branch of the mechanism's home pose."""
-    if mechanism not in _HOME_BRANCHES:
-        _HOME_BRANCHES[mechanism] = branch_of(mechanism, mechanism.machine.home)
-    return _HOME_BRANCHES[mechanism]
+def home_branch(machine: Machine) -> Branch:
+    """Branch of the machine's home pose."""
+    if machine not in _HOME_BRANCHES:
+        _HOME_BRANCHES[machine] = branch_of(machine, machine.home)
+    return _HOME_BRANCHES[machine]
 
 
-def branch_of(mechanism: Mechanism, reference: Pose) -> Branch:
+def branch_of(machine: Machine, reference: Pose) -> Branch:
     """Branch of any pose."""
-    jacobian = length_jacobian(mechanism, reference.position, reference.rotation_base_platform)
-    center = mechanism.base_points.mean(axis=0)
-    _, spread, axes = np.linalg.svd(mechanism.base_points - center)
+    jacobian = length_jacobian(machine, reference.position, reference.rotation_base_platform)
+    center = machine.base_points.mean(axis=0)
+    _, spread, axes = np.linalg.svd(machine.base_points - center)
     normal = axes[-1] if spread[-1] <= COPLANAR * spread[0] else np.zeros(3)
     normal = normal * np.sign((reference.position - center) @ normal)
     return Branch(float(np.sign(np.linalg.det(jacobian))), center, normal)
 
 
-def regular_from_home(mechanism: Mechanism, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
+def regular_from_home(machine: Machine, position: Array, rotation: Array, samples: int = 32) -> NDArray[np.bool_]:
     """Tell which poses (N,) the platform reaches from home on a straight path without passing a singular pose.
 
     Straight is the line of the position together with the turn about one axis. The sign of the length Jacobian's
@@ -74,13 +72,13 @@ def regular_from_home(mechanism: Mechanism, position: Array, rotation: Array, sa
     ----------
     position, rotation : (N, 3) m and (N, 3, 3)
     """
-    home, branch = mechanism.machine.home, home_branch(mechanism)
+    home, branch = machine.home, home_branch(machine)
     way = position - home.position
     turn = rotation_log(rotation @ home.rotation_base_platform.T)
     regular = np.ones(len(position), dtype=bool)
     for part in np.arange(1, samples + 1) / samples:  # a loop keeps the memory at one path place for all samples
         jacobian = length_jacobian(
-            mechanism, home.position + part * way, rotation_exp(part * turn) @ home.rotation_base_platform
+            machine, home.position + part * way, rotation_exp(part * turn) @ home.rotation_base_platform
         )
         regular &= np.linalg.det(jacobian) * branch.determinant_sign > 0.0
     return regular

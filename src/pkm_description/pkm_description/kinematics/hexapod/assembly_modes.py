@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
 from pkm_description.kinematics.hexapod.forward import checked_lengths
 from pkm_description.kinematics.hexapod.pose_newton import NewtonRun, newton_batch
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: a hexapod has no more poses, complex ones included (Ronga and Vust 1992, Mourrain 1993)
 MOST_MODES = 40
@@ -59,7 +58,7 @@ class AssemblyModes:
 
 
 def assembly_modes(
-    mechanism: Mechanism,
+    machine: Machine,
     lengths: Array,
     seed: int = 0,
     tolerance: float = 1e-12,
@@ -89,23 +88,23 @@ def assembly_modes(
     ValueError
         The machine has not six legs, or the lengths are not six finite numbers.
     """
-    lengths = checked_lengths(mechanism, np.asarray(lengths, dtype=float)[None])
+    lengths = checked_lengths(machine, np.asarray(lengths, dtype=float)[None])
     if not np.isfinite(lengths).all():
         raise ValueError(f'lengths {lengths[0]} are not finite')
     random = np.random.default_rng(seed)
-    modes = _Modes(mechanism)
-    home, home_number = mechanism.machine.home, None
-    followed = follow_lengths(mechanism, lengths, home.position[None], home.rotation_base_platform[None])
+    modes = _Modes(machine)
+    home, home_number = machine.home, None
+    followed = follow_lengths(machine, lengths, home.position[None], home.rotation_base_platform[None])
     if followed.reached[0]:
-        modes.add(newton_batch(mechanism, lengths, followed.position, followed.rotation, tolerance, 5), tolerance)
+        modes.add(newton_batch(machine, lengths, followed.position, followed.rotation, tolerance, 5), tolerance)
         home_number = 0 if len(modes.position) else None
     modes.hits[:] = 0
     quiet = batches = 0
     while not (settled := quiet >= quiet_batches and modes.signs().sum() == 0.0) and batches < max_batches:
         before = len(modes.position)
-        starts = _random_starts(mechanism, lengths[0], random)
+        starts = _random_starts(machine, lengths[0], random)
         every = np.broadcast_to(lengths, (STARTS_PER_BATCH, 6))
-        modes.add(newton_batch(mechanism, every, *starts, tolerance, MAX_ITERATIONS, damped=True), tolerance)
+        modes.add(newton_batch(machine, every, *starts, tolerance, MAX_ITERATIONS, damped=True), tolerance)
         quiet = quiet + 1 if len(modes.position) == before else 0
         batches += 1
     return modes.result(lengths[0], home_number, batches * STARTS_PER_BATCH, bool(settled))
@@ -114,8 +113,8 @@ def assembly_modes(
 class _Modes:
     """Poses found so far, each once."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism = mechanism
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.position, self.rotation, self.residual = np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros(0)
         self.hits = np.zeros(0, dtype=np.intp)
 
@@ -133,7 +132,7 @@ class _Modes:
             alike = self._distance(number, run.position[left], run.rotation[left]) < SAME_POSE
             self.hits[number] += np.count_nonzero(alike)
             left = left[~alike]
-        worst = np.linalg.cond(length_jacobian(self.mechanism, self.position, self.rotation)).max()
+        worst = np.linalg.cond(length_jacobian(self.machine, self.position, self.rotation)).max()
         raise SingularPoseError(
             f'more than {MOST_MODES} poses have these leg lengths, so they are not isolated: the platform moves while '
             f'all legs are locked (largest condition number of the length Jacobian {worst:.3g})'
@@ -141,11 +140,11 @@ class _Modes:
 
     def signs(self) -> Array:
         """Signs (K,) of the determinants."""
-        return np.asarray(np.sign(np.linalg.det(length_jacobian(self.mechanism, self.position, self.rotation))))
+        return np.asarray(np.sign(np.linalg.det(length_jacobian(self.machine, self.position, self.rotation))))
 
     def result(self, lengths: Array, home_number: int | None, starts: int, settled: bool) -> AssemblyModes:
         """All modes in order."""
-        home = self.mechanism.machine.home
+        home = self.machine.home
         distance = self._distances(home.position, home.rotation_base_platform)
         on_home_branch = np.arange(len(distance)) == (-1 if home_number is None else home_number)
         order = np.lexsort([distance, ~on_home_branch])
@@ -155,7 +154,7 @@ class _Modes:
             position=position,
             rotation_base_platform=rotation,
             residual=self.residual[order],
-            condition=np.linalg.cond(length_jacobian(self.mechanism, position, rotation)),
+            condition=np.linalg.cond(length_jacobian(self.machine, position, rotation)),
             determinant_sign=self.signs()[order],
             on_home_branch=on_home_branch[order],
             hits=self.hits[order],
@@ -165,7 +164,7 @@ class _Modes:
 
     def _distance(self, number: int, position: Array, rotation: Array) -> Array:
         """Distances (N,) of poses from a mode: position over platform radius, or the rotation if that is more."""
-        move = np.abs(position - self.position[number]).max(axis=1, initial=0.0) / self.mechanism.platform_radius
+        move = np.abs(position - self.position[number]).max(axis=1, initial=0.0) / self.machine.platform_radius
         return np.maximum(move, np.abs(rotation - self.rotation[number]).max(axis=(1, 2), initial=0.0))
 
     def _distances(self, position: Array, rotation: Array) -> Array:
@@ -174,11 +173,11 @@ class _Modes:
         return np.array([self._distance(number, position[None], rotation[None])[0] for number in every])
 
 
-def _random_starts(mechanism: Mechanism, lengths: Array, random: np.random.Generator) -> tuple[Array, Array]:
+def _random_starts(machine: Machine, lengths: Array, random: np.random.Generator) -> tuple[Array, Array]:
     """Poses with a uniformly random rotation in which one leg, any, has its length in a uniformly random direction."""
     rotation = matrix_from_quaternion(random.normal(size=(STARTS_PER_BATCH, 4)))
     direction = random.normal(size=(STARTS_PER_BATCH, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     leg = random.integers(len(lengths), size=STARTS_PER_BATCH)
-    levers = (rotation @ mechanism.platform_points[leg][..., None])[..., 0]
-    return mechanism.base_points[leg] + lengths[leg, None] * direction - levers, rotation
+    levers = (rotation @ machine.platform_points[leg][..., None])[..., 0]
+    return machine.base_points[leg] + lengths[leg, None] * direction - levers, rotation

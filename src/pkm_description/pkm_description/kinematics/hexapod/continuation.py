@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.hexapod.pose_newton import newton_batch
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: a step counts only if Newton's second step is this much shorter than the first: well inside of the neighbourhood
 #: that holds one solution and no singular pose (Newton and Kantorovich: less than 1/2)
@@ -43,7 +42,7 @@ class Continuation:
         return np.asarray(self.fraction >= 1.0)
 
 
-def follow_lengths(mechanism: Mechanism, lengths: Array, position: Array, rotation: Array) -> Continuation:
+def follow_lengths(machine: Machine, lengths: Array, position: Array, rotation: Array) -> Continuation:
     """Follow each pose while its leg lengths go on a straight line to the given ones.
 
     The step along the line adapts to every sample. It is repeated at half its length unless Newton's steps shrink
@@ -57,19 +56,19 @@ def follow_lengths(mechanism: Mechanism, lengths: Array, position: Array, rotati
     """
     count = len(lengths)
     position, rotation = np.array(position), np.array(rotation)
-    begin = leg_lengths(mechanism, position, rotation)
-    sign = np.sign(np.linalg.det(length_jacobian(mechanism, position, rotation)))
+    begin = leg_lengths(machine, position, rotation)
+    sign = np.sign(np.linalg.det(length_jacobian(machine, position, rotation)))
     fraction, step = np.zeros(count), np.full(count, FIRST_STEP)
     iterations = np.zeros(count, dtype=np.intp)
-    accuracy = STEP_ACCURACY * mechanism.platform_radius
+    accuracy = STEP_ACCURACY * machine.platform_radius
     active = np.flatnonzero(np.isfinite(lengths).all(axis=1) & (sign != 0.0))
     while len(active):
         ahead = np.minimum(fraction[active] + step[active], 1.0)
         target = begin[active] + ahead[:, None] * (lengths[active] - begin[active])
-        run = newton_batch(mechanism, target, position[active], rotation[active], accuracy, 4)
+        run = newton_batch(machine, target, position[active], rotation[active], accuracy, 4)
         iterations[active] += run.iterations
         good = (run.residual <= accuracy) & (run.contraction <= CONTRACTION)
-        determinant = np.linalg.det(length_jacobian(mechanism, run.position[good], run.rotation[good]))
+        determinant = np.linalg.det(length_jacobian(machine, run.position[good], run.rotation[good]))
         good[good] = determinant * sign[active[good]] > 0.0
         done = active[good]
         position[done], rotation[done], fraction[done] = run.position[good], run.rotation[good], ahead[good]

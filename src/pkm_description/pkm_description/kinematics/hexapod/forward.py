@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch, regular_from_home
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
@@ -12,17 +13,14 @@ from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsR
 from pkm_description.kinematics.hexapod.pose_judgement import judged
 from pkm_description.kinematics.hexapod.pose_newton import newton_batch, newton_one
 from pkm_description.kinematics.leg_lengths import length_jacobian
-from pkm_description.machine.model import Pose
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine, Pose
 
 #: more Newton steps than this raise doubt about the branch: the iteration has wandered
 DOUBTFUL_ITERATIONS = 12
 
 
 def forward_kinematics(
-    mechanism: Mechanism,
+    machine: Machine,
     lengths: Array,
     initial: Pose | None = None,
     tolerance: float = 1e-12,
@@ -58,17 +56,17 @@ def forward_kinematics(
     max_condition : see :meth:`ForwardKinematicsResult.require`
     verify_branch : follow every sample, not only those in doubt; several times slower
     """
-    lengths = checked_lengths(mechanism, lengths)
-    start = initial or mechanism.machine.home
+    lengths = checked_lengths(machine, lengths)
+    start = initial or machine.home
     position, rotation = start.position, start.rotation_base_platform
     if len(lengths) == 1:
         position, rotation = position.reshape(3), rotation.reshape(3, 3)
-        run = newton_one(mechanism, lengths[0], position, rotation, tolerance, max_iterations)
+        run = newton_one(machine, lengths[0], position, rotation, tolerance, max_iterations)
     else:
         position = np.broadcast_to(position, (len(lengths), 3))
         rotation = np.broadcast_to(rotation, (len(lengths), 3, 3))
-        run = newton_batch(mechanism, lengths, position, rotation, tolerance, max_iterations)
-    result = judged(mechanism, run, home_branch(mechanism), tolerance, max_condition)
+        run = newton_batch(machine, lengths, position, rotation, tolerance, max_iterations)
+    result = judged(machine, run, home_branch(machine), tolerance, max_condition)
     doubt = result.iterations > DOUBTFUL_ITERATIONS
     if initial is None:
         doubt |= ~(result.converged & result.right_assembly_mode)
@@ -80,10 +78,10 @@ def forward_kinematics(
         return result
     position = np.broadcast_to(position, (len(lengths), 3))[samples]
     rotation = np.broadcast_to(rotation, (len(lengths), 3, 3))[samples]
-    return _followed(mechanism, lengths, position, rotation, tolerance, result, samples)
+    return _followed(machine, lengths, position, rotation, tolerance, result, samples)
 
 
-def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform: Array, leg_rates: Array) -> Array:
+def platform_twist(machine: Machine, position: Array, rotation_base_platform: Array, leg_rates: Array) -> Array:
     """Twist (N, 6) of the platform origin, base axes, from leg rates (N, L) m/s at poses (N, 3), (N, 3, 3).
 
     Raises
@@ -91,7 +89,7 @@ def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform
     SingularPoseError
         Where the length Jacobian cannot be inverted.
     """
-    jacobian = length_jacobian(mechanism, position, rotation_base_platform)
+    jacobian = length_jacobian(machine, position, rotation_base_platform)
     try:
         twist = np.asarray(np.linalg.solve(jacobian, leg_rates[..., None]), dtype=float)[..., 0]
     except np.linalg.LinAlgError:
@@ -102,14 +100,14 @@ def platform_twist(mechanism: Mechanism, position: Array, rotation_base_platform
     return twist
 
 
-def checked_lengths(mechanism: Mechanism, lengths: Array) -> Array:
+def checked_lengths(machine: Machine, lengths: Array) -> Array:
     """Lengths as an array (N, 6); raises ValueError for machines and shapes of another kind."""
     lengths = np.asarray(lengths, dtype=float)
-    if mechanism.leg_count != 6:
-        raise ValueError(f'{mechanism.machine.name}: six legs determine a pose, this machine has {mechanism.leg_count}')
-    if mechanism.joint_kinds != ('revolute', 'revolute', 'prismatic'):
+    if machine.leg_count != 6:
+        raise ValueError(f'{machine.name}: six legs determine a pose, this machine has {machine.leg_count}')
+    if machine.joint_kinds != ('revolute', 'revolute', 'prismatic'):
         raise ValueError(
-            f'{mechanism.machine.name}: its legs {mechanism.joint_kinds} do not drive the length between base and '
+            f'{machine.name}: its legs {machine.joint_kinds} do not drive the length between base and '
             'platform joint; solve_closure gives the pose of drive positions'
         )
     if lengths.ndim != 2 or lengths.shape[1] != 6:
@@ -118,7 +116,7 @@ def checked_lengths(mechanism: Mechanism, lengths: Array) -> Array:
 
 
 def _followed(
-    mechanism: Mechanism,
+    machine: Machine,
     lengths: Array,
     position: Array,
     rotation: Array,
@@ -127,17 +125,17 @@ def _followed(
     samples: NDArray[np.intp],
 ) -> ForwardKinematicsResult:
     """Put the poses reached by following the lengths in the place of ``samples``, or say that they are in doubt."""
-    followed = follow_lengths(mechanism, lengths[samples], position, rotation)
+    followed = follow_lengths(machine, lengths[samples], position, rotation)
     reached = samples[followed.reached]
     # the end of the line is accurate to a part of the platform radius; a few steps more give the tolerance
     ends = followed.position[followed.reached], followed.rotation[followed.reached]
-    run = newton_batch(mechanism, lengths[reached], *ends, tolerance, 5)
+    run = newton_batch(machine, lengths[reached], *ends, tolerance, 5)
     run.iterations[:] += followed.iterations[followed.reached]
-    found = judged(mechanism, run, home_branch(mechanism), tolerance, result.max_condition)
+    found = judged(machine, run, home_branch(machine), tolerance, result.max_condition)
     result = result.with_samples(reached, found)
     result.iterations[samples[~followed.reached]] += followed.iterations[~followed.reached]
     kept = samples[~followed.reached & result.converged[samples]]
     result.right_assembly_mode[kept] &= regular_from_home(
-        mechanism, result.position[kept], result.rotation_base_platform[kept]
+        machine, result.position[kept], result.rotation_base_platform[kept]
     )
     return result

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.hexapod.assembly_mode import Branch
 from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.pose_newton import NewtonRun
 from pkm_description.kinematics.leg_lengths import length_jacobian
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: condition number from which it is computed from singular values
 NEAR_SINGULAR = 1e4
 
 
 def judged(
-    mechanism: Mechanism, run: NewtonRun, branch: Branch, tolerance: float, max_condition: float
+    machine: Machine, run: NewtonRun, branch: Branch, tolerance: float, max_condition: float
 ) -> ForwardKinematicsResult:
     """Result of a run of N samples with their condition numbers, and whether they may lie on ``branch``."""
-    jacobian = length_jacobian(mechanism, run.position, run.rotation)
+    jacobian = length_jacobian(machine, run.position, run.rotation)
     usable = np.asarray(np.isfinite(jacobian).all(axis=(1, 2)))
     condition = np.full(len(jacobian), np.inf)
     condition[usable] = _condition_numbers(jacobian[usable])

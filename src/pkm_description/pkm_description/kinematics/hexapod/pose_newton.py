@@ -8,11 +8,10 @@ from math import isfinite, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_lengths import leg_vectors
 from pkm_description.kinematics.rotation import cross, rotation_exp
-from pkm_description.mechanism import Mechanism
-
-Array = NDArray[np.float64]
+from pkm_description.machine import Machine
 
 #: longest Newton step: rotation [rad], and translation as a fraction of the platform radius
 MAX_ROTATION_STEP, MAX_TRANSLATION_STEP = 0.5, 0.5
@@ -43,7 +42,7 @@ class NewtonRun:
 
 
 def newton_batch(
-    mechanism: Mechanism,
+    machine: Machine,
     lengths: Array,
     position: Array,
     rotation: Array,
@@ -64,7 +63,7 @@ def newton_batch(
     first_size = np.zeros(count)
     active = np.arange(count)
     for iteration in range(max_iterations + 1):
-        vectors, levers = leg_vectors(mechanism, position[active], rotation[active])
+        vectors, levers = leg_vectors(machine, position[active], rotation[active])
         # component by component: six times as fast as a sum along an axis of three
         x, y, z = vectors[..., 0], vectors[..., 1], vectors[..., 2]
         current = np.sqrt(x * x + y * y + z * z)
@@ -80,10 +79,10 @@ def newton_batch(
         directions = vectors[going] / current[going][..., None]
         jacobian = np.concatenate([directions, cross(levers[going], directions)], axis=-1)
         if damped:
-            step = damped_steps(jacobian, error[going], mechanism.platform_radius)
+            step = damped_steps(jacobian, error[going], machine.platform_radius)
         else:
             step = newton_steps(jacobian, error[going])
-        size = _step_size(mechanism, step)
+        size = _step_size(machine, step)
         if iteration == 0:
             first_size[active] = size
         elif iteration == 1:
@@ -96,12 +95,12 @@ def newton_batch(
 
 
 def newton_one(
-    mechanism: Mechanism, lengths: Array, position: Array, rotation: Array, tolerance: float, max_iterations: int
+    machine: Machine, lengths: Array, position: Array, rotation: Array, tolerance: float, max_iterations: int
 ) -> NewtonRun:
     """Solve one sample (L,) without a leading axis: half the time of a batch of one, for real-time use."""
     first_size = contraction = 0.0
     for iteration in range(max_iterations + 1):
-        vectors, levers = leg_vectors(mechanism, position, rotation)
+        vectors, levers = leg_vectors(machine, position, rotation)
         current = np.sqrt((vectors * vectors).sum(axis=-1))
         error = lengths - current
         magnitude = np.abs(error)
@@ -113,7 +112,7 @@ def newton_one(
         jacobian = np.concatenate([directions, cross(levers, directions)], axis=-1)
         step = newton_steps(jacobian[None], error[None])[0]
         turn, move = _length(step[3:]), _length(step[:3])
-        size = max(turn / MAX_ROTATION_STEP, move / (MAX_TRANSLATION_STEP * mechanism.platform_radius))
+        size = max(turn / MAX_ROTATION_STEP, move / (MAX_TRANSLATION_STEP * machine.platform_radius))
         if iteration == 0:
             first_size = size
         elif iteration == 1:
@@ -164,9 +163,9 @@ def _length(vector: Array) -> float:
     return sqrt(x * x + y * y + z * z)
 
 
-def _step_size(mechanism: Mechanism, step: Array) -> Array:
+def _step_size(machine: Machine, step: Array) -> Array:
     """Size (N,) of steps (N, 6); beyond 1 they leave the neighbourhood in which the linearisation means something."""
     squared = step * step
     turn = np.sqrt(squared[:, 3:].sum(axis=1)) / MAX_ROTATION_STEP
-    move = np.sqrt(squared[:, :3].sum(axis=1)) / (MAX_TRANSLATION_STEP * mechanism.platform_radius)
+    move = np.sqrt(squared[:, :3].sum(axis=1)) / (MAX_TRANSLATION_STEP * machine.platform_radius)
     return np.asarray(np.maximum(turn, move))

@@ -1,0 +1,9 @@
+"""The type of all arrays of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: array of floats, of any shape; docstrings give shape and unit
+Array = NDArray[np.float64]

@@ -1,0 +1,168 @@
+"""What every friction law offers; its linear parameters and their regressor define it."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pkm_description.arrays import Array
+from pkm_description.errors import FrictionLawError
+from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
+
+Law = TypeVar('Law', bound='FrictionLaw')
+
+#: smallest normal speed: what :meth:`FrictionLaw.breakaway_force` calls the begin of motion
+ONSET = float(np.finfo(float).tiny)
+
+
+def linear() -> Any:
+    """Field of a law: a parameter in which the force is linear; at least 0."""
+    return field(metadata={'role': 'linear'})
+
+
+def nonlinear(default: Any = dataclasses.MISSING, positive: bool = True) -> Any:
+    """Field of a law: a parameter in which the force is not linear; greater than 0, or at least 0."""
+    return field(default=default, metadata={'role': 'nonlinear', 'positive': positive})
+
+
+def option(default: Any, choices: tuple[Any, ...]) -> Any:
+    """Field of a law: a form of the law, one of ``choices``."""
+    return field(default=default, metadata={'role': 'option', 'choices': choices})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrictionLaw(ABC):
+    """Friction of one joint: force (or torque) against the motion, counted as what the drive must add.
+
+    ``force = regressor(velocity, load) @ linear_parameters()`` with the nonlinear parameters held. Forces are odd
+    in the velocity (but for asymmetric laws), zero at exactly zero velocity (see :class:`Sign`), and take power out
+    of the machine: ``force * velocity >= 0`` for the parameters that are accepted.
+
+    Units: N and m/s for prismatic joints, N m and rad/s for revolute ones.
+
+    Raises
+    ------
+    FrictionLawError
+        A parameter is no finite number, negative, or zero where that has no meaning; names it.
+    """
+
+    #: name in machine files
+    law: ClassVar[str]
+    #: True where the force depends on the normal force in the joint
+    needs_load: ClassVar[bool] = False
+
+    sign: Sign = field(default=EXACT_SIGN, metadata={'role': 'sign'})
+
+    def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):
+            value, role = getattr(self, item.name), item.metadata['role']
+            if role == 'option' and value not in item.metadata['choices']:
+                choices = ', '.join(str(choice) for choice in item.metadata['choices'])
+                raise FrictionLawError(item.name, value, f'unknown; choose {choices}')
+            if role in ('linear', 'nonlinear'):
+                _check_number(item.name, value, role == 'nonlinear' and item.metadata['positive'])
+
+    @classmethod
+    def parameter_names(cls, role: str) -> tuple[str, ...]:
+        """Names of the fields of one role: ``'linear'``, ``'nonlinear'``, ``'option'``; in order of declaration."""
+        return tuple(item.name for item in dataclasses.fields(cls) if item.metadata['role'] == role)
+
+    @property
+    def linear_parameter_names(self) -> tuple[str, ...]:
+        """Names (P,) of the columns of the regressor."""
+        return self.parameter_names('linear')
+
+    def linear_parameters(self) -> Array:
+        """Values (P,) of the parameters in which the force is linear."""
+        return np.array([getattr(self, name) for name in self.linear_parameter_names], dtype=float)
+
+    @property
+    def nonlinear_parameters(self) -> dict[str, float]:
+        """Names and values of the parameters in which the force is not linear."""
+        return {name: float(getattr(self, name)) for name in self.parameter_names('nonlinear')}
+
+    def regressor(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
+        """Columns (..., P) of the linear parameters.
+
+        Parameters
+        ----------
+        velocity : (...), m/s or rad/s
+        load : normal force in the joint [N], broadcastable with ``velocity``; of either sign (a guide holds both
+            ways), its magnitude counts. Ignored by laws without ``needs_load``.
+
+        Raises
+        ------
+        FrictionLawError
+            A law with ``needs_load`` gets none.
+        """
+        return np.stack(np.broadcast_arrays(*self._columns(*self._arrays(velocity, load))), axis=-1)
+
+    def force(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
+        """Friction force (...) that the drive has to overcome; arguments as of :meth:`regressor`."""
+        return self.regressor(velocity, load) @ self.linear_parameters()
+
+    def dissipated_power(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
+        """Power (...) [W] that friction takes out of the machine; at least 0."""
+        return np.asarray(velocity, dtype=float) * self.force(velocity, load)
+
+    def breakaway_force(self, direction: float = 1.0, load: ArrayLike | None = None) -> Array:
+        """Force (...) at which motion in a direction (1 or -1) begins: limit of the exact-sign law for small speed."""
+        return self.with_sign(EXACT_SIGN).force(np.sign(direction) * ONSET, load)
+
+    def nonlinear_sensitivity(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
+        """Derivatives (..., Q) of the force by the nonlinear parameters, in the order of their names."""
+        velocity, load = self._arrays(velocity, load)
+        columns = np.broadcast_arrays(velocity, load, *self._sensitivities(velocity, load))[2:]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*np.broadcast(velocity, load).shape, 0))
+
+    def with_linear_parameters(self: Law, values: ArrayLike) -> Law:
+        """The same law with other linear parameters (P,)."""
+        numbers = np.asarray(values, dtype=float)
+        if numbers.shape != (len(self.linear_parameter_names),):
+            raise ValueError(f'{self.law}: give {len(self.linear_parameter_names)} values, got shape {numbers.shape}')
+        return dataclasses.replace(self, **dict(zip(self.linear_parameter_names, numbers.tolist(), strict=True)))
+
+    def with_sign(self: Law, sign: Sign) -> Law:
+        """The same law with another model of the sign."""
+        return dataclasses.replace(self, sign=sign)
+
+    def mapping(self) -> dict[str, Any]:
+        """The law as it stands in a machine file; ``friction_law(law.mapping()) == law``."""
+        content: dict[str, Any] = {'law': self.law}
+        for role in ('linear', 'nonlinear', 'option'):
+            content.update({name: getattr(self, name) for name in self.parameter_names(role)})
+        if self.sign != EXACT_SIGN:
+            content.update(sign=self.sign.kind, sign_width=self.sign.width)
+        return content
+
+    @abstractmethod
+    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        """Columns of the linear parameters; ``load`` >= 0."""
+
+    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        """Derivatives by the nonlinear parameters; ``load`` >= 0."""
+        return ()
+
+    def _arrays(self, velocity: ArrayLike, load: ArrayLike | None) -> tuple[Array, Array]:
+        speed = np.asarray(velocity, dtype=float)
+        if not self.needs_load:
+            return speed, np.zeros(())
+        if load is None:
+            raise FrictionLawError('load', None, f'law {self.law!r} needs the normal force in the joint; give it')
+        return speed, np.abs(np.asarray(load, dtype=float))
+
+
+def _check_number(name: str, value: object, positive: bool) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise FrictionLawError(name, value, 'must be a number')
+    if not np.isfinite(value):
+        raise FrictionLawError(name, value, 'must be finite')
+    if positive and not value > 0.0:
+        raise FrictionLawError(name, value, 'must be greater than 0')
+    if value < 0.0:
+        raise FrictionLawError(name, value, 'must be at least 0: friction takes power out of the machine')

@@ -1,0 +1,41 @@
+"""Static, Coulomb and viscous friction: a higher level at the begin of motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.friction_laws.law import ONSET, FrictionLaw, linear, nonlinear
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticCoulomb(FrictionLaw):
+    """``viscous v + coulomb sign(v)``, with ``static`` in place of ``coulomb`` up to a small speed.
+
+    Rosyid & El-Khasawneh 2020, Fig. 4a. The paper has the static level at zero speed only (``static_velocity = 0``):
+    then it stands in ``breakaway_force`` and in no force of a moving joint.
+
+    Attributes
+    ----------
+    viscous : N s/m or N m s/rad
+    coulomb, static : N or N m
+    static_velocity : m/s or rad/s, >= 0; largest speed with the static level
+    """
+
+    law: ClassVar[str] = 'static_coulomb'
+
+    viscous: float = linear()
+    coulomb: float = linear()
+    static: float = linear()
+    static_velocity: float = nonlinear(0.0, positive=False)
+
+    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        sign, slow = self.sign(velocity), np.abs(velocity) <= max(self.static_velocity, ONSET)
+        return velocity, np.where(slow, 0.0, sign), np.where(slow, sign, 0.0)
+
+    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        # a step: zero wherever the derivative exists
+        return (np.zeros_like(velocity),)

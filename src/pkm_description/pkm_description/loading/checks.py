@@ -1,0 +1,134 @@
+"""What no single number shows: whether the machine as a whole is possible."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.errors import MachineFileError
+from pkm_description.loading.home_checks import check_home
+from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
+from pkm_description.loading.yaml_reader import Section
+from pkm_description.machine import Machine
+
+#: larger than any motion base: m and kg of one body
+_LARGEST_MACHINE, _HEAVIEST_BODY = 100.0, 1e6
+
+
+def check_inertia(section: Section, inertia: Array) -> None:
+    """Refuse an inertia tensor (3, 3) about the centre of mass that no body can have.
+
+    Raises
+    ------
+    MachineFileError
+        Not positive definite, or principal moments that break the triangle inequality.
+    """
+    moments = np.linalg.eigvalsh(inertia)
+    advice = 'give the inertia about the centre of mass, kg m^2, products as in the tensor (ixy = -sum m x y)'
+    if moments[0] <= 0.0:
+        raise section.error(
+            'inertia', inertia.tolist(), f'is not positive definite, principal moments {moments}; {advice}'
+        )
+    if moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
+        raise section.error(
+            'inertia', inertia.tolist(),
+            f'principal moments {moments}: the largest exceeds the sum of the others, which no body has; {advice}',
+        )  # fmt: skip
+
+
+def check_provenance(path: Path, content: dict[str, Any]) -> None:
+    """Refuse a provenance of values that the file does not have.
+
+    Raises
+    ------
+    MachineFileError
+        A key that names nothing in the file, or an entry that is not a text.
+    """
+    if 'provenance' not in content:
+        return
+    section = Section(path, 'provenance', content['provenance'])
+    known = _dotted_keys(content, '')
+    for key, value in section.content.items():
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f'did you mean {near[0]!r}?' if near else 'give the dotted key of a value of this file'
+            raise section.error(str(key), value, f'names nothing in this file; {hint}')
+        section.text(key)
+
+
+def _dotted_keys(content: dict[str, Any], place: str) -> list[str]:
+    keys = []
+    for key, value in content.items():
+        keys.append(f'{place}{key}')
+        if isinstance(value, dict) and key != 'provenance':
+            keys += _dotted_keys(value, f'{place}{key}.')
+    return keys
+
+
+def check_machine(machine: Machine) -> None:
+    """Check names, units, strokes and the home pose.
+
+    Raises
+    ------
+    MachineFileError
+        Naming the key concerned and what to do.
+    """
+    _check_names(machine)
+    _check_drives(machine)
+    _check_units(machine)
+    check_home(machine)
+
+
+def _check_names(machine: Machine) -> None:
+    links = [('platform.link', 'base_link')]
+    joints = []
+    if machine.has_platform:
+        links += [('platform.link', machine.platform.name), ('sensors.imu.link', machine.imu.frame)]
+        # the URDF's fixed joints count, too
+        joints += [('platform.link', f'{machine.platform.name}_pose')]
+        joints += [('sensors.imu.link', f'{machine.imu.frame}_mount')]
+    for number, leg in enumerate(machine.legs, start=1):
+        links += [(f'legs.{leg.name}', f'{leg.name}_base'), (f'legs.{leg.name}', f'{leg.name}_tip')]
+        links += [(f'legs.{leg.name}', f'platform_anchor{number}')]
+        links += [(f'{joint_key(machine, joint)}.body.name', joint.body.name) for joint in leg.joints]
+    names = set()
+    for key, name in links:
+        if name in names:
+            raise MachineFileError(machine.path, key, name, 'two links have this name; rename one')
+        names.add(name)
+    for number, leg in enumerate(machine.legs, start=1):
+        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
+        joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
+        joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
+    names = set()
+    for key, name in joints:
+        if name in names:
+            raise MachineFileError(machine.path, key, name, 'two joints have this name; rename one')
+        names.add(name)
+
+
+def _check_drives(machine: Machine) -> None:
+    driven = [joint.name for joint in machine.legs[0].joints if joint.actuated]
+    if len(driven) != 1:
+        found = 'no joint is driven' if not driven else f'{len(driven)} joints are driven ({", ".join(driven)})'
+        raise MachineFileError(
+            machine.path, 'leg_chain', driven or None, f'{found}; set actuated: true for exactly one joint'
+        )
+
+
+def _check_units(machine: Machine) -> None:
+    for leg in machine.legs:
+        for key, point in (('base_point', leg.base_point), ('platform_point', leg.platform_point)):
+            if np.abs(point).max() > _LARGEST_MACHINE:
+                raise machine_error(machine, f'legs.{leg.name}.{key}', point, MILLIMETRES)
+    if np.abs(machine.home.position).max() > _LARGEST_MACHINE:
+        raise machine_error(machine, 'platform.home.xyz', machine.home.position, MILLIMETRES)
+    for key, body in bodies_with_keys(machine):
+        if body.mass > _HEAVIEST_BODY:
+            raise machine_error(machine, f'{key}.mass', body.mass, 'looks like grams; give kilograms')
+    if float(np.linalg.norm(machine.gravity)) > _LARGEST_MACHINE:
+        raise machine_error(machine, 'gravity', machine.gravity, 'looks like mm/s^2; give m/s^2')

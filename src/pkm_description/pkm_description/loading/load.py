@@ -1,0 +1,122 @@
+"""Read a machine file into a :class:`Machine`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pkm_description.errors import MachineFileError
+from pkm_description.loading.checks import check_machine, check_provenance
+from pkm_description.loading.overlay import apply_overlay, blame_overlay
+from pkm_description.loading.read_legs import read_legs
+from pkm_description.loading.read_parts import read_imu, read_leg_sensors, read_platform
+from pkm_description.loading.yaml_reader import Section, read_yaml
+from pkm_description.machine import NO_IMU, Machine, ServoGains
+
+SCHEMA = 1
+
+
+def config_directory() -> Path:
+    """Folder of the machine files: of the installed package, or of the source tree."""
+    try:
+        from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+        try:
+            return Path(get_package_share_directory('pkm_description')) / 'config'
+        except (PackageNotFoundError, LookupError, OSError):  # OSError: no AMENT_PREFIX_PATH
+            pass
+    except ImportError:
+        pass
+    return Path(__file__).parents[2] / 'config'
+
+
+def machine_names() -> list[str]:
+    """Names of the machines that come with the package."""
+    return sorted(path.parent.name for path in config_directory().glob('*/machine.yaml'))
+
+
+def machine_file(name_or_path: str | Path) -> Path:
+    """Path of a machine file, given the name of a machine of the package, or a path.
+
+    Raises
+    ------
+    MachineFileError
+        There is no such machine and no such file.
+    """
+    text = os.fspath(name_or_path)
+    named = config_directory() / text / 'machine.yaml'
+    if os.sep not in text and named.is_file():
+        return named
+    path = Path(text).expanduser()  # launch arguments reach us with their ~
+    if path.is_dir():
+        path = path / 'machine.yaml'
+    if not path.is_file():
+        known = ', '.join(machine_names())
+        raise MachineFileError(path, '(file)', None, f'no such machine and no such file; machines here: {known}')
+    return path
+
+
+def load_machine(name_or_path: str | Path, overlay: str | Path | None = None) -> Machine:
+    """Read and check a machine file.
+
+    Parameters
+    ----------
+    name_or_path : machine of the package (``'srs'``) or path of a machine file
+    overlay : path of an overlay whose values replace those of the file
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    path = machine_file(name_or_path)
+    content, keys = machine_content(path, overlay)
+    try:
+        machine = _machine(path, content)
+        check_provenance(path, content)
+        check_machine(machine)
+    except MachineFileError as error:
+        if overlay is None:
+            raise
+        raise blame_overlay(error, Path(overlay), keys) from None
+    return machine
+
+
+def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Content of a machine file with the overlay's values, not checked, and the dotted keys of the overlay."""
+    content = read_yaml(path)
+    if overlay is None:
+        return content, []
+    return apply_overlay(content, str(content.get('name')), Path(overlay))
+
+
+def _machine(path: Path, content: dict[str, Any]) -> Machine:
+    top = Section(path, '', content)
+    if 'schema' in content and content['schema'] != SCHEMA:
+        raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
+    needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs', 'sensors', 'servo']
+    if 'platform' in content:
+        top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance', 'ball_joint'])
+    else:
+        top.expect_keys(needed, ['provenance'])
+    freedom, home, platform = read_platform(top)
+    legs = read_legs(top)
+    sensors = top.section('sensors')
+    sensors.expect_keys(['legs', 'imu'] if freedom != 'none' else ['legs'])
+    servo = top.section('servo')
+    servo.expect_keys(['stiffness', 'damping'])
+    return Machine(
+        name=top.identifier('name'),
+        path=path,
+        description=top.text('description'),
+        gravity=top.vector('gravity', 3),
+        home=home,
+        platform=platform,
+        legs=legs,
+        imu=read_imu(sensors.section('imu')) if freedom != 'none' else NO_IMU,
+        leg_sensors=read_leg_sensors(sensors.section('legs'), len(legs)),
+        servo=ServoGains(servo.number('stiffness', above=0.0), servo.number('damping', least=0.0)),
+        provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
+        freedom=freedom,
+    )

@@ -1,0 +1,156 @@
+"""Parameter overlays: a few values of a machine file replaced, e.g. by an identification."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from pkm_description.errors import MachineFileError
+from pkm_description.loading.yaml_reader import Section, read_yaml
+
+#: keys of an overlay that are not machine data
+_HEADER = ('overlay', 'standard_deviations')
+
+#: keys of a machine file that no overlay replaces
+_FIXED = ('schema', 'name', 'provenance')
+
+
+def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Copy machine data with the overlay's values in place of its own.
+
+    The provenance of every replaced value becomes the overlay's.
+
+    Parameters
+    ----------
+    content : machine file as read
+    name : machine name; the overlay must be for this machine
+    overlay_path : overlay file
+
+    Returns
+    -------
+    merged content, dotted keys of the replaced values
+
+    Raises
+    ------
+    MachineFileError
+        The overlay is for another machine, or has a key that the machine file does not have.
+    """
+    overlay = read_yaml(overlay_path)
+    if 'overlay' not in overlay:
+        raise MachineFileError(
+            overlay_path, 'overlay', None, 'is missing; an overlay begins with overlay: {machine: ...}'
+        )
+    header = Section(overlay_path, 'overlay', overlay['overlay'])
+    header.expect_keys(['machine'], ['date', 'data', 'method'])
+    if header.text('machine') != name:
+        raise header.error('machine', header.text('machine'), f'the machine that is being loaded is {name!r}')
+    values = {key: value for key, value in overlay.items() if key not in _HEADER}
+    for key in _FIXED:
+        if key in values:
+            raise MachineFileError(overlay_path, key, values[key], 'an overlay cannot replace this; leave it out')
+    merged = copy.deepcopy(content)
+    keys = list(_merge(merged, values, overlay_path, ''))
+    _check_deviations(overlay.get('standard_deviations', {}), content, overlay_path)
+    origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
+    merged['provenance'] = {
+        **(content.get('provenance') or {}),
+        **dict.fromkeys(keys, f'overlay: {overlay_path.name}' + (f' ({origin})' if origin else '')),
+    }
+    return merged, keys
+
+
+def blame_overlay(error: MachineFileError, overlay_path: Path, keys: list[str]) -> MachineFileError:
+    """Name the overlay in an error of a machine that was read with it."""
+    place = error.key.partition('[')[0]
+    for key in keys:
+        if place == key or key.startswith(f'{place}.'):
+            return MachineFileError(overlay_path, error.key, error.value, error.reason)
+    return MachineFileError(error.path, error.key, error.value, f'{error.reason} (with the overlay {overlay_path})')
+
+
+def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: str) -> Iterator[str]:
+    """Replace values in ``target``; yields their dotted keys."""
+    for key, value in values.items():
+        where = f'{place}.{key}' if place else str(key)
+        if key not in target:
+            known = ', '.join(map(str, target))
+            raise MachineFileError(path, where, value, f'is not in the machine file; there it can be: {known}')
+        if isinstance(target[key], dict):
+            if not isinstance(value, dict):
+                raise MachineFileError(path, where, value, 'must be a mapping, as in the machine file')
+            yield from _merge(target[key], value, path, where)
+        elif isinstance(value, dict):
+            raise MachineFileError(path, where, value, 'must be a value, as in the machine file')
+        else:
+            target[key] = value
+            yield where
+
+
+def _check_deviations(deviations: object, content: dict[str, Any], path: Path) -> None:
+    """Every standard deviation is a number >= 0 of a value (or of one component or leg of it) of the machine."""
+    if not isinstance(deviations, dict):
+        raise MachineFileError(path, 'standard_deviations', deviations, 'must be a mapping of dotted keys to numbers')
+    section = Section(path, 'standard_deviations', deviations)
+    for dotted in deviations:
+        place: Any = content
+        for part in str(dotted).split('.'):
+            if not isinstance(place, dict):
+                break  # a component or a leg of the value
+            if part not in place:
+                raise section.error(str(dotted), deviations[dotted], f'{part!r} is not in the machine file')
+            place = place[part]
+        section.number(dotted, least=0.0)
+
+
+def write_overlay(
+    path: str | Path,
+    machine: str,
+    values: Mapping[str, object],
+    *,
+    date: str,
+    data: str,
+    method: str,
+    standard_deviations: Mapping[str, float] | None = None,
+) -> Path:
+    """Write an overlay that :func:`pkm_description.machine.load_machine` takes.
+
+    Parameters
+    ----------
+    path : file to write; an existing file is not replaced
+    machine : name of the machine
+    values : dotted key -> number or list, e.g. ``{'platform.body.mass': 3012.4}``
+    date, data, method : when, from which recording and how the values were found
+    standard_deviations : dotted key -> standard deviation
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there already.
+    """
+    nested: dict[str, Any] = {}
+    for dotted, value in values.items():
+        *parents, last = dotted.split('.')
+        place = nested
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = _plain(value)
+    content: dict[str, Any] = {'overlay': {'machine': machine, 'date': date, 'data': data, 'method': method}}
+    content |= nested
+    if standard_deviations:
+        content['standard_deviations'] = {key: float(value) for key, value in standard_deviations.items()}
+    path = Path(path)
+    with path.open('x', encoding='utf-8') as file:
+        yaml.safe_dump(content, file, sort_keys=False, default_flow_style=None, width=110)
+    return path
+
+
+def _plain(value: object) -> object:
+    """Numbers and (nested, uneven) lists as YAML writes them."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return np.asarray(value, dtype=float).tolist()

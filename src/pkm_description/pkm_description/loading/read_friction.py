@@ -1,0 +1,61 @@
+"""Read the ``friction:`` key of a joint: viscous and Coulomb coefficients, or a law by its name."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from pkm_description.errors import FrictionLawError
+from pkm_description.friction_laws import FrictionLaw
+from pkm_description.friction_laws.nearest import nearest_viscous_coulomb
+from pkm_description.friction_laws.registry import friction_law, friction_law_class
+from pkm_description.loading.yaml_reader import Section
+from pkm_description.machine import JointFriction
+
+_SIGN_KEYS = ('sign', 'sign_width')
+
+
+def read_friction(section: Section, index: int, count: int, speed: float = np.inf) -> JointFriction:
+    """Friction of one leg's joint.
+
+    Parameters
+    ----------
+    section : the mapping below ``friction:``
+    index, count : leg, and number of legs
+    speed : m/s or rad/s, limit of the joint's velocity; up to there ``viscous`` and ``coulomb`` are nearest to a law
+
+    Raises
+    ------
+    MachineFileError
+        Unknown law or key, a parameter that is missing or that the law does not take.
+    """
+    if 'law' not in section.content:
+        section.expect_keys([], ['viscous', 'coulomb'])
+        return JointFriction(
+            viscous=float(section.per_leg('viscous', count, 0.0, least=0.0)[index]),
+            coulomb=float(section.per_leg('coulomb', count, 0.0, least=0.0)[index]),
+        )
+    law = _read_law(section, index, count)
+    viscous, coulomb = nearest_viscous_coulomb(law, speed)
+    return JointFriction(viscous=viscous, coulomb=coulomb, law=law)
+
+
+def _read_law(section: Section, index: int, count: int) -> FrictionLaw:
+    try:
+        kind = friction_law_class(section.content['law'])
+        fields = [item for item in dataclasses.fields(kind) if item.name != 'sign']
+        needed = [item.name for item in fields if item.default is dataclasses.MISSING]
+        section.expect_keys(['law', *needed], [*(item.name for item in fields if item.name not in needed), *_SIGN_KEYS])
+        numbers = [item.name for item in fields if item.metadata['role'] != 'option'] + ['sign_width']
+        # the law itself says which numbers it does not take
+        one_leg = {
+            key: float(section.per_leg(key, count)[index]) if key in numbers else value
+            for key, value in section.content.items()
+        }
+        return friction_law(one_leg)
+    except FrictionLawError as error:
+        value = section.content.get(error.key)
+        one_of_list = isinstance(value, list) and error.value is not value
+        key = f'{error.key}[{index}]' if one_of_list else error.key
+        raise section.error(key, error.value, error.reason) from None

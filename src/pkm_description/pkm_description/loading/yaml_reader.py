@@ -1,0 +1,190 @@
+"""Read values from a YAML file so that every complaint names file, key and value."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from pkm_description.arrays import Array
+from pkm_description.errors import MachineFileError
+
+IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+IDENTIFIER_RULE = 'use letters, digits and _, and begin with a letter'
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """Safe loader that refuses a key that stands twice in a mapping (YAML would keep the last one silently)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if key_node.tag == 'tag:yaml.org,2002:merge':
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, 'a key must be a single word', key_node.start_mark
+                )
+            key = self.construct_object(key_node, deep=deep)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'key {key!r} stands twice in the same mapping', key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML mapping.
+
+    Raises
+    ------
+    MachineFileError
+        No such file, not YAML, a key twice, or not a mapping.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding='utf-8'), Loader=_UniqueKeyLoader)
+    except OSError as error:
+        raise MachineFileError(path, '(file)', None, f'cannot be read: {error.strerror}') from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
+        raise MachineFileError(path, '(file)', None, f'is not valid YAML: {error}') from None
+    if content is None:
+        raise MachineFileError(path, '(file)', None, 'is empty; copy the file of a machine that is like yours')
+    if not isinstance(content, dict):
+        raise MachineFileError(path, '(file)', content, 'must be a mapping of keys to values')
+    return content
+
+
+class Section:
+    """A mapping of the file, with its dotted place.
+
+    Parameters
+    ----------
+    path : file
+    place : dotted key of this mapping, empty for the whole file
+    content : the mapping
+    """
+
+    def __init__(self, path: Path, place: str, content: object) -> None:
+        self.path, self.place = path, place
+        if not isinstance(content, dict):
+            raise self.error('', content, 'must be a mapping of keys to values')
+        self.content: dict[str, Any] = content
+
+    def error(self, key: str, value: object, reason: str) -> MachineFileError:
+        """Build the error for ``key`` below this place."""
+        return MachineFileError(self.path, '.'.join(part for part in (self.place, key) if part), value, reason)
+
+    def expect_keys(self, required: Iterable[str], optional: Iterable[str] = ()) -> None:
+        """Refuse missing and unknown keys; suggests the nearest known one."""
+        required, known = list(required), [*required, *optional]
+        for key in self.content:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1)
+                hint = f'did you mean {near[0]!r}?' if near else f'known here: {", ".join(known)}'
+                raise self.error(str(key), self.content[key], f'unknown key; {hint}')
+        for key in required:
+            if key not in self.content:
+                raise self.error(key, None, f'is missing; add it (needed here: {", ".join(required)})')
+
+    def section(self, key: str) -> Section:
+        """Mapping below ``key``."""
+        return Section(self.path, f'{self.place}.{key}' if self.place else key, self.content[key])
+
+    def text(self, key: str) -> str:
+        """Text at ``key``, not empty."""
+        value = self.content[key]
+        if not isinstance(value, str) or not value:
+            raise self.error(key, value, 'must be a text')
+        return value
+
+    def identifier(self, key: str) -> str:
+        """Text at ``key`` that can be part of link, joint and topic names."""
+        value = self.text(key)
+        if not IDENTIFIER.fullmatch(value):
+            raise self.error(key, value, f'becomes part of a name; {IDENTIFIER_RULE}')
+        return value
+
+    def named_sections(self) -> dict[str, Section]:
+        """All sections of this mapping, whose keys become parts of link and joint names."""
+        for key, value in self.content.items():
+            if not isinstance(key, str) or not IDENTIFIER.fullmatch(key):
+                raise self.error(str(key), value, f'the key becomes part of a name; {IDENTIFIER_RULE}')
+        return {key: self.section(key) for key in self.content}
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Truth value at ``key``."""
+        value = self.content.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, value, 'must be true or false')
+        return value
+
+    def number(
+        self, key: str, default: float | None = None, above: float | None = None, least: float | None = None
+    ) -> float:
+        """Finite number at ``key``; ``above`` excludes its bound, ``least`` includes it."""
+        if key not in self.content and default is not None:
+            return default
+        return self._number(key, self.content[key], above, least)
+
+    def vector(self, key: str, length: int, least: float | None = None) -> Array:
+        """List of ``length`` finite numbers at ``key``."""
+        value = self.content[key]
+        if not isinstance(value, list) or len(value) != length:
+            raise self.error(key, value, f'must be a list of {length} numbers')
+        return np.array([self._number(f'{key}[{i}]', item, None, least) for i, item in enumerate(value)])
+
+    def per_leg(
+        self,
+        key: str,
+        count: int,
+        default: float | None = None,
+        above: float | None = None,
+        least: float | None = None,
+    ) -> Array:
+        """One number for all legs, or a list with one per leg; (count,)."""
+        if key not in self.content and default is not None:
+            return np.full(count, default)
+        value = self.content[key]
+        if not isinstance(value, list):
+            return np.full(count, self._number(key, value, above, least))
+        if len(value) != count:
+            raise self.error(key, value, f'has {len(value)} entries for {count} legs; give one number, or one per leg')
+        return np.array([self._number(f'{key}[{i}]', item, above, least) for i, item in enumerate(value)])
+
+    def vector_per_leg(self, key: str, length: int, count: int) -> Array:
+        """Vectors (count, length); each component is one number for all legs, or a list with one per leg."""
+        value = self.content[key]
+        if not isinstance(value, list) or len(value) != length:
+            raise self.error(key, value, f'must be a list of {length} numbers, or of {length} lists of {count}')
+        parts = Section(self.path, self.place, {f'{key}[{i}]': item for i, item in enumerate(value)})
+        return np.column_stack([parts.per_leg(part, count) for part in parts.content])
+
+    def _number(self, key: str, value: object, above: float | None, least: float | None) -> float:
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                pass
+            else:
+                raise self.error(
+                    key, value, 'is a text to YAML; write a decimal point and a signed exponent, as 1.0e-5'
+                )
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(key, value, 'must be a number')
+        try:
+            number = float(value)
+        except OverflowError:  # YAML integers have no bound
+            number = np.inf
+        if not np.isfinite(number):
+            raise self.error(key, value, 'must be finite')
+        if above is not None and not number > above:
+            raise self.error(key, value, f'must be greater than {above:g}')
+        if least is not None and not number >= least:
+            raise self.error(key, value, f'must be at least {least:g}')
+        return number

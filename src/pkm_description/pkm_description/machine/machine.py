@@ -1,0 +1,53 @@
+"""The machine: one object for its data and its numerical form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pkm_description.arrays import Array
+from pkm_description.machine.parts import Leg, Pose, RigidBody
+from pkm_description.machine.sensors import ImuSensor, LegSensors, ServoGains
+from pkm_description.machine.stacked import StackedLegs
+
+Freedom = Literal['free', 'planar', 'none']
+
+
+@dataclass(frozen=True, eq=False)
+class Machine(StackedLegs):
+    """A parallel machine: what its file says, and the same as arrays with a leg axis (:class:`StackedLegs`).
+
+    Every function of the suite that asks for a machine takes this object. It does not change; machines that differ in
+    something are made by :func:`dataclasses.replace`. Two machines are equal only if they are the same object.
+
+    Attributes
+    ----------
+    name : short name, also the folder of the machine file
+    path : the file that was read
+    description : one sentence
+    gravity : (3,) m/s^2 in ``base_link``
+    home : platform pose at rest, also names the assembly mode
+    platform : body of ``platform_link``; of open chains a body without mass that nothing exports
+    legs : in the order that every leg-wise array has
+    imu, leg_sensors, servo : see the classes
+    freedom : how the platform can move where no leg holds it: ``'free'`` (legs end in ball joints), ``'planar'`` (x, y
+        and about z of ``base_link``; legs end in pins) or ``'none'`` (open chains have no platform)
+    provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
+    """
+
+    name: str
+    path: Path
+    description: str
+    gravity: Array
+    home: Pose
+    platform: RigidBody
+    legs: tuple[Leg, ...]
+    imu: ImuSensor
+    leg_sensors: LegSensors
+    servo: ServoGains
+    provenance: dict[str, str] = field(default_factory=dict)
+    freedom: Freedom = 'free'
+
+    def __repr__(self) -> str:
+        return f'Machine({self.name!r}, {len(self.legs)} legs)'

@@ -1,0 +1,68 @@
+"""A sampled motion of the platform: the one container that all packages pass around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.arrays import Array
+
+
+@dataclass(frozen=True)
+class PlatformMotion:
+    """Pose, velocity and acceleration of ``platform_link`` in ``base_link`` axes, N samples.
+
+    Attributes
+    ----------
+    time : (N,) s
+    position : (N, 3) m, origin of ``platform_link``
+    rotation_base_platform : (N, 3, 3)
+    linear_velocity, linear_acceleration : (N, 3) m/s, m/s^2 of the platform's origin, base axes
+    angular_velocity, angular_acceleration : (N, 3) rad/s, rad/s^2, base axes
+    """
+
+    time: Array
+    position: Array
+    rotation_base_platform: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    linear_acceleration: Array
+    angular_acceleration: Array
+
+    def __post_init__(self) -> None:
+        count = len(self.time)
+        for name, shape in (
+            ('position', (count, 3)),
+            ('rotation_base_platform', (count, 3, 3)),
+            ('linear_velocity', (count, 3)),
+            ('angular_velocity', (count, 3)),
+            ('linear_acceleration', (count, 3)),
+            ('angular_acceleration', (count, 3)),
+        ):
+            if getattr(self, name).shape != shape:
+                raise ValueError(f'{name} has shape {getattr(self, name).shape}, expected {shape}')
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> PlatformMotion:
+        """Pick samples; the leading axis stays."""
+        return PlatformMotion(**{name: getattr(self, name)[index] for name in self.__dataclass_fields__})
+
+    @property
+    def twist(self) -> Array:
+        """Linear and angular velocity stacked, (N, 6), base axes."""
+        return np.concatenate([self.linear_velocity, self.angular_velocity], axis=1)
+
+    @property
+    def acceleration(self) -> Array:
+        """Linear and angular acceleration stacked, (N, 6), base axes."""
+        return np.concatenate([self.linear_acceleration, self.angular_acceleration], axis=1)
+
+    @classmethod
+    def at_rest(cls, position: Array, rotation_base_platform: Array, time: float = 0.0) -> PlatformMotion:
+        """Describe one motionless sample at a pose: position (3,), rotation (3, 3)."""
+        zero = np.zeros((1, 3))
+        return cls(np.array([time]), position[None], rotation_base_platform[None], zero, zero, zero, zero)

@@ -1,5 +1,0 @@
-"""The numerical mechanism of a machine."""
-
-from pkm_description.mechanism.mechanism import Mechanism
-
-__all__ = ['Mechanism']

@@ -1,1 +1,0 @@
-"""Miletovic et al. (2017): geometry and kinematics of the simulator."""

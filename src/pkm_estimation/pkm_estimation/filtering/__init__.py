@@ -1,0 +1,1 @@
+"""The filter of one machine: start, prediction, correction, constants, adaptation."""

@@ -1,0 +1,102 @@
+"""Which side of the base plane the platform is on, and whether a pose is singular."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics import length_jacobian
+from pkm_description.machine import Machine
+
+from pkm_estimation.models import POSITION
+
+if TYPE_CHECKING:
+    from pkm_estimation.filtering.platform_filter import PlatformFilter
+
+#: ns after which the pose is looked at again: a platform takes longer to pass a singular pose
+_WATCH_INTERVAL = 100_000_000
+
+
+class AssemblySide:
+    """What tells the home assembly mode: the side of the base plane, and the sign of the length Jacobian's determinant.
+
+    Only hexapods with struts have their mirror image there; of all other machines every pose is taken.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._struts = machine.has_closed_form
+        centre = machine.base_points.mean(axis=0)
+        normal = np.linalg.svd(machine.base_points - centre)[2][-1]
+        self._normal = normal * np.sign(normal @ (machine.home.position - centre))
+        self._height = float(self._normal @ centre)
+        self._chart: Array | None = None
+        self._normal_in_chart: Array = np.zeros(0)
+        self._machine = machine
+        self._sign = 0.0
+        if self._struts:
+            at_home = length_jacobian(machine, machine.home.position, machine.home.rotation_base_platform)
+            self._sign = float(np.sign(np.linalg.det(at_home)))
+
+    def holds(self, filter_: PlatformFilter) -> bool:
+        """Whether the filter's point is on that side; cheap enough for every measurement."""
+        if not self._struts:
+            return True
+        if filter_.chart is not self._chart:
+            self._chart = filter_.chart
+            self._normal_in_chart = np.zeros(filter_.layout.size)
+            self._normal_in_chart[POSITION] = self._normal @ filter_.chart
+        return bool(self._normal_in_chart.dot(filter_.ukf.state) > self._height)
+
+    def is_home_side(self, position: Array) -> bool:
+        """Whether a point (3,) of the platform lies on the side of the base where the machine was built (S3-34)."""
+        return not self._struts or bool(position @ self._normal > self._height)
+
+    def is_home_mode(self, position: Array, rotation_base_platform: Array) -> bool:
+        """Whether a pose (3,), (3, 3) can be reached from home without passing a singular one; necessary only."""
+        if not self._struts:
+            return True
+        return self.is_reached(position, length_jacobian(self._machine, position, rotation_base_platform))
+
+    def is_reached(self, position: Array, jacobian: Array) -> bool:
+        """Tell the same by a position (3,) and the length Jacobian (6, 6) there, of hexapods with struts."""
+        return self.is_home_side(position) and bool(np.sign(np.linalg.det(jacobian)) == self._sign)
+
+
+class PoseWatch:
+    """Looks at the length Jacobian of a hexapod's estimate from time to time.
+
+    Parameters
+    ----------
+    machine, side : the machine and its home assembly mode
+    maximum_condition : of the length Jacobian in m and rad
+    """
+
+    def __init__(self, machine: Machine, side: AssemblySide, maximum_condition: float) -> None:
+        self._machine, self._side, self._maximum = machine, side, maximum_condition
+        self._imu_position = machine.imu.position
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self._looked_at: int | None = None
+        self._was_singular = False
+
+    def look(self, filter_: PlatformFilter, stamp: int) -> str:
+        """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing; ``stamp`` [ns] is now."""
+        if self._looked_at is None:
+            self._looked_at = stamp
+        if not self._machine.has_closed_form or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
+            return ''
+        self._looked_at = stamp
+        rotation = filter_.rotation
+        position = filter_.imu_point - rotation @ self._imu_position
+        jacobian = length_jacobian(self._machine, position, rotation)
+        if not np.isfinite(jacobian).all():
+            return ''
+        condition = float(np.linalg.cond(jacobian))
+        singular = condition > self._maximum
+        begins, self._was_singular = singular and not self._was_singular, singular
+        if singular:
+            return f'condition number {condition:.3g} of the length Jacobian: poorly determined' if begins else ''
+        return '' if self._side.is_reached(position, jacobian) else 'wrong_assembly_mode'

@@ -1,0 +1,219 @@
+"""Honest claims about constants that are estimated beside the motion.
+
+Constants multiply what is unknown, too: a mounting that is three degrees off and a bias, a delay and a speed. No sigma
+point varies both factors. So a filter that trusts its linearisation is soon certain of something wrong, and stays so.
+Four remedies, each of which only adds uncertainty (a fifth is :mod:`~pkm_estimation.filtering.input_curvature`):
+
+- The products are counted as noise, by their variance. Their error lasts, so it counts as noise that lasts a second.
+- First of all speed and biases are found, with constants that are uncertain but stay (Schmidt 1966).
+- Whenever a constant has become known much better than before, its value is kept and most of its certainty is taken
+  back: what was learned with models linearised elsewhere counts for a hundredth, the rest is seen from the better
+  place. Nothing is counted twice.
+- A motion that turns about one axis does not show where on it the IMU is. The jitter of the attitude looks like a
+  little knowledge of that, so what is hardly known after two seconds is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+from scipy.linalg import eigh
+
+from pkm_estimation.filtering.input_curvature import InputCurvature
+from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, UnscentedKalmanFilter
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.extra_states import StateLayout
+
+Filter = UnscentedKalmanFilter | ExtendedKalmanFilter
+
+#: s: the error of a product lasts that long
+_LASTING = 1.0
+
+#: s: time to find speed and biases in, after the start and after certainty was taken back
+_SETTLING = 1.0
+
+#: a direction that has become known better by the first factor is due, then all deviations are multiplied by the second
+_BETTER, _DOUBT = 100.0, 10.0
+
+#: m, s, rad, m: what was known that well before is linear enough to stay certain
+_LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_position': 1e-2}
+
+#: s, how often it is looked whether certainty has to be taken back
+_INTERVAL = 0.1
+
+#: s, how often what is hardly known of the IMU's place is forgotten
+_PATIENCE = 2.0
+
+#: part of the prior variance, and m: deviations above either one are hardly knowledge
+_HARDLY_BETTER, _FAR = 0.5, 0.03
+
+
+class _Memory(NamedTuple):
+    """All that changes.
+
+    Attributes
+    ----------
+    settled : s since the start, or since certainty was taken back
+    reference : (m, m) covariance of the constants then
+    until_look, until_forgetting : s
+    since_update : s since the last measurement
+    acceleration : m/s^2 of any platform joint, at most
+    """
+
+    settled: float
+    reference: Array
+    until_look: float = _INTERVAL
+    until_forgetting: float = _PATIENCE
+    since_update: float = 0.0
+    acceleration: float = 0.0
+
+
+class ConstantStates:
+    """Keeps a filter from being too certain of its constants.
+
+    Parameters
+    ----------
+    layout : where the constants lie
+    deviation : (n,) standard deviations at the start
+    reach : m, largest distance of a platform joint from the platform's origin
+    """
+
+    def __init__(self, layout: StateLayout, deviation: Array, reach: float) -> None:
+        groups = layout.groups
+        self._layout, self._reach = layout, reach
+        self._rows = np.concatenate([np.arange(rows.start, rows.stop) for rows in groups.values()])
+        self._block = np.ix_(self._rows, self._rows)
+        self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
+        self._prior = np.diag(deviation[self._rows] ** 2)
+        self._bias_variance = deviation[BIASES] ** 2
+        self._place_variance = 0.0 if layout.imu_position is None else float(deviation[layout.imu_position].max()) ** 2
+        self._curvature = InputCurvature()
+        self.start()
+
+    def start(self) -> None:
+        """Begin with the prior."""
+        self._memory = _Memory(0.0, self._prior)
+        self._curvature.start()
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        return self._memory, self._curvature.memory
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Become what it was."""
+        self._memory, self._curvature.memory = snapshot
+
+    def bent(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> tuple[Array, Array]:
+        """Both samples (6,) with the mean curvature of the signal between them."""
+        correction = self._curvature.correction(imu_start, imu_end, duration, imu_interval)
+        return imu_start + correction, imu_end + correction
+
+    def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes.
+
+        Raises
+        ------
+        CovarianceError
+            The covariance is not positive definite, or not finite.
+        """
+        settled, reference, look, forgetting, interval, acceleration = self._memory
+        settled, look, forgetting = settled + duration, look - duration, forgetting - duration
+        if self._layout.imu_rotation is not None:
+            ukf.covariance.reshape(-1)[:: len(ukf.state) + 1] += duration * self._growth(ukf, imu_end)
+        if self._layout.imu_delay is not None:
+            felt = rotation_of(ukf.state[ATTITUDE]).T @ gravity
+            linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + felt
+            turning = self._reach * (imu_end[3:] - imu_start[3:]) / duration
+            acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
+        if look <= 0.0:
+            look = _INTERVAL
+            if not np.isfinite(ukf.covariance).all():
+                raise CovarianceError('state covariance is not finite')
+            if self._is_due(ukf.covariance[self._block], reference):
+                self._doubt(ukf)
+                settled, reference = 0.0, ukf.covariance[self._block]
+        if forgetting <= 0.0:
+            forgetting = _PATIENCE
+            if self._layout.imu_position is not None:
+                self._forget(ukf, self._layout.imu_position)
+        self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
+
+    def after_update(self, ukf: Filter, state: Array, covariance: Array) -> None:
+        """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
+
+        While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
+        all claims remain true.
+        """
+        self._memory = self._memory._replace(since_update=0.0)
+        if self._memory.settled < _SETTLING:
+            ukf.state[self._rows] = state[self._rows]
+            ukf.covariance[self._block] = covariance[self._block]
+
+    def length_variance(self, ukf: Filter) -> float:
+        """What an unknown delay makes of unknown speeds and of its own square, as variance [m^2] of the lengths.
+
+        The variance is that of independent noise.
+        """
+        rows = self._layout.imu_delay
+        if rows is None:
+            return 0.0
+        variances = ukf.covariance.diagonal()
+        variance = variances.item(rows.start)
+        speed = variances[VELOCITY].max() + self._reach**2 * variances[GYROSCOPE_BIAS].max()
+        bend = 0.5 * self._memory.acceleration * variance
+        interval = self._memory.since_update
+        updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
+        return float(updates * (variance * speed + bend**2))
+
+    def _growth(self, ukf: Filter, imu: Array) -> Array:
+        """What an unknown mounting makes of biases and of itself, as growth of the variances (n,) per second.
+
+        Turned by a rotation vector of variance s^2 per axis, a vector v errs to second order by s^2 |v|.
+        """
+        growth, variances = np.zeros(len(ukf.state)), ukf.covariance.diagonal()
+        turn = float(variances[self._layout.imu_rotation].max())
+        force, rate = float(imu[:3] @ imu[:3]), float(imu[3:] @ imu[3:])
+        growth[VELOCITY] = _LASTING * turn * (turn * force + variances[ACCELEROMETER_BIAS].max())
+        growth[ATTITUDE] = 0.25 * _LASTING * turn * (turn * rate + variances[GYROSCOPE_BIAS].max())
+        return growth
+
+    def _is_due(self, covariance: Array, reference: Array) -> bool:
+        try:
+            ratios, directions = eigh(covariance, reference)
+        except np.linalg.LinAlgError as error:
+            raise CovarianceError('covariance of the constants is not positive definite') from error
+        better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
+        return bool((np.abs(better) > self._linear[:, None]).any())
+
+    def _forget(self, ukf: Filter, place: slice) -> None:
+        """Go back to the prior where the IMU's place is hardly known; what is known of the platform's pose stays."""
+        prior = self._place_variance
+        variances, directions = np.linalg.eigh(ukf.covariance[place, place])
+        for variance, direction in zip(variances, directions.T, strict=True):
+            if variance >= prior or variance < min(_HARDLY_BETTER * prior, _FAR**2):
+                continue
+            shift = np.zeros(len(ukf.state))
+            shift[place] = direction
+            # the state's position is the IMU's: it moves along
+            shift[POSITION] = rotation_of(ukf.state[ATTITUDE]) @ direction
+            ukf.state[:] = ukf.state - (direction @ ukf.state[place]) * shift
+            ukf.covariance[:] = ukf.covariance + (prior - variance) * np.outer(shift, shift)
+
+    def _doubt(self, ukf: Filter) -> None:
+        """Multiply all deviations, but those of constants to no more than the prior allows.
+
+        That is the posterior if the data so far have a small weight and the prior has its full one. The biases' own
+        deviations at the start come on top: errors of second order have looked like biases.
+        """
+        rows = self._rows
+        covariance = _DOUBT**2 * ukf.covariance
+        gain = np.linalg.solve(covariance[self._block] + self._prior, covariance[rows]).T
+        kept = np.eye(len(covariance))
+        kept[:, rows] -= gain
+        covariance = kept @ covariance @ kept.T + gain @ self._prior @ gain.T
+        covariance[BIASES, BIASES] += np.diag(self._bias_variance)
+        ukf.state[:] = ukf.state - gain @ ukf.state[rows]
+        ukf.covariance[:] = 0.5 * (covariance + covariance.T)

@@ -1,0 +1,84 @@
+"""What a platform filter is put together from, by its settings and its machine."""
+
+from __future__ import annotations
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+
+from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.filtering.constants import ConstantStates
+from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.filters import ExtendedKalmanFilter, ScaledUnscentedTransform, UnscentedKalmanFilter
+from pkm_estimation.filters.posterior_linearisation import MAX_ITERATIONS
+from pkm_estimation.models import (
+    ACCELEROMETER_BIAS,
+    ATTITUDE,
+    GYROSCOPE_BIAS,
+    POSITION,
+    EstimatorGeometry,
+    LegLengthModel,
+)
+from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models.drives import DriveModel
+from pkm_estimation.models.extra_states import StateLayout
+
+
+def make_filter(size: int, config: EstimatorConfig) -> UnscentedKalmanFilter | ExtendedKalmanFilter:
+    """Filter of the kind that the settings name."""
+    if config.filter in ('ekf', 'iekf'):
+        iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
+        return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations)
+    transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
+    return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+
+
+def measurement_model(
+    geometry: EstimatorGeometry, layout: StateLayout, estimate: tuple[str, ...], machine: Machine | None
+) -> LegLengthModel | CalibratedLegModel | DriveModel:
+    """What the legs measure, as the machine's kind and the further states ask for.
+
+    Raises
+    ------
+    ConfigurationError
+        Further states are asked for on a machine whose measurement model does not have them.
+    """
+    if machine is not None and not machine.has_closed_form:
+        if estimate:
+            raise ConfigurationError(
+                f'estimate = {estimate!r}: further states need U-P legs, those of {machine.name} are of '
+                'another kind'
+            )
+        return DriveModel(machine, geometry.imu_position)
+    points = geometry.platform_points_from_imu
+    if estimate:
+        return CalibratedLegModel(geometry.base_points, points, geometry.gravity, layout)
+    return LegLengthModel(geometry.base_points, points)
+
+
+def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None:
+    """Growth of the variances (n,) per second by random walks, ``None`` where nothing walks."""
+    walk = np.zeros(layout.size)
+    walk[ACCELEROMETER_BIAS] = config.accelerometer_bias_walk**2
+    walk[GYROSCOPE_BIAS] = config.gyroscope_bias_walk**2
+    if layout.leg_offsets is not None:
+        walk[layout.leg_offsets] = config.leg_offset_walk**2
+    return walk if walk.any() else None
+
+
+def constant_states(
+    layout: StateLayout, geometry: EstimatorGeometry, config: EstimatorConfig
+) -> ConstantStates | None:
+    """What keeps the claims about further states honest, ``None`` where there are none."""
+    if not layout.groups:
+        return None
+    reach = float(np.linalg.norm(geometry.platform_points, axis=1).max())
+    return ConstantStates(layout, start_deviation(config, layout, 1.0, 1.0), reach)
+
+
+def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:
+    """Largest change (n,) of each state in one iteration of an update: inside of what a linearisation can see."""
+    limit = np.full(layout.size, np.inf)
+    limit[POSITION] = 0.5 * float(np.linalg.norm(geometry.platform_points, axis=1).mean())
+    limit[ATTITUDE] = 0.15
+    return limit

@@ -1,0 +1,295 @@
+"""The filter of Miletovic et al. 2017 for one machine: start, prediction, correction, and motion of any point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine import Machine, Pose
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.correction import LegCorrection
+from pkm_estimation.filtering.parts import (
+    constant_states,
+    make_filter,
+    measurement_model,
+    step_limits,
+    walk_variances,
+)
+from pkm_estimation.filtering.platform_points import PlatformPoints, observed
+from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
+from pkm_estimation.filtering.start import likeliest_update, start_deviation, start_spread
+from pkm_estimation.filters import INTEGRATORS, Innovation, UnscentedKalmanFilter
+from pkm_estimation.models import (
+    ATTITUDE,
+    POSITION,
+    STATE_SIZE,
+    EstimatorGeometry,
+    InertialProcess,
+)
+from pkm_estimation.models.attitude_chart import move_chart, rotation_of
+from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models.drives import DriveModel
+from pkm_estimation.models.extra_states import StateLayout
+
+#: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
+CHART_RADIUS = 0.1
+
+
+class PlatformFilter:
+    """Unscented filter whose state describes the IMU's point (Miletovic Eq. 25); IMU samples come in platform axes.
+
+    ``filter: manifold`` keeps the attitude near zero in a chart that moves along; with ``filter: paper`` the chart is
+    the base frame for ever, which is the printed filter. ``ekf`` and ``iekf`` are extended filters in that frame.
+
+    Parameters
+    ----------
+    geometry : joint centres, IMU mounting, gravity; in any frames
+    imu_covariance : (6, 6) of one IMU sample, specific force and angular rate in platform axes
+    length_covariance : (L, L) m^2
+    config : settings
+    machine : needed for machines whose legs are no U-P struts: then "lengths" are positions of the drives
+
+    Raises
+    ------
+    ConfigurationError
+        Further states are asked for on a machine whose measurement model does not have them.
+    """
+
+    def __init__(
+        self,
+        geometry: EstimatorGeometry,
+        imu_covariance: Array,
+        length_covariance: Array,
+        config: EstimatorConfig,
+        machine: Machine | None = None,
+    ) -> None:
+        self.geometry, self.config = geometry, config
+        self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
+        size = self.layout.size
+        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
+        self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
+        self._nominal_noise = imu_covariance, length_covariance
+        self.ukf = make_filter(size, config)
+        self._walk, self._walk_duration = walk_variances(self.layout, config), 0.0
+        self._walk_covariance = np.zeros((size, size))
+        self._set_chart(np.eye(3))
+        self._moves = config.filter == 'manifold'
+        self._constants = constant_states(self.layout, geometry, config)
+        iteration_nis = config.iteration_nis if self._moves else inf
+        limits = step_limits(self.layout, geometry)
+        self._correction = LegCorrection(self.ukf, self.legs, self._constants, iteration_nis, limits)
+        self.set_noise(1.0, 1.0)
+
+    def set_noise(self, q_factor: float, r_factor: float) -> None:
+        """Take noise covariances that are the configured ones times factors."""
+        config, (imu, lengths) = self.config, self._nominal_noise
+        self._noise_factors = q_factor, r_factor
+        self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
+        length_covariance = config.noise_inflation * config.r_scale * r_factor * lengths
+        self._correction.set_noise(length_covariance, config.constraint_deviation)
+        self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
+
+    @property
+    def state(self) -> Array:
+        """State (n,), position in base axes, attitude as quaternion vector part; a copy where the chart has moved."""
+        if not self._moves:
+            return self.ukf.state
+        state = self.ukf.state.copy()
+        state[POSITION] = self.chart @ state[POSITION]
+        state[ATTITUDE] = quaternion_from_matrix(self.rotation)[:3]
+        return state
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the filter's own coordinates (n, n): position and attitude in the axes of the present chart."""
+        return self.ukf.covariance
+
+    @property
+    def length_covariance(self) -> Array:
+        """Covariance (m, m) of what the legs measure, of constraints too."""
+        return self._correction.noise
+
+    @property
+    def imu_point(self) -> Array:
+        """Position (3,) m of the IMU's point in base axes."""
+        position: Array = self.chart @ self.ukf.state[POSITION]
+        return position
+
+    @property
+    def outside_unit_sphere(self) -> int:
+        """How many sigma points had ``q.q > 1`` so far."""
+        return self.process.outside_unit_sphere + self.legs.outside_unit_sphere
+
+    def start_at(self, pose: Pose) -> None:
+        """Start from a known pose of the platform origin, at rest, biases unknown (S3-33)."""
+        config = self.config
+        rotation = pose.rotation_base_platform
+        position = pose.position + rotation @ self.geometry.imu_position
+        self._start(position, rotation, config.start_position_deviation, config.start_attitude_deviation)
+
+    def start_as_printed(self) -> None:
+        """Start from the paper's far-off state (Miletovic 3.7)."""
+        config = self.config
+        position = np.array(config.printed_start_position)
+        deviations = config.printed_start_position_deviation, config.printed_start_attitude_deviation
+        self._start(position, np.eye(3), *deviations)
+
+    def _start(
+        self, position: Array, rotation: Array, position_deviation: float, attitude_deviation: float
+    ) -> None:
+        self._set_chart(rotation if self._moves else np.eye(3))
+        state = np.zeros(self.layout.size)
+        state[POSITION] = self.chart.T @ position
+        state[ATTITUDE] = quaternion_from_matrix(self.chart.T @ rotation)[:3]
+        deviation = start_deviation(self.config, self.layout, position_deviation, attitude_deviation)
+        spread = start_spread(self.layout, state, self.legs.observe) * deviation
+        self.ukf.state = state
+        self.ukf.covariance = spread @ spread.T
+        if self._constants is not None:
+            self._constants.start()
+
+    def first_update(self, lengths: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
+        """Correct a broad prior, such as :meth:`start_as_printed`, with the first leg lengths (L,).
+
+        The manifold filter looks for the likeliest pose on the home assembly mode; all others update as always.
+
+        Parameters
+        ----------
+        is_home_mode : tells it of a pose of the IMU's point, (3,) m and (3, 3)
+
+        Returns
+        -------
+        The innovation, ``None`` if no pose on the home mode explains the lengths
+        """
+        ukf = self.ukf
+        if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
+            innovation = self.update(lengths)
+            # on the mirror assembly these would stay for ever
+            return innovation if is_home_mode(self.imu_point, self.rotation) else None
+
+        def here() -> bool:
+            return is_home_mode(self.imu_point, self.rotation)
+
+        axes = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+        return likeliest_update(ukf, lambda begin: self._correction.update_from(begin, lengths), here, axes)
+
+    def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
+        """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
+
+        ``imu_interval`` is the time between two IMU samples. One sample's error acts that long, so the noise is
+        ``duration * imu_interval * G Q G^T``: the printed ``dt^2 G Q G^T`` where both are equal, and the same growth of
+        the covariance where an interval is divided.
+        """
+        process, ukf = self.process, self.ukf
+        bent_start, bent_end = imu_start, imu_end
+        if self._constants is not None:
+            bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
+        noise = process.noise_factor(ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
+        ukf.predict(lambda points: process.propagate(points, bent_start, bent_end, duration), noise)
+        if self._walk is not None:
+            if duration != self._walk_duration:  # the same for thousands of steps
+                self._walk_duration, self._walk_covariance = duration, np.diag(duration * self._walk)
+            ukf.covariance += self._walk_covariance
+        if self._moves:
+            _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
+            if x * x + y * y + z * z > CHART_RADIUS**2:
+                chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
+                self._set_chart(chart)
+        if isinstance(self.legs, CalibratedLegModel):
+            self.legs.imu, self.legs.angular_acceleration = imu_end, (imu_end[3:] - imu_start[3:]) / duration
+        if self._constants is not None:
+            self._constants.advance(ukf, process.gravity, imu_start, imu_end, duration)
+
+    def update(
+        self,
+        lengths: Array,
+        used: NDArray[np.intp] | None = None,
+        limit: float = inf,
+        noise_scale: float = 1.0,
+    ) -> Innovation:
+        """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError.
+
+        A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
+        The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
+        that happens: the state stays the predicted one. ``noise_scale`` multiplies the lengths' noise variances.
+        """
+        return self._correction.update(lengths, used, limit, noise_scale)
+
+    def update_with(
+        self,
+        observe: Callable[[PlatformPoints], Array],
+        value: Array,
+        noise_covariance: Array,
+        imu: Array,
+        limit: float = inf,
+    ) -> Innovation:
+        """Correct with any measurement (m,) of the platform's motion; ``limit`` as in :meth:`update`.
+
+        ``observe`` gives the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the sample
+        of now. A prediction that contains the angular rate has the sample's noise, which belongs into the covariance.
+        Raises ObservationError where it is not finite or of another shape, and CovarianceError.
+        """
+        return self.ukf.update(
+            lambda points: observed(observe, PlatformPoints(self, points, imu), len(value)),
+            value,
+            noise_covariance,
+            limit=limit,
+        )
+
+    def snapshot(self) -> tuple[object, ...]:
+        """What :meth:`restore` needs."""
+        legs = self.legs
+        memory: Any = None
+        constants = None if self._constants is None else self._constants.snapshot()
+        if isinstance(legs, CalibratedLegModel):
+            memory = legs.imu, legs.angular_acceleration
+        elif isinstance(legs, DriveModel):
+            memory = legs.joints
+        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory, self._noise_factors, constants
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Become what it was, to the last bit."""
+        state, covariance, chart, memory, noise_factors, constants = snapshot
+        self.ukf.state[:], self.ukf.covariance[:] = state, covariance
+        if chart is not self.chart:
+            self._set_chart(chart)
+        if noise_factors != self._noise_factors:
+            self.set_noise(*noise_factors)
+        if self._constants is not None:
+            self._constants.restore(constants)
+        if isinstance(self.legs, CalibratedLegModel):
+            self.legs.imu, self.legs.angular_acceleration = memory
+        elif isinstance(self.legs, DriveModel):
+            self.legs.joints = memory
+
+    def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
+        """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
+        return self._correction.predicted(lengths, noise_scale)
+
+    def _set_chart(self, rotation: Array) -> None:
+        """Express positions in the axes of a chart from now on."""
+        self.chart, self.chart_quaternion = rotation, quaternion_from_matrix(rotation)
+        self.process.set_gravity(rotation.T @ self.geometry.gravity)
+        self.legs.set_chart(rotation)
+
+    @property
+    def rotation(self) -> Array:
+        """Rotation (3, 3) from platform axes to base axes."""
+        rotation: Array = self.chart @ rotation_of(self.ukf.state[ATTITUDE])
+        return rotation
+
+    def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
+        """Pose and twist of a point (3,) of the platform with the IMU sample (6,) of now, see :func:`point_motions`."""
+        known = FilterStates(*(values[None] for values in self.known(imu)))
+        return point_motions(self.layout, self.geometry, known, point)[0]
+
+    def known(self, imu: Array) -> tuple[Array, ...]:
+        """What :class:`FilterStates` holds, of now and without its leading axis; ``imu`` (6,) is the sample of now."""
+        state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
+        return state, covariance, self.chart, self.chart_quaternion, imu, self.imu_covariance

@@ -1,0 +1,112 @@
+"""Where a filter starts: deviations of all states, and how they hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filters import CovarianceError, Innovation, UnscentedKalmanFilter
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.extra_states import StateLayout
+
+#: how many points around a broad prior's mean are tried, and how far they lie compared to the prior
+_BEGINS, _BEGIN_SPREAD = 40, 1.5
+
+
+def start_deviation(
+    config: EstimatorConfig, layout: StateLayout, position_deviation: float, attitude_deviation: float
+) -> Array:
+    """Standard deviations (n,) of independent causes of error at the start."""
+    deviation = np.zeros(layout.size)
+    deviation[POSITION] = position_deviation
+    deviation[ATTITUDE] = attitude_deviation
+    deviation[VELOCITY] = config.start_velocity_deviation
+    deviation[ACCELEROMETER_BIAS] = config.start_accelerometer_bias_deviation
+    deviation[GYROSCOPE_BIAS] = config.start_gyroscope_bias_deviation
+    extra = {
+        'leg_offsets': config.leg_offset_deviation,
+        'imu_delay': config.imu_delay_deviation,
+        'imu_rotation': config.imu_rotation_deviation,
+        'imu_position': config.imu_position_deviation,
+    }
+    for name, rows in layout.groups.items():
+        deviation[rows] = extra[name]
+    return deviation
+
+
+def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], Array]) -> Array:
+    """How the start errs (n, n) by the pose's own errors and by the constants that it was computed with.
+
+    The start pose is the platform's, but the state's position is the IMU's, whose place is not known exactly. And legs
+    with offsets gave another pose.
+
+    Parameters
+    ----------
+    state : (n,) at the start
+    observe : the measurement model, leg lengths (L, N) of states (n, N)
+    """
+    spread = np.eye(layout.size)
+    if layout.imu_position is not None:
+        spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
+    if layout.leg_offsets is not None:
+        pose = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+        step = 1e-6 * np.eye(layout.size)[:, pose]
+        lengths = observe(np.hstack([state[:, None] + step, state[:, None] - step]))
+        slope = (lengths[:, :6] - lengths[:, 6:]) / 2e-6
+        spread[np.ix_(pose, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
+    return spread
+
+
+def likeliest_update(
+    ukf: UnscentedKalmanFilter,
+    update_from: Callable[[Array], Innovation],
+    is_home_mode: Callable[[], bool],
+    axes: list[int],
+) -> Innovation | None:
+    """First update from a broad prior: the likeliest explanation of the measurement on the home assembly mode.
+
+    Leg lengths fit up to 40 poses. The update is iterated from the prior mean and from points around it; of the answers
+    on the home mode the one with the greatest posterior density stays in ``ukf``.
+
+    Parameters
+    ----------
+    ukf : filter with the prior
+    update_from : iterates the update of ``ukf``, linearised first at a state (n,); raises CovarianceError
+    is_home_mode : tells it of the present state of ``ukf``
+    axes : states in which the points around the mean differ from it
+
+    Returns
+    -------
+    The innovation, or ``None`` if no explanation was found; then ``ukf`` holds the prior again
+    """
+    prior, covariance = ukf.state.copy(), ukf.covariance.copy()
+    precision = np.linalg.inv(covariance)
+    deviation = np.sqrt(covariance[axes, axes])
+    begins = [prior]
+    # beyond the mean: points drawn from the prior, always the same ones
+    for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(axes))):
+        point = prior.copy()
+        point[axes] += _BEGIN_SPREAD * draw * deviation
+        begins.append(point)
+    best, best_cost = None, np.inf
+    for begin in begins:
+        ukf.state[:], ukf.covariance[:] = prior, covariance
+        try:
+            innovation = update_from(begin)
+        except CovarianceError:
+            continue
+        shift = ukf.state - prior
+        cost = float(shift @ precision @ shift)
+        if cost < best_cost and is_home_mode():
+            best, best_cost = (ukf.state.copy(), ukf.covariance.copy(), innovation), cost
+        if best is not None and begin is prior:
+            break  # the mean itself leads to an answer: nothing is gained by looking around
+    if best is None:
+        ukf.state[:], ukf.covariance[:] = prior, covariance
+        return None
+    ukf.state[:], ukf.covariance[:] = best[:2]
+    return best[2]

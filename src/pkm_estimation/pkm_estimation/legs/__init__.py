@@ -1,0 +1,1 @@
+"""Which legs can be believed."""

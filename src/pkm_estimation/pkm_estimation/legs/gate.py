@@ -1,0 +1,284 @@
+"""Which legs to believe: a chi-square gate that leaves out single legs, says why, and takes them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from operator import mul
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+from scipy.stats import chi2, norm
+
+from pkm_estimation.filters import Innovation
+from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
+
+Indices = NDArray[np.intp]
+
+#: measurements that must fit after a start before legs are judged by its predictions, and starts that may be given up
+_PROBATION, _GIVEN_UP_STARTS = 10, 3
+#: part of a new measurement in the running measure of how well the model fits
+_FORGETTING = 0.05
+#: the same for the correlation of one measurement's residuals with the last one's; noise has little
+_CORRELATION_FORGETTING, _WHITE = 0.1, 0.5
+#: factor on the noise variances beyond which it is no noise
+_LOUDEST = 1e4
+#: residuals of one leg beyond so many deviations of a burst are not part of it
+_OUTLIER = 6.0
+#: change of the noise factor per measurement; it is forgotten where the residuals are no noise
+_NOISE_RATE, _NOISE_FADE = 0.1, 0.8
+#: tail probability up to which the other legs must fit for single legs to be blamed
+_CLEAN = 1e-3
+#: predictions vaguer than so many noise deviations of the sensors, as with an IMU of poor stamps and a raised
+#: ``q_scale``, carry one missing leg at most
+_VAGUE = 4.0
+#: median of a chi-square variable with one degree of freedom
+_MEDIAN = 0.4549
+
+
+class Judgement(NamedTuple):
+    """What to do with a measurement: the legs to use, and a factor on their noise variances."""
+
+    used: Indices
+    noise_scale: float
+
+
+class LegGate:
+    """Judges legs by their innovations, leg by leg, given the others.
+
+    A measurement whose normalised innovation squared is beyond the chi-square bound is explained by the smallest set of
+    legs without which the others fit. If that takes more than half of the legs, the filter or the IMU is wrong, not the
+    legs: none is left out. The bound widens where all legs fit badly for long (model errors are not leg faults). Where
+    all legs are off at random, as in bursts of noise, the measurement counts for less.
+
+    Parameters
+    ----------
+    machine : names and strokes of the legs
+    lengths_at_zero : (L,) m, of joints at zero
+    gate : bound in standard deviations of one leg; 0: no gate
+
+    Attributes
+    ----------
+    faults : legs that are left out
+    noise_scale : factor on the noise variances of all legs, above 1 in a burst
+    """
+
+    def __init__(self, machine: Machine, lengths_at_zero: Array, gate: float) -> None:
+        self.active = gate > 0.0
+        self._names = tuple(leg.name for leg in machine.legs)
+        count = len(self._names)
+        self._most_left_out = count // 2
+        self._limits = [0.0, *chi2.isf(2.0 * norm.sf(gate), np.arange(1, count + 1)).tolist()]
+        self._clean = [0.0, *chi2.isf(_CLEAN, np.arange(1, count + 1)).tolist()]
+        self._gate = gate
+        ends = [(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]
+        self._sensors = [
+            LegSensor(name, float(noise), (lower + float(zero), upper + float(zero)))
+            for name, noise, (lower, upper), zero in zip(
+                self._names, machine.leg_sensors.position_noise, ends, lengths_at_zero, strict=True
+            )
+        ]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past: the filter starts."""
+        self._lengths: Array | None = None
+        self._given_up = 0
+        self.started()
+
+    def started(self) -> None:
+        """The filter started; its first predictions are on probation."""
+        self.faults: dict[int, LegFault] = {}
+        self.noise_scale = 1.0
+        self._confirmations = 0
+        self._disagree = False
+        self._scale, self._correlation = 1.0, 0.0
+        self._errors: tuple[list[float], float] = [], 0.0  # normalised, and the size of their vector
+
+    @property
+    def on_probation(self) -> bool:
+        """Whether the start is too young to judge legs by it, and may be given up for a better one."""
+        return self._confirmations < _PROBATION and self._given_up < _GIVEN_UP_STARTS
+
+    def disbelieves(self, legs: Indices) -> bool:
+        """Whether all of these legs are left out."""
+        return bool(self.faults) and self.faults.keys() >= set(legs.tolist())
+
+    def give_up_start(self) -> None:
+        """Note that a start was not confirmed."""
+        self._given_up += 1
+
+    def limit(self, count: int) -> float:
+        """Normalised innovation squared of ``count`` legs beyond which they have to be judged."""
+        return self._limits[count] * max(1.0, self._scale) if self.active else float('inf')
+
+    def limit_of(self, count: int) -> float:
+        """The bound of the same probability for any measurement of ``count`` numbers."""
+        return float(chi2.isf(2.0 * norm.sf(self._gate), count)) if self.active else float('inf')
+
+    def accept(self, lengths: Array, innovation: Innovation) -> None:
+        """Take note of a measurement (L,) that was used."""
+        if not self.active:
+            return
+        self._lengths = lengths
+        self._confirmations += 1
+        if self._confirmations == _PROBATION:
+            self._given_up = 0
+        errors = (innovation.residual / np.sqrt(innovation.variance)).tolist()
+        squares = [error * error for error in errors if error == error]  # NaN: not used
+        if len(squares) < len(errors):
+            errors = [error if error == error else 0.0 for error in errors]
+        size = sum(squares) ** 0.5
+        squares.sort()
+        middle = len(squares) // 2
+        median = squares[middle] if len(squares) % 2 else 0.5 * (squares[middle - 1] + squares[middle])
+        self._scale += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, self._scale)) - self._scale)
+        if self.noise_scale > 1.0:
+            change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
+            self.noise_scale *= change if self._correlation < _WHITE else _NOISE_FADE
+            self.noise_scale = min(self.noise_scale, _LOUDEST) if self.noise_scale > 1.5 else 1.0
+        last, last_size = self._errors
+        if last:
+            sizes = size * last_size
+            cosine = sum(map(mul, errors, last)) / sizes if sizes > 0.0 else 0.0
+            self._correlation += _CORRELATION_FORGETTING * (cosine - self._correlation)
+        self._errors = errors, size
+
+    # -- judgement -----------------------------------------------------------------------------------------------------
+
+    def judge(
+        self, lengths: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
+    ) -> Judgement:
+        """Say which legs to use, and how much.
+
+        Parameters
+        ----------
+        lengths : (L,) m as measured
+        available : legs that have a length
+        residual, covariance : (L,) m, (L, L) m^2 of lengths against the prediction; NaN where a leg has none
+        complain : called with reason and detail where a leg is left out, comes back or shows what is wrong with it
+        """
+        believed = [leg for leg in available.tolist() if leg not in self.faults]
+        failing = self._failing(believed, residual, covariance)
+        if failing is None:
+            return self._disagreement(believed, residual, covariance, available, complain)
+        self._disagree = False
+        kept = [leg for leg in believed if leg not in failing]
+        back, bound = [], self._gate * max(1.0, self._scale) ** 0.5
+        alone = len(self.faults) == 1
+        for leg in available.tolist():
+            if leg in kept:
+                continue
+            now = _conditional(leg, kept, lengths, residual, covariance)
+            if leg in self.faults:
+                fault = self.faults[leg].after(now, self._gate, bound, alone, complain)
+                if fault is None:
+                    back.append(leg)
+                    del self.faults[leg]
+                else:
+                    self.faults[leg] = fault
+            else:
+                last = None if self._lengths is None else float(self._lengths[leg])
+                self.faults[leg] = LegFault.begin(self._sensors[leg], now, last, complain)
+        self._find_swapped(lengths, kept, residual, covariance, complain)
+        return Judgement(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
+
+    def _disagreement(
+        self, legs: list[int], residual: Array, covariance: Array, available: Indices, complain: Complain
+    ) -> Judgement:
+        """Too many legs are off: by noise if this comes and goes, else by the filter's or the IMU's fault."""
+        excess = _nis(legs, residual, covariance) / len(legs)
+        noisy = self._correlation < _WHITE and self.noise_scale * excess < _LOUDEST
+        if not self._disagree:
+            names = ', '.join(self._names[leg] for leg in legs)
+            if noisy:
+                complain('legs_noisy', f'{names}: a burst of noise; they count for less')
+            else:
+                complain('legs_disagree', f'no few of {names} explain the residuals: filter or IMU, no leg left out')
+        self._disagree = True
+        if not noisy:
+            return Judgement(np.array(legs, dtype=np.intp), 1.0)
+        self.noise_scale *= max(1.0, excess)
+        for leg, fault in list(self.faults.items()):
+            if leg in available and fault.sigma < _OUTLIER * self.noise_scale**0.5:  # it was the same noise
+                complain('leg_returned', f'{self._names[leg]} is as noisy as the others')
+                del self.faults[leg]
+                legs = [*legs, leg]
+        return Judgement(np.array(sorted(legs), dtype=np.intp), self.noise_scale)
+
+    def _failing(self, legs: Sequence[int], residual: Array, covariance: Array) -> tuple[int, ...] | None:
+        """Smallest set without which the others fit, of the smallest the likeliest; ``None`` where it is too many."""
+        most = self._most_left_out if self._is_sharp(legs, covariance) else 1
+        for count in range(most - len(self.faults) + 1):
+            best, best_nis = None, np.inf
+            for left_out in combinations(legs, count):
+                rest = [leg for leg in legs if leg not in left_out]
+                if not rest:
+                    return None
+                nis = _nis(rest, residual, covariance)
+                limit = self._clean[len(rest)] * max(1.0, self._scale) if count else self.limit(len(rest))
+                if nis <= min(best_nis, limit):
+                    best, best_nis = left_out, nis
+            if best is not None:
+                return best
+        return None
+
+    def _is_sharp(self, legs: Sequence[int], covariance: Array) -> bool:
+        """Whether the prediction is good enough to do without several legs: not much vaguer than a sensor."""
+        ratios = [float(covariance[leg, leg]) ** 0.5 / max(self._sensors[leg].noise, 1e-12) for leg in legs]
+        return not ratios or float(np.median(ratios)) < _VAGUE
+
+    def _find_swapped(
+        self, lengths: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
+    ) -> None:
+        """Two legs that fit when their values are exchanged."""
+        for one, other in combinations(sorted(self.faults), 2):
+            if not np.isfinite(residual[[one, other]]).all():
+                continue
+            exchange = lengths[other] - lengths[one]
+            exchanged = residual.copy()
+            exchanged[one] += exchange
+            exchanged[other] -= exchange
+            given = [_conditional(leg, kept, lengths, exchanged, covariance) for leg in (one, other)]
+            fits = all(g.sigma < self._gate for g in given)
+            known = all(self.faults[leg].kind == 'swapped' for leg in (one, other))
+            if known and not fits:
+                self._rename((one, other), 'off_prediction')
+            elif known:
+                values = float(lengths[one]), float(lengths[other])
+                equal = any(self._sensors[leg].is_same(*values) for leg in (one, other))
+                for leg in (one, other):
+                    self.faults[leg] = self.faults[leg].beside_its_twin(equal)
+            # legs that are equally long fit either way: no proof
+            elif fits and all(g.deviation * self._gate < abs(exchange) for g in given):
+                names = f'{self._names[one]} and {self._names[other]}'
+                complain('legs_swapped', f'{names} fit their predictions when exchanged: swapped, left out')
+                self._rename((one, other), 'swapped')
+
+    def _rename(self, legs: tuple[int, ...], kind: str) -> None:
+        for leg in legs:
+            self.faults[leg] = replace(self.faults[leg], kind=kind, fitting=0)
+
+    def descriptions(self) -> dict[str, str]:
+        """What is wrong with the legs that are left out now, by name."""
+        return {self._names[leg]: fault.summary for leg, fault in sorted(self.faults.items())}
+
+
+def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:
+    rows = list(legs)
+    return float(residual[rows] @ np.linalg.solve(covariance[np.ix_(rows, rows)], residual[rows]))
+
+
+def _conditional(
+    leg: int, given: list[int], lengths: Array, residual: Array, covariance: Array
+) -> LegResidual:
+    value = float(lengths[leg])
+    if not given:
+        return LegResidual(value, float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
+    gain = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given, leg])
+    variance = float(covariance[leg, leg] - gain @ covariance[given, leg])
+    return LegResidual(value, float(residual[leg] - gain @ residual[given]), max(variance, 1e-18) ** 0.5)

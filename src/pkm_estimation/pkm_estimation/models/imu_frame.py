@@ -1,0 +1,39 @@
+"""The IMU's mounting: samples to platform axes and back, noise covariance in platform axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import rotated
+from pkm_description.machine import ImuSensor
+
+
+class ImuFrame:
+    """Turns vectors and covariances between IMU axes and platform axes.
+
+    Attributes
+    ----------
+    noise_covariance : (6, 6) of one sample, specific force and angular rate, platform axes
+    """
+
+    def __init__(self, imu: ImuSensor) -> None:
+        self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
+        variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2
+        self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
+
+    def to_platform(self, sample: Array) -> Array:
+        """Pair of vectors (6,) from IMU axes to platform axes."""
+        return self._block.dot(sample)
+
+    def to_imu(self, samples: Array) -> Array:
+        """Pairs of vectors (..., 6) from platform axes to IMU axes."""
+        return rotated(self._block.T, samples)
+
+    def vector_to_imu(self, vectors: Array) -> Array:
+        """Vectors (..., 3) from platform axes to IMU axes."""
+        return rotated(self._block.T[:3, :3], vectors)
+
+    def covariance_to_imu(self, covariance: Array) -> Array:
+        """Covariances (..., 6, 6) of pairs of vectors, from platform axes to IMU axes."""
+        turned: Array = self._block.T @ covariance @ self._block
+        return turned

@@ -1,0 +1,1 @@
+"""Estimates of whole recordings: run, collected, judged, written, reported."""

@@ -1,0 +1,125 @@
+"""Single estimates, gathered into the arrays of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.filters import Innovation
+from pkm_estimation.motion_estimate import MotionEstimate
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.stream import EstimatorOutput
+from pkm_estimation.stream.angular_acceleration import in_imu_axes
+from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.output import filter_states
+
+Stamps = NDArray[np.int64]
+
+#: estimates that become arrays at once
+_BLOCK = 500
+
+
+def collect(
+    outputs: Sequence[EstimatorOutput], health: HealthReport, extra_states: dict[str, slice] | None = None
+) -> EstimationResult:
+    """Stack single estimates into arrays; ``extra_states`` are the columns of those that were estimated."""
+    collection = Collection()
+    for output in outputs:
+        collection.add(output)
+    baseline = streamed_baseline([(output.stamp, output.baseline) for output in outputs])
+    return collection.result(baseline, health, extra_states or {})
+
+
+class Collection:
+    """Estimates that become arrays block by block: a filter's covariances would fill the memory in minutes."""
+
+    def __init__(self) -> None:
+        self._outputs: list[EstimatorOutput] = []
+        self._blocks: list[dict[str, NDArray[Any]]] = []
+        self.count = 0
+
+    def add(self, output: EstimatorOutput) -> None:
+        """Take an estimate."""
+        self._outputs.append(output)
+        self.count += 1
+        if len(self._outputs) == _BLOCK:
+            self._close_block()
+
+    def _close_block(self) -> None:
+        if self._outputs:
+            self._blocks.append(_columns(self._outputs))
+            self._outputs.clear()
+
+    def columns(self, *names: str) -> list[NDArray[Any]]:
+        """Arrays over all estimates (at least one) by their names, see :func:`_columns`."""
+        self._close_block()
+        return [np.concatenate([block[name] for block in self._blocks]) for name in names]
+
+    def result(
+        self, baseline: MotionEstimate, health: HealthReport, extra_states: dict[str, slice]
+    ) -> EstimationResult:
+        """Everything, with a baseline that was estimated meanwhile or afterwards."""
+        motion = MotionEstimate(*self.columns(*(f'motion_{entry.name}' for entry in fields(MotionEstimate))))
+        names = [name for name in (entry.name for entry in fields(EstimationResult)) if name in self._blocks[0]]
+        others = dict(zip(names, self.columns(*names), strict=True))
+        return EstimationResult(motion=motion, baseline=baseline, extra_states=extra_states, health=health, **others)
+
+
+def baseline_motion(stamps: Stamps, estimates: BaselineEstimate | None) -> MotionEstimate:
+    """Baseline estimates (leading axis N; ``None``: there are none) as motion; the twist's covariance stays zero."""
+    if estimates is None:
+        none = np.zeros((0, 3))
+        return MotionEstimate(stamps, none, np.zeros((0, 4)), none, none, np.zeros((0, 6, 6)), np.zeros((0, 6, 6)))
+    return MotionEstimate(
+        stamps,
+        estimates.position,
+        estimates.orientation,
+        estimates.velocity,
+        estimates.angular_velocity,
+        estimates.pose_covariance,
+        np.zeros(estimates.pose_covariance.shape),
+    )
+
+
+def streamed_baseline(stamped: Sequence[tuple[int, BaselineEstimate | None]]) -> MotionEstimate:
+    """Baseline estimates that came one by one, with their stamps [ns], as motion; ``None`` is left out."""
+    there = [(stamp, vars(estimate)) for stamp, estimate in stamped if estimate is not None]
+    stamps = np.array([stamp for stamp, _ in there], dtype=np.int64)
+    if not there:
+        return baseline_motion(stamps, None)
+    columns = {name: np.array([values[name] for _, values in there]) for name in there[0][1]}
+    return baseline_motion(stamps, BaselineEstimate(**columns))
+
+
+def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, NDArray[Any]]:
+    """Arrays by the names of :class:`EstimationResult`."""
+    model, known = outputs[0].model, filter_states(outputs)
+    motion, inertial = model.motion(known), vars(model.inertial(known))
+    inertial.pop('imu_covariance')
+    blank = Innovation(np.full_like(outputs[0].lengths, np.nan), np.full_like(outputs[0].lengths, np.nan), np.nan)
+    innovations = [blank if output.innovation is None else output.innovation for output in outputs]
+    residual, variance, nis = (np.array(values) for values in zip(*innovations, strict=True))
+    epochs, stamps = np.array([output.instant for output in outputs], dtype=np.int64).T
+    return inertial | {
+        'epoch': epochs,
+        'lengths': np.array([output.lengths for output in outputs]),
+        'motion_stamps': stamps,
+        'motion_position': motion.position,
+        'motion_orientation': motion.orientation,
+        'motion_linear_velocity': motion.velocity,
+        'motion_angular_velocity': motion.angular_velocity,
+        'motion_pose_covariance': motion.pose_covariance,
+        'motion_twist_covariance': motion.twist_covariance,
+        'started': np.array([output.started for output in outputs]),
+        'innovation': residual,
+        'innovation_deviation': np.sqrt(variance),
+        'nis': nis,
+        'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
+        'state': model.state(known, np.array([output.imu_delay for output in outputs])),
+        'state_deviation': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
+    }

@@ -1,0 +1,54 @@
+"""What is known of a recording after it was estimated: arrays over all estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+
+from pkm_estimation.motion_estimate import MotionEstimate
+from pkm_estimation.stream.health import HealthReport
+
+
+@dataclass(frozen=True)
+class EstimationResult:
+    """Estimates of a whole recording.
+
+    Attributes
+    ----------
+    motion : filter
+    baseline : conventional estimator, on the same measurements
+    started : (N,) True where the filter (re-)started
+    accelerometer_bias, gyroscope_bias : (N, 3) IMU axes
+    bias_deviation : (N, 6) standard deviations
+    innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
+    nis : (N,) normalised innovation squared, NaN at starts
+    specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
+    angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
+    state, state_deviation : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
+    extra_states : columns of the further states that were estimated, by name
+    health : counters and events of the whole run
+    """
+
+    motion: MotionEstimate
+    baseline: MotionEstimate
+    started: NDArray[np.bool_]
+    accelerometer_bias: Array
+    gyroscope_bias: Array
+    bias_deviation: Array
+    innovation: Array
+    innovation_deviation: Array
+    nis: Array
+    specific_force: Array
+    angular_rate: Array
+    linear_acceleration: Array
+    angular_acceleration: Array
+    state: Array
+    state_deviation: Array
+    extra_states: dict[str, slice]
+    health: HealthReport
+
+    def __len__(self) -> int:
+        return len(self.motion)

@@ -1,0 +1,95 @@
+"""Angular acceleration of the platform: the angular rate, differentiated with a stated lag and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_estimation.baseline import ButterworthDifferentiator
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream.samples import Segment
+from pkm_estimation.stream.stamps import Instant
+
+#: lags after which the start of the differentiator (as if at rest) has died out to less than 1e-3
+_SETTLING_LAGS = 6.0
+
+
+class RawRate(NamedTuple):
+    """An estimate as it is kept: what costs time is worked out when it is asked for.
+
+    Attributes
+    ----------
+    value : three numbers, rad/s^2, platform axes
+    interval : s, of the samples, from which the noise follows
+    """
+
+    value: list[float]
+    interval: float
+
+
+class AngularAcceleration:
+    """Second-order Butterworth derivative of the IMU's angular rate, driven by the IMU's own stamps.
+
+    The gyroscope's bias is a constant: its derivative is zero, and subtracting the estimate first would only turn
+    every correction of it into an acceleration. So the samples are differentiated as they come.
+
+    Parameters
+    ----------
+    time_constant : s; the estimate lags by sqrt(2) times as much
+    """
+
+    def __init__(self, time_constant: float) -> None:
+        self._differentiate = ButterworthDifferentiator(time_constant)
+        self._settling = _SETTLING_LAGS * self.lag
+        self.reset()
+
+    @property
+    def lag(self) -> float:
+        """Delay of the estimate [s]."""
+        return self._differentiate.lag
+
+    @property
+    def remembering(self) -> tuple[object, ...]:
+        """The objects that hold what it remembers."""
+        return self, self._differentiate
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self._differentiate.reset()
+        self._last: Instant | None = None
+        self._age = self._interval = 0.0
+        self._value = [0.0, 0.0, 0.0]
+
+    def advance(self, segment: Segment) -> None:
+        """Take the input of a segment; one that was taken before (a prediction that is repeated) changes nothing."""
+        start, end, duration, imu_interval = segment
+        if self._last is None:
+            self._differentiate.advance(start.value.tolist()[3:], 0.0)
+        elif end.instant <= self._last:
+            return
+        self._last = end.instant
+        self._value = self._differentiate.advance(end.value.tolist()[3:], duration)
+        self._age += duration
+        self._interval = max(imu_interval, duration)
+
+    def raw(self) -> RawRate | None:
+        """What :meth:`judged` and :func:`in_imu_axes` need later; ``None`` until the differentiator has settled."""
+        return None if self._age < self._settling else RawRate(self._value, self._interval)
+
+    def judged(self, raw: RawRate, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array]:
+        """Angular acceleration (3,) rad/s^2 of ``lag`` seconds before ``raw``, and its covariance (3, 3), IMU axes.
+
+        The covariance is that of the samples' white noise, of ``imu_covariance`` (6, 6) in IMU axes; what the lag makes
+        of a changing acceleration is not in it.
+        """
+        return in_imu_axes([raw], frame)[0], self._differentiate.noise_gain(raw.interval) * imu_covariance[3:, 3:]
+
+
+def in_imu_axes(raws: Sequence[RawRate | None], frame: ImuFrame) -> Array:
+    """Angular accelerations (N, 3) rad/s^2, IMU axes; NaN where there is none."""
+    unsettled = [np.nan, np.nan, np.nan]
+    values = np.array([unsettled if raw is None else raw.value for raw in raws]).reshape(-1, 3)
+    return frame.vector_to_imu(values)

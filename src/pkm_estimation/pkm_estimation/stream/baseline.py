@@ -1,0 +1,133 @@
+"""The conventional baseline over stamped leg measurements, beside the filter or alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.errors import KinematicsError
+from pkm_description.machine import Machine
+
+from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.messages import LegMessageReader, LegSample
+from pkm_estimation.stream.samples import seconds
+from pkm_estimation.stream.stamps import Instant, StampGate, admit
+
+#: event at a sample that fits no pose
+WITHOUT_POSE = 'baseline_without_pose'
+
+
+def kinematic_estimator(machine: Machine, config: EstimatorConfig) -> KinematicEstimator:
+    """Forward kinematics and differentiator as the settings say, with the noise of the machine's leg sensors."""
+    return KinematicEstimator(
+        machine,
+        np.diag(machine.leg_sensors.position_noise**2),
+        config.differentiator_time_constant,
+        config.differentiator_damping,
+    )
+
+
+class BaselineStream:
+    """Feeds a :class:`KinematicEstimator` by stamps; starts anew after a gap or with a new clock.
+
+    Whoever leaves out samples, because nobody wants the estimates, calls :meth:`reset` instead: what happened
+    meanwhile is not known, so it must not be differentiated.
+
+    Attributes
+    ----------
+    estimator : forward kinematics and differentiator
+    """
+
+    def __init__(self, machine: Machine, config: EstimatorConfig, health: HealthMonitor) -> None:
+        self.estimator = kinematic_estimator(machine, config)
+        self._config, self._health = config, health
+        self._point = np.array(config.reference_point)
+        self._leg_count = machine.leg_count
+        self._last: Instant | None = None
+
+    @property
+    def remembering(self) -> tuple[object, ...]:
+        """The objects that hold what it remembers."""
+        return self, *self.estimator.remembering
+
+    def reset(self) -> None:
+        """Forget the past; takes no time."""
+        self._last = None
+
+    def estimate(self, instant: Instant, sample: LegSample) -> BaselineEstimate | None:
+        """Estimate from one measurement; ``None`` where a leg is missing or no pose fits (an event says why)."""
+        if len(sample.used) < self._leg_count:
+            return None
+        last = self._last
+        interval = 0.0 if last is None else seconds(last, instant)
+        if last is None or last.epoch != instant.epoch or interval > self._config.maximum_leg_gap:
+            self.estimator.reset()
+        self._last = instant
+        try:
+            estimate = self.estimator.estimate(sample.lengths, interval)
+        except KinematicsError as error:
+            self._health.event(instant.stamp, WITHOUT_POSE, str(error))
+            self._last = None
+            return None
+        return estimate.at_point(self._point) if self._point.any() else estimate
+
+
+@dataclass(frozen=True)
+class StampedBaseline:
+    """Baseline estimate and its stamp [ns]."""
+
+    stamp: int
+    estimate: BaselineEstimate
+
+
+class BaselinePipeline:
+    """Baseline alone: leg measurements in, poses and velocities out; needs no IMU.
+
+    Parameters
+    ----------
+    machine : the machine as its file describes it; its IMU, if any, is not used
+    config : settings; those of the baseline, of stamps and of the reference point count
+
+    Attributes
+    ----------
+    health : counters, events and rates
+    """
+
+    def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
+        self.machine = machine
+        self.config = config = config or EstimatorConfig()
+        self.machine = machine
+        self.health = HealthMonitor(self.machine.leg_count)
+        self._reader = LegMessageReader(self.machine, self.machine.leg_count)
+        self._stream = BaselineStream(self.machine, config, self.health)
+        self._gate = StampGate(config.clock_jump)
+
+    def reset(self, stamp: int = 0) -> None:
+        """Forget all but the counters; ``stamp`` [ns] is for the event."""
+        self._gate = StampGate(self.config.clock_jump)
+        self._stream.reset()
+        self.health.event(stamp, 'reset', 'reset on request')
+
+    def add_joint_positions(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float] | NDArray[np.float64]
+    ) -> StampedBaseline | None:
+        """Take joint positions of ``stamp`` [ns] by name; returns the estimate, ``None`` where there is none."""
+
+        def complain(reason: str, detail: str) -> None:
+            self.health.event(stamp, reason, detail)
+
+        sample = self._reader.read(names, positions, None, complain)
+        instant = None if sample is None else admit('legs', self._gate, stamp, self.health)
+        if sample is None or instant is None:
+            self.health.count('legs_rejected')
+            return None
+        estimate = self._stream.estimate(instant, sample)
+        if estimate is None:
+            self.health.count('legs_rejected')
+            return None
+        self.health.baseline_output()
+        return StampedBaseline(stamp, estimate)

@@ -1,0 +1,63 @@
+"""The conventional baseline over a whole recording at once: what its stream gives sample by sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+
+from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.stream.baseline import WITHOUT_POSE, kinematic_estimator
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.samples import NANOSECOND
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BaselineSeries:
+    """Estimates of M of N samples.
+
+    Attributes
+    ----------
+    stamps : (M,) ns
+    estimates : of the reference point; all arrays with a leading axis M
+    """
+
+    stamps: Integers
+    estimates: BaselineEstimate
+
+
+def baseline_series(
+    machine: Machine,
+    config: EstimatorConfig,
+    epochs: Integers,
+    stamps: Integers,
+    lengths: Array,
+    health: HealthMonitor,
+) -> BaselineSeries:
+    """Estimate at all samples at which a :class:`BaselineStream` that gets them one by one would.
+
+    Parameters
+    ----------
+    epochs, stamps : (N,), (N,) ns, instants in the order in which the stream would get them; where the epoch changes,
+        it starts anew
+    lengths : (N, L) m, NaN where a leg is missing
+    health : is told which samples fit no pose
+    """
+    complete = np.flatnonzero(np.isfinite(lengths).all(axis=1))
+    epochs, stamps, lengths = epochs[complete], stamps[complete], lengths[complete]
+    intervals = np.diff(stamps, prepend=stamps[:1]) * NANOSECOND
+    begins = np.diff(epochs, prepend=epochs[:1]) != 0
+    begins |= intervals > config.maximum_leg_gap
+    estimates, places, errors = kinematic_estimator(machine, config).series(lengths, intervals, begins)
+    for place, error in errors.items():
+        health.event(int(stamps[place]), WITHOUT_POSE, str(error))
+    point = np.array(config.reference_point)
+    if point.any():
+        estimates = estimates.at_point(point)
+    return BaselineSeries(stamps[places], estimates)

@@ -1,0 +1,234 @@
+"""What happened to the estimator: counters with reasons, events, and statistics of the innovations."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_estimation.filters import Innovation
+from pkm_estimation.models import STATE_GROUPS
+from pkm_estimation.stream.output import EstimatorOutput
+
+#: innovations that are kept before they are summed up, all at once
+_MOST_KEPT = 1000
+#: standard deviations below which a state group counts as converged: m, m/s, 1, m/s^2, rad/s
+CONVERGED_BELOW = {
+    'position': 1e-3,
+    'velocity': 1e-2,
+    'attitude': 1e-3,
+    'accelerometer_bias': 1e-2,
+    'gyroscope_bias': 1e-3,
+}
+
+
+class Event(NamedTuple):
+    """Something that users should know of.
+
+    Attributes
+    ----------
+    stamp : ns, of the sample concerned
+    name : short reason, e.g. ``leg_gap``
+    detail : one sentence
+    """
+
+    stamp: int
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class HealthReport:
+    """Statistics since the last report.
+
+    Attributes
+    ----------
+    samples : estimates
+    nis_mean : mean normalised innovation squared; the number of legs / noise inflation when consistent
+    in_band : (L,) part of the innovations within two standard deviations
+    normalised_innovation : (L,) root mean square of innovation / standard deviation
+    imu_rate, leg_rate : Hz by stamps, of accepted samples
+    unconverged : state groups whose standard deviation is above :data:`CONVERGED_BELOW`
+    convergence_time : s from the start to convergence, per converged state group (S3-36)
+    estimated : last value and standard deviation of biases (IMU axes) and extra states, by name
+    counters : totals since the beginning, by reason
+    events : since the last report, the last 200 of them
+    event_counts : how many of each name there were since the last report
+    left_out : legs that are left out now, by name, and why
+    noise_factors : what adaptation has made of the noise variances of IMU and legs
+    user_measurements : per name: how many, mean NIS and what to expect of it
+    """
+
+    samples: int
+    nis_mean: float
+    in_band: Array
+    normalised_innovation: Array
+    imu_rate: float
+    leg_rate: float
+    unconverged: tuple[str, ...]
+    convergence_time: dict[str, float]
+    estimated: dict[str, tuple[Array, Array]]
+    counters: dict[str, int]
+    events: tuple[Event, ...]
+    event_counts: dict[str, int]
+    left_out: dict[str, str] = field(default_factory=dict)
+    user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
+    noise_factors: tuple[float, float] = (1.0, 1.0)
+
+
+class HealthMonitor:
+    """Collects what :class:`HealthReport` says; everything by stamps."""
+
+    def __init__(self, leg_count: int, extra_states: dict[str, slice] | None = None) -> None:
+        self.leg_count = leg_count
+        self._extra_states = extra_states or {}
+        self.counters: Counter[str] = Counter()
+        self.left_out: dict[str, str] = {}
+        self.noise_factors = 1.0, 1.0
+        self.muted = False  # while known samples are processed again
+        self._events: deque[Event] = deque(maxlen=200)
+        self._convergence_time: dict[str, float] = {}
+        self._start_stamp = 0
+        self._last: EstimatorOutput | None = None
+        self._clear_window()
+
+    def _clear_window(self) -> None:
+        self._samples, self._summed_up, self._nis_sum = 0, 0, 0.0
+        self._innovations: list[Innovation] = []
+        self._in_band = np.zeros(self.leg_count)
+        self._squares = np.zeros(self.leg_count)
+        self._seen = np.zeros(self.leg_count)
+        self._streams: dict[str, _Stream] = {}
+        self._user: dict[str, tuple[int, float, int]] = {}
+        self._event_counts: Counter[str] = Counter()
+
+    def count(self, reason: str) -> None:
+        """Count an occurrence."""
+        if self.muted:
+            return
+        self.counters[reason] += 1
+
+    def event(self, stamp: int, name: str, detail: str) -> None:
+        """Count an occurrence and keep its details."""
+        if self.muted:
+            return
+        self.counters[name] += 1
+        self._event_counts[name] += 1
+        self._events.append(Event(stamp, name, detail))
+
+    def accepted(self, topic: str, stamp: int) -> None:
+        """Note an accepted sample of a topic."""
+        stream = self._streams.get(topic)
+        if stream is None:
+            stream = self._streams[topic] = _Stream(topic, stamp)
+        self.counters[stream.counter] += 1
+        stream.count += 1
+        stream.last = stamp
+
+    @property
+    def span(self) -> int:
+        """The longest way [ns] that the accepted stamps of one topic have gone since the last report."""
+        return max((abs(stream.last - stream.first) for stream in self._streams.values()), default=0)
+
+    def output(self, output: EstimatorOutput) -> None:
+        """Note an estimate."""
+        self._samples += 1
+        if output.started:
+            self._start_stamp, self._convergence_time = output.stamp, {}
+        self._last = output
+        if len(self._convergence_time) < len(STATE_GROUPS):
+            deviation = output.state_deviation
+            for name, rows in STATE_GROUPS.items():
+                if name not in self._convergence_time and deviation[rows].max() < CONVERGED_BELOW[name]:
+                    self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
+        if output.innovation is not None:
+            self._innovations.append(output.innovation)
+            if len(self._innovations) >= _MOST_KEPT:
+                self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Add the innovations that were kept to the sums."""
+        if not self._innovations:
+            return
+        residuals, variances, nis = (np.array(values) for values in zip(*self._innovations, strict=True))
+        ratios = residuals / np.sqrt(variances)
+        seen = ~np.isnan(ratios)
+        ratios = np.where(seen, ratios, 0.0)
+        self._summed_up += len(nis)
+        self._nis_sum += float(nis.sum())
+        self._seen += seen.sum(axis=0)
+        self._in_band += (seen & (np.abs(ratios) <= 2.0)).sum(axis=0)
+        self._squares += np.square(ratios).sum(axis=0)
+        self._innovations.clear()
+
+    def user_measurement(self, name: str, innovation: Innovation) -> None:
+        """Note a user's measurement, used or not."""
+        if self.muted:
+            return
+        count, total, _ = self._user.get(name, (0, 0.0, 0))
+        self._user[name] = count + 1, total + innovation.nis, len(innovation.residual)
+
+    def baseline_output(self) -> None:
+        """Note an estimate of a baseline that runs alone."""
+        self._samples += 1
+
+    def _estimated(self) -> dict[str, tuple[Array, Array]]:
+        if self._last is None:
+            return {}
+        last = self._last
+        inertial, state, deviation = last.inertial, last.state, last.state_deviation
+        return {
+            'accelerometer_bias': (inertial.accelerometer_bias, inertial.bias_deviation[:3]),
+            'gyroscope_bias': (inertial.gyroscope_bias, inertial.bias_deviation[3:]),
+        } | {name: (state[rows], deviation[rows]) for name, rows in self._extra_states.items()}
+
+    def _rate(self, topic: str) -> float:
+        """Mean rate [Hz] by the stamps of a topic; 0 if there are too few to tell."""
+        stream = self._streams.get(topic)
+        if stream is None or stream.count < 2 or stream.last <= stream.first:
+            return 0.0
+        return (stream.count - 1) / ((stream.last - stream.first) * 1e-9)
+
+    def report(self) -> HealthReport:
+        """Sum up and begin a new window."""
+        deviation = None if self._last is None else self._last.state_deviation
+        unconverged = tuple(
+            name
+            for name, rows in STATE_GROUPS.items()
+            if deviation is None or not deviation[rows].max() < CONVERGED_BELOW[name]
+        )
+        self._sum_up()
+        seen = np.where(self._seen > 0, self._seen, np.nan)
+        report = HealthReport(
+            self._samples,
+            self._nis_sum / self._summed_up if self._summed_up else float('nan'),
+            self._in_band / seen,
+            np.sqrt(self._squares / seen),
+            self._rate('imu'),
+            self._rate('legs'),
+            unconverged,
+            dict(self._convergence_time),
+            self._estimated(),
+            dict(self.counters),
+            tuple(self._events),
+            dict(self._event_counts),
+            dict(self.left_out),
+            {name: (count, total / count, size) for name, (count, total, size) in self._user.items()},
+            self.noise_factors,
+        )
+        self._events.clear()
+        self._clear_window()
+        return report
+
+
+class _Stream:
+    """Accepted samples of one topic in a window: how many, and the first and the last stamp [ns]."""
+
+    __slots__ = ('count', 'counter', 'first', 'last')
+
+    def __init__(self, topic: str, stamp: int) -> None:
+        self.counter = f'{topic}_accepted'
+        self.count, self.first, self.last = 0, stamp, stamp

@@ -1,0 +1,125 @@
+"""What happened lately: inputs and the states before them, so that late samples are fused at their own time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Any, NamedTuple
+
+from pkm_estimation.stream.samples import ImuSample, Measurement, measurement_order
+from pkm_estimation.stream.stamps import Instant
+
+
+class Memory:
+    """Shallow copies of the attributes of several objects, which replace their arrays and never write into them."""
+
+    def __init__(self, *parts: object) -> None:
+        self._parts = parts
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Copy the attributes; tables are copied, too."""
+        return [
+            {name: value.copy() if isinstance(value, dict) else value for name, value in vars(part).items()}
+            for part in self._parts
+        ]
+
+    def restore(self, snapshot: list[dict[str, Any]]) -> None:
+        """Set the attributes; the snapshot can be used again."""
+        for part, values in zip(self._parts, snapshot, strict=True):
+            for name, value in values.items():
+                setattr(part, name, value.copy() if isinstance(value, dict) else value)
+
+
+class Processed(NamedTuple):
+    """A measurement that was processed.
+
+    Attributes
+    ----------
+    measurement : what it was
+    due : the IMU's stamp that belonged to it
+    before : snapshot from before it
+    answered : whether it was used
+    """
+
+    measurement: Measurement
+    due: Instant
+    before: tuple[Any, ...]
+    answered: bool
+
+
+class History:
+    """Inputs of the last ``window`` nanoseconds, and a snapshot for each measurement in it.
+
+    Parameters
+    ----------
+    window : ns by stamps
+    margin : ns of further IMU samples that are kept, for interpolation
+    """
+
+    def __init__(self, window: int, margin: int) -> None:
+        self._window, self._margin = window, margin
+        self.imu: list[ImuSample] = []
+        self._processed: list[Processed] = []
+        self._complete = True
+
+    def add_imu(self, sample: ImuSample) -> None:
+        """Keep a sample, in the order of stamps."""
+        insort(self.imu, sample, key=_instant)
+
+    def add(self, processed: Processed) -> None:
+        """Keep a measurement; they come in order. Forgets what is too old."""
+        self._processed.append(processed)
+        oldest = processed.measurement.instant
+        horizon = Instant(oldest.epoch, oldest.stamp - self._window)
+        # one more than the window holds: where it begins, too, must be known what was before
+        count = 0
+        while count + 1 < len(self._processed) and self._processed[count + 1].measurement.instant < horizon:
+            count += 1
+        if count:
+            del self._processed[:count]
+            self._complete = False
+            begin = _begin(self._processed[0])
+            del self.imu[: bisect_left(self.imu, Instant(begin.epoch, begin.stamp - self._margin), key=_instant)]
+
+    def forget(self, waiting: Instant) -> None:
+        """Forget IMU samples that are too old and before ``waiting``; else they pile up while no measurement comes."""
+        newest = self.imu[-1].instant
+        horizon = min(waiting, Instant(newest.epoch, newest.stamp - self._window - self._margin))
+        if not self.imu[0].instant < horizon:
+            return
+        del self.imu[: bisect_left(self.imu, horizon, key=_instant)]
+        # the last measurement stays: what is late is told by it
+        while len(self._processed) > 1 and _begin(self._processed[0]) < horizon:
+            del self._processed[0]
+        self._complete = False
+
+    def rewind_to_measurement(self, measurement: Measurement) -> list[Processed] | None:
+        """Take out and return what was processed after a late measurement; ``None`` where that is forgotten."""
+        order = measurement_order(measurement)
+        return self._take_from(bisect_left(self._processed, order, key=lambda p: measurement_order(p.measurement)))
+
+    def rewind_to_imu(self, sample: ImuSample) -> list[Processed] | None:
+        """The same for what a late IMU sample would have changed; it is in the history already."""
+        index = bisect_left(self.imu, sample.instant, key=_instant)
+        if index == 0 and not self._complete:
+            return None
+        if index == 0:
+            return self._take_from(0)
+        before = self.imu[index - 1].instant
+        return self._take_from(next((k for k, p in enumerate(self._processed) if p.due > before), len(self._processed)))
+
+    def _take_from(self, index: int) -> list[Processed] | None:
+        if index == 0 and not self._complete:
+            return None
+        taken = self._processed[index:]
+        del self._processed[index:]
+        return taken
+
+
+def _begin(processed: Processed) -> Instant:
+    """From where on processing it again needs IMU samples."""
+    now: ImuSample | None = processed.before[0]
+    return processed.due if now is None else min(processed.due, now.instant)
+
+
+def _instant(sample: ImuSample) -> Instant:
+    return sample.instant

@@ -1,0 +1,178 @@
+"""What the estimator says about leg measurements; worked out when asked for, of one measurement or of many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import rotated
+
+from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, attitudes, point_motions
+from pkm_estimation.filters import Innovation
+from pkm_estimation.models import ATTITUDE, BIASES, POSITION, EstimatorGeometry
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream.angular_acceleration import AngularAcceleration, RawRate
+from pkm_estimation.stream.stamps import Instant
+
+
+@dataclass(frozen=True)
+class InertialEstimate:
+    """What the IMU measured at N instants, corrected; all in IMU axes.
+
+    Attributes
+    ----------
+    specific_force, angular_rate : (N, 3) m/s^2, rad/s, less the estimated biases
+    imu_covariance : (N, 6, 6) of both: sensor noise and uncertainty of the biases
+    linear_acceleration : (N, 3) m/s^2, IMU's point, gravity removed
+    accelerometer_bias, gyroscope_bias : (N, 3)
+    bias_deviation : (N, 6) standard deviations of both
+    """
+
+    specific_force: Array
+    angular_rate: Array
+    imu_covariance: Array
+    linear_acceleration: Array
+    accelerometer_bias: Array
+    gyroscope_bias: Array
+    bias_deviation: Array
+
+
+@dataclass(frozen=True)
+class OutputModel:
+    """What users want to know, as a function of what the filter knows.
+
+    Attributes
+    ----------
+    layout : the filter's states
+    geometry, imu_frame : the machine's
+    reference_point : (3,) m, the point of the platform whose motion is given
+    angular_acceleration : knows lag and noise of the differentiated rate
+    """
+
+    layout: StateLayout
+    geometry: EstimatorGeometry
+    imu_frame: ImuFrame
+    reference_point: Array
+    angular_acceleration: AngularAcceleration
+
+    def motion(self, known: FilterStates) -> PointMotion:
+        """Pose and twist of the reference point at N instants, with covariances."""
+        return point_motions(self.layout, self.geometry, known, self.reference_point)
+
+    def inertial(self, known: FilterStates) -> InertialEstimate:
+        """Corrected IMU samples of N instants."""
+        frame, biases = self.imu_frame, known.state[:, BIASES]
+        corrected = known.imu - biases
+        measured, biases = frame.to_imu(corrected), frame.to_imu(biases)
+        bias_covariance = frame.covariance_to_imu(known.covariance[:, BIASES, BIASES])
+        rotation, _, _ = attitudes(known)
+        gravity_felt = rotated(rotation.transpose(0, 2, 1), self.geometry.gravity)
+        accelerating = np.concatenate([corrected[:, :3] + gravity_felt, np.zeros(gravity_felt.shape)], axis=1)
+        return InertialEstimate(
+            measured[:, :3],
+            measured[:, 3:],
+            bias_covariance + frame.covariance_to_imu(known.imu_covariance),
+            frame.to_imu(accelerating)[:, :3],
+            biases[:, :3],
+            biases[:, 3:],
+            np.sqrt(bias_covariance.diagonal(axis1=1, axis2=2)),
+        )
+
+    def state(self, known: FilterStates, imu_delay: Array) -> Array:
+        """The filter's states (N, n) with position in base axes and attitude as vector part of the quaternion.
+
+        An estimated delay is the whole one: the rest that the filter knows and what is declared, ``imu_delay`` (N,) s.
+        """
+        _, orientation, _ = attitudes(known)
+        state = known.state.copy()
+        state[:, POSITION] = rotated(known.chart, state[:, POSITION])
+        state[:, ATTITUDE] = orientation[:, :3]
+        if self.layout.imu_delay is not None:
+            state[:, self.layout.imu_delay] += imu_delay[:, None]
+        return state
+
+
+class EstimatorOutput:
+    """Estimate at the stamp of one leg measurement.
+
+    Parameters
+    ----------
+    instant : of the measurement; ``stamp`` [ns] is its stamp
+    started : True for the first estimate of a (re-)start, which is the start pose itself
+    known : the filter's state, covariance, chart, ... of now, see :class:`FilterStates`, without the leading axis
+    model : works out the rest
+    innovation : residual, its standard deviation and NIS; ``None`` for a start from forward kinematics
+    differentiated : derivative of the angular rate, as late as its differentiator; ``None`` while that settles
+    lengths : (L,) m as measured, NaN where a leg was not used
+    efforts : (L,) N as received with the measurement, NaN where absent
+    baseline : the conventional estimate of the reference point, ``None`` where it found none, or was not wanted
+    imu_delay : s, the declared one, with what was found and declared so far
+    """
+
+    def __init__(
+        self,
+        instant: Instant,
+        started: bool,
+        known: tuple[Array, ...],
+        model: OutputModel,
+        innovation: Innovation | None,
+        differentiated: RawRate | None,
+        lengths: Array,
+        efforts: Array,
+        baseline: BaselineEstimate | None,
+        imu_delay: float,
+    ) -> None:
+        self.instant, self.stamp = instant, instant.stamp
+        self.started, self.model = started, model
+        self.innovation, self.differentiated = innovation, differentiated
+        self.lengths, self.efforts, self.baseline, self.imu_delay = lengths, efforts, baseline, imu_delay
+        self._known = known
+
+    @cached_property
+    def motion(self) -> PointMotion:
+        """Pose and twist of the reference point (default: origin of ``platform_link``) with covariances."""
+        return self.model.motion(filter_states([self]))[0]
+
+    @cached_property
+    def inertial(self) -> InertialEstimate:
+        """Corrected IMU sample and biases; arrays without the leading axis."""
+        batch = self.model.inertial(filter_states([self]))
+        return InertialEstimate(*(values[0] for values in vars(batch).values()))
+
+    @property
+    def angular_acceleration(self) -> tuple[Array, Array] | None:
+        """Angular acceleration (3,) rad/s^2 and covariance (3, 3), IMU axes; ``None`` while not known.
+
+        The covariance is that of the samples' white noise; what the lag makes of a changing acceleration is not in it.
+        """
+        if self.differentiated is None:
+            return None
+        frame, imu_covariance = self.model.imu_frame, self._known[-1]
+        return self.model.angular_acceleration.judged(
+            self.differentiated, frame, frame.covariance_to_imu(imu_covariance)
+        )
+
+    @property
+    def state(self) -> Array:
+        """The filter's own state (n,), platform axes, position in base axes; of a delay the whole one."""
+        state: Array = self.model.state(filter_states([self]), np.array([self.imu_delay]))[0]
+        return state
+
+    @property
+    def state_deviation(self) -> Array:
+        """Standard deviations (n,) of the filter's own state."""
+        _, covariance, *_ = self._known
+        deviation: Array = np.sqrt(covariance.diagonal())
+        return deviation
+
+
+def filter_states(outputs: Sequence[EstimatorOutput]) -> FilterStates:
+    """What the filter knew at each of N >= 1 outputs."""
+    if len(outputs) == 1:
+        return FilterStates(*(values[None] for values in outputs[0]._known))
+    return FilterStates(*(np.array(values) for values in zip(*(output._known for output in outputs), strict=True)))

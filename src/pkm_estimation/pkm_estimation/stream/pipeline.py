@@ -1,0 +1,317 @@
+"""Stamp-ordered fusion of IMU and leg measurements: the same code in the node and offline, bit for bit."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable, Sequence
+from math import inf
+from operator import attrgetter
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine
+
+from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.filtering.platform_points import PlatformPoints
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.models.inertial_process import INPUT_SIZE
+from pkm_estimation.stream.history import History, Processed
+from pkm_estimation.stream.messages import LegMessageReader
+from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.samples import (
+    ImuSample,
+    LegMeasurement,
+    Measurement,
+    UserMeasurement,
+    measurement_order,
+)
+from pkm_estimation.stream.stamps import Instant, StampGate, admit
+from pkm_estimation.stream.tracker import Tracker
+
+
+class EstimatorPipeline:
+    """Estimator driven by stamps alone.
+
+    A leg measurement is processed as soon as an IMU sample with the same or a later stamp is there; the IMU input at
+    its stamp is interpolated linearly. So the result depends on what the samples say and on the order within each
+    topic, not on which topic's message came first. (Bounded queues: as long as neither topic is more than
+    ``queue_length`` samples behind the other.)
+
+    With the setting ``history`` the order within a topic does not matter, either: a late sample takes the filter back
+    to its stamp and all later samples are processed again. From then on the estimates are, bit by bit, those of samples
+    that came in order; what was given before is not given again.
+
+    Parameters
+    ----------
+    machine : the machine as its file describes it
+    config : settings
+
+    Attributes
+    ----------
+    tracker : what the samples are fed to, in order
+    filter, baseline, leg_gate, angular_acceleration : its parts
+    health : counters, events and statistics of everything that happens
+    """
+
+    def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
+        self.machine = machine
+        self.config = config = config or EstimatorConfig()
+        self.imu_frame = ImuFrame(machine.imu)
+        self.tracker = Tracker(machine, config, self.imu_frame)
+        self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
+        self.baseline = self.tracker.baseline.estimator
+        self.angular_acceleration = self.tracker.angular_acceleration
+        self.health = self.tracker.health
+        self._reader = LegMessageReader(self.machine, config.minimum_legs)
+        self._clear()
+
+    @property
+    def imu_delay(self) -> float:
+        """Declared delay of the IMU's stamps [s], with what was found of it."""
+        return 1e-9 * self.tracker.delay.nanoseconds
+
+    @property
+    def baseline_wanted(self) -> bool:
+        """Whether the baseline runs beside the filter; can be changed at any time, then it starts anew."""
+        return self.tracker.baseline_wanted
+
+    @baseline_wanted.setter
+    def baseline_wanted(self, wanted: bool) -> None:
+        self.tracker.baseline_wanted = wanted
+
+    def reset(self, stamp: int = 0) -> None:
+        """Forget all but counters, a delay that was found and adapted noise; the next usable measurement is a start.
+
+        ``stamp`` [ns] is for the event.
+        """
+        self._clear()
+        self.health.event(stamp, 'reset', 'reset on request')
+
+    def _clear(self) -> None:
+        config = self.config
+        self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
+        self._user_gates: dict[str, StampGate] = {}
+        self._imu: deque[ImuSample] = deque()
+        self._waiting: deque[Measurement] = deque()
+        self._last: Measurement | None = None
+        self._known: dict[tuple[Instant, str], bool] = {}  # what is processed again, and whether it was answered
+        self._history: History | None = None
+        if config.history > 0.0:
+            # a late IMU sample changes measurements since the sample before it
+            gap = config.maximum_imu_gap
+            margin = 2.0 * gap + abs(config.imu_delay)
+            self._history = History(round(1e9 * (config.history + gap)), round(1e9 * margin))
+        self.tracker.reset()
+
+    def _new_gate(self) -> StampGate:
+        return StampGate(self.config.clock_jump, self.config.history)
+
+    # -- input ---------------------------------------------------------------------------------------------------------
+
+    def add_imu(
+        self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
+    ) -> list[EstimatorOutput]:
+        """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
+        value = np.empty(INPUT_SIZE)
+        if len(specific_force) == len(angular_rate) == 3:
+            value[:3], value[3:] = specific_force, angular_rate
+        else:
+            value[:] = np.nan
+        # the product is finite if all six are, but for numbers beyond 1e154
+        if not (value.dot(value) < inf or np.isfinite(value).all()):
+            numbers = [*specific_force, *angular_rate]
+            self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {numbers}')
+            return []
+        instant = self._admit('imu', self._imu_gate, self._leg_gate, stamp)
+        if instant is None:
+            return []
+        sample = ImuSample(instant, self.imu_frame.to_platform(value))
+        if len(self._imu) >= self.config.queue_length:
+            self._imu.popleft()
+            self.health.count('imu_queue_overflow')
+            if self._history is not None:
+                self._history.forget(self._imu[0].instant)
+        if self._history is not None:
+            self._history.add_imu(sample)
+            if self._imu and instant < self._imu[-1].instant:
+                return self._take_late_imu(sample, self._history)
+        self._imu.append(sample)
+        return self._process_ready()
+
+    def add_joint_positions(
+        self,
+        stamp: int,
+        names: Sequence[str],
+        positions: Sequence[float] | Array,
+        efforts: Sequence[float] | Array | None = None,
+    ) -> list[EstimatorOutput]:
+        """Take joint positions of ``stamp`` [ns] by name; returns the estimates that they make possible."""
+
+        def complain(reason: str, detail: str) -> None:
+            self.health.event(stamp, reason, detail)
+
+        sample = self._reader.read(names, positions, efforts, complain)
+        if sample is None:
+            self.health.count('legs_rejected')
+            return []
+        instant = self._admit('legs', self._leg_gate, self._imu_gate, stamp)
+        return [] if instant is None else self._take(LegMeasurement(instant, sample))
+
+    def add_measurement(
+        self,
+        stamp: int,
+        observe: Callable[[PlatformPoints], Array],
+        value: Sequence[float] | Array,
+        covariance: Array,
+        name: str,
+    ) -> list[EstimatorOutput]:
+        """Take a measurement of any further sensor; it corrects the filter at its stamp if it passes its own gate.
+
+        Parameters
+        ----------
+        stamp : ns; stamps of one ``name`` must be in order, and before the next leg measurement that is processed,
+            unless ``history`` is set
+        observe : predicts the measurement (m, N) from N possible motions, see :class:`PlatformPoints`
+        value : (m,)
+        covariance : (m, m) of its noise
+        name : for stamps, gate, counters and statistics
+
+        Returns
+        -------
+        Estimates that became possible; a measurement by itself gives none
+
+        Raises
+        ------
+        ConfigurationError
+            The covariance does not fit the value or is not positive definite.
+        """
+        numbers, noise = np.array(value, dtype=float), np.array(covariance, dtype=float)
+        count = len(numbers)
+        if noise.shape != (count, count) or not np.isfinite(noise).all() or np.linalg.eigvalsh(noise)[0] <= 0.0:
+            raise ConfigurationError(f'{name}: the covariance of {count} numbers must be ({count}, {count}), positive')
+        if not np.isfinite(numbers).all():
+            self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
+            return []
+        gate = self._user_gates.get(name)
+        if gate is None:
+            gate = self._user_gates[name] = self._new_gate()
+            gate.epoch = self._leg_gate.epoch
+        if not gate.follow(self._leg_gate, stamp):
+            gate.follow(self._imu_gate, stamp)
+        instant = admit(name, gate, stamp, self.health)
+        return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
+
+    def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
+        if gate.epoch != other.epoch and gate.join(other, stamp):
+            self.health.event(stamp, 'clocks_disagree', f'only the topic beside {topic} restarted its clock')
+        return admit(topic, gate, stamp, self.health)
+
+    def _take(self, measurement: Measurement) -> list[EstimatorOutput]:
+        if len(self._waiting) >= self.config.queue_length:
+            self._make_room(measurement.topic)
+        # instants first: the order of equal ones costs more to tell
+        if self._last is not None and measurement.instant <= self._last.instant and self._is_late(measurement):
+            taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
+            if taken is None:
+                self._drop_too_late(measurement.topic, measurement.instant)
+                return []
+            return self._process_again(taken, measurement)
+        self._wait(measurement)
+        return self._process_ready()
+
+    def _is_late(self, measurement: Measurement) -> bool:
+        """Whether a measurement comes after its turn; of equal times without a history all may come in any order."""
+        assert self._last is not None
+        if self._history is None:
+            return measurement.instant < self._last.instant
+        return measurement_order(measurement) < measurement_order(self._last)
+
+    def _wait(self, measurement: Measurement) -> None:
+        """Queue a measurement in its order."""
+        waiting = self._waiting
+        if waiting and (order := measurement_order(measurement)) < measurement_order(waiting[-1]):
+            waiting.insert(bisect_left(waiting, order, key=measurement_order), measurement)
+        else:
+            waiting.append(measurement)
+
+    def _drop_too_late(self, topic: str, instant: Instant) -> None:
+        self.health.event(
+            instant.stamp, f'{topic}_too_late', f'{topic} sample of {instant.stamp} ns: too late, rejected'
+        )
+
+    def _make_room(self, topic: str) -> None:
+        """Drop the oldest measurement of a topic that waits in vain for the IMU."""
+        places = [place for place, measurement in enumerate(self._waiting) if measurement.topic == topic]
+        if len(places) >= self.config.queue_length:
+            self._known.pop(measurement_order(self._waiting[places[0]]), None)
+            del self._waiting[places[0]]
+            self.health.count(f'{topic}_queue_overflow')
+
+    # -- late samples --------------------------------------------------------------------------------------------------
+
+    def _take_late_imu(self, sample: ImuSample, history: History) -> list[EstimatorOutput]:
+        taken = history.rewind_to_imu(sample)
+        if taken is None:
+            self._drop_too_late('imu', sample.instant)
+            return []
+        if not taken:
+            insort(self._imu, sample, key=attrgetter('instant'))
+            return self._process_ready()
+        return self._process_again(taken, None)
+
+    def _process_again(self, taken: list[Processed], late: Measurement | None) -> list[EstimatorOutput]:
+        """Go back to before the measurements ``taken`` and process them again, with a late one in its place."""
+        assert self._history is not None
+        if taken:
+            self.tracker.restore(taken[0].before)
+        self._imu = deque(self._history.imu)
+        self._waiting.extendleft(processed.measurement for processed in reversed(taken))
+        if late is not None:
+            self._wait(late)
+        self._known |= {measurement_order(processed.measurement): processed.answered for processed in taken}
+        return self._process_ready()
+
+    # -- processing ----------------------------------------------------------------------------------------------------
+
+    def _process_ready(self) -> list[EstimatorOutput]:
+        """Process what can be; of measurements that are known, tell only what was not answered before."""
+        outputs = []
+        while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
+            measurement = self._waiting.popleft()
+            process = self._process_silently if self._known else self._process
+            output, answered = process(measurement)
+            if output is not None:
+                self.health.output(output)
+                outputs.append(output)
+            if not answered:
+                self.health.count(f'{measurement.topic}_rejected')
+        return outputs
+
+    def _process_silently(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
+        """Process a measurement, perhaps again; no output, event or rejection of it is told twice."""
+        answered_before = self._known.pop(measurement_order(measurement), None)
+        self.health.muted = answered_before is not None
+        try:
+            output, answered = self._process(measurement, bool(answered_before))
+        finally:
+            self.health.muted = False
+        if answered and answered_before is False:  # it was counted as rejected
+            self.health.count(f'{measurement.topic}_answered_late')
+        return None if answered_before else output, answered or answered_before is not None
+
+    def _process(
+        self, measurement: Measurement, answered_before: bool = False
+    ) -> tuple[EstimatorOutput | None, bool]:
+        """Process a measurement; also whether it was used."""
+        tracker, output = self.tracker, None
+        before = None if self._history is None else (tracker.due(measurement.instant), tracker.snapshot())
+        if isinstance(measurement, LegMeasurement):
+            output = tracker.process_legs(measurement, self._imu)
+            answered = output is not None
+        else:
+            answered = tracker.process_user(measurement, self._imu)
+        self._last = measurement
+        if self._history is not None and before is not None:
+            self._history.add(Processed(measurement, *before, answered or answered_before))
+        return output, answered

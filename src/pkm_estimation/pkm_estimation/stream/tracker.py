@@ -1,0 +1,323 @@
+"""From one measurement to the next: start, prediction, correction, and when to start anew."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.machine import Machine
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.adaptation import NoiseAdaptation
+from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
+from pkm_estimation.filtering.delay import DeclaredDelay
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.platform_points import ObservationError
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.legs.gate import LegGate
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream.angular_acceleration import AngularAcceleration
+from pkm_estimation.stream.baseline import BaselineStream
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.history import Memory
+from pkm_estimation.stream.messages import LegSample
+from pkm_estimation.stream.output import EstimatorOutput, OutputModel
+from pkm_estimation.stream.samples import (
+    ImuSample,
+    InputPath,
+    LegMeasurement,
+    Segment,
+    UserMeasurement,
+    seconds,
+    take_input,
+)
+from pkm_estimation.stream.stamps import Instant
+
+
+class Tracker:
+    """Everything that remembers: filter, gate, delay, baseline, derivatives; can go back to what it was.
+
+    Parameters
+    ----------
+    machine, config : what to estimate, and how
+    imu_frame : the IMU's mounting
+
+    Attributes
+    ----------
+    filter, leg_gate, delay, pose_watch, baseline, angular_acceleration : its parts
+    health : is told of everything that happens
+    """
+
+    def __init__(
+        self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame
+    ) -> None:
+        self.machine, self.config = machine, config
+        self.filter = PlatformFilter(
+            EstimatorGeometry.from_machine(machine),
+            imu_frame.noise_covariance,
+            np.diag(machine.leg_sensors.position_noise**2),
+            config,
+            machine,
+        )
+        self.health = HealthMonitor(machine.leg_count, self.filter.layout.groups)
+        self.baseline = BaselineStream(machine, config, self.health)
+        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
+        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_deviation, self.filter.layout.imu_delay)
+        self._side = AssemblySide(machine)
+        self.pose_watch = PoseWatch(machine, self._side, config.maximum_condition)
+        gate = 0.0 if config.filter == 'paper' else config.leg_gate
+        self.leg_gate = LegGate(machine, measured_at_zero(machine), gate)
+        self.noise = NoiseAdaptation(config.adapt_noise)
+        point = np.array(config.reference_point)
+        self._output_model = OutputModel(
+            self.filter.layout, self.filter.geometry, imu_frame, point, self.angular_acceleration
+        )
+        self.baseline_wanted = config.baseline
+        self.now: ImuSample | None = None
+        self._lost_samples = 0
+        self._memory = Memory(
+            self.leg_gate,
+            self.delay,
+            self.pose_watch,
+            self.noise,
+            *self.baseline.remembering,
+            *self.angular_acceleration.remembering,
+        )
+
+    def reset(self) -> None:
+        """Forget the past; a delay that was found stays."""
+        self._stop()
+        self.baseline.reset()
+        self.leg_gate.reset()
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """All that :meth:`restore` needs."""
+        return self.now, self._lost_samples, self.filter.snapshot(), self._memory.snapshot()
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Become what it was, to the last bit."""
+        self.now, self._lost_samples, filter_, parts = snapshot
+        self.filter.restore(filter_)
+        self._memory.restore(parts)
+
+    # -- measurements --------------------------------------------------------------------------------------------------
+
+    def due(self, instant: Instant) -> Instant:
+        """The IMU's stamp that belongs to a measurement's: later by the delay of the IMU's stamps."""
+        delay = self.delay.nanoseconds
+        return Instant(instant.epoch, instant.stamp + delay) if delay else instant
+
+    def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
+        """Estimate at a leg measurement; ``None`` where there is none, and an event says why."""
+        stamp = measurement.instant.stamp
+        if self.now is not None and self.leg_gate.disbelieves(measurement.sample.used):
+            self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
+            return None
+        path = self._path(measurement.instant, queue)
+        if path is None:
+            return None
+        if self.now is not None:
+            innovation = self._advance(stamp, path, measurement.sample)
+            if innovation is not None:
+                output = self._output(measurement, path.end.value, innovation, started=False)
+                self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
+                return output
+        return self._start(measurement, path.end)
+
+    def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
+        """Correct with a user's measurement; False where that was not possible, and an event says why."""
+        name, stamp = measurement.name, measurement.instant.stamp
+        if self.now is None:
+            self.health.count(f'{name}_before_start')
+            return False
+        path = self._path(measurement.instant, queue)
+        if path is None or self.now is None:
+            return False
+        limit = self.leg_gate.limit_of(len(measurement.value))
+        try:
+            self._predict_along(path)
+            self.now = path.end  # also where the user's function raises
+            innovation = self.filter.update_with(
+                measurement.observe, measurement.value, measurement.covariance, path.end.value, limit
+            )
+        except CovarianceError as error:
+            self._fail(stamp, 'covariance_lost', str(error))
+            return False
+        except ObservationError as error:
+            self.health.event(stamp, f'{name}_not_predicted', f'{name}: {error}: left out')
+            return False
+        self.health.user_measurement(name, innovation)
+        if innovation.nis > limit:
+            worst = float(np.abs(innovation.residual / innovation.standard_deviation).max())
+            detail = f'{name}: {worst:.3g} sigma off its prediction: left out'
+            self.health.event(stamp, f'{name}_off_prediction', detail)
+            return False
+        return True
+
+    def _path(self, instant: Instant, queue: deque[ImuSample]) -> InputPath | None:
+        """IMU input up to a measurement; where the filter cannot go on along it, it is stopped."""
+        due = self.due(instant)
+        if self.now is not None and due < self.now.instant and due.epoch == self.now.instant.epoch:
+            self.health.event(instant.stamp, 'before_the_filter', 'the declared IMU delay became shorter: rejected')
+            return None
+        path = take_input(queue, self.now, due, self.config.maximum_imu_gap)
+        if isinstance(path, str):
+            self.health.event(instant.stamp, path, 'measurement without IMU samples around it: rejected')
+            return None
+        reason = self._cause_to_restart(due, path)
+        if reason:
+            self._fail(instant.stamp, reason, reason.replace('_', ' '))
+        return path
+
+    def _cause_to_restart(self, due: Instant, path: InputPath) -> str | None:
+        if self.now is None:
+            return None
+        if due.epoch != self.now.instant.epoch:
+            return 'clock_reset'
+        if seconds(self.now.instant, due) > self.config.maximum_leg_gap:
+            return 'leg_gap'
+        for segment in path.segments:
+            if max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap:
+                return 'imu_gap'
+        return None
+
+    # -- prediction and correction -------------------------------------------------------------------------------------
+
+    def _advance(self, stamp: int, path: InputPath, sample: LegSample) -> Innovation | None:
+        """Predict along the path and correct; ``None`` if the filter had to be stopped."""
+        try:
+            self._predict_along(path)
+            innovation = self._correct(stamp, sample)
+        except CovarianceError as error:
+            self._fail(stamp, 'covariance_lost', str(error))
+            return None
+        if innovation is None:
+            return None
+        self.now = path.end
+        if self.delay.is_impossible(self.filter.ukf):
+            self.delay.reset()
+            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
+            return None
+        is_lost = not innovation.nis <= self.config.divergence_nis
+        if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise
+            self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
+            self.filter.set_noise(*self.health.noise_factors)
+        if not self._side.holds(self.filter):
+            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
+            return None
+        trouble = self.pose_watch.look(self.filter, stamp)
+        if trouble == 'wrong_assembly_mode':
+            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
+            return None
+        if trouble:
+            self.health.event(stamp, 'near_singular_pose', trouble)
+        self._lost_samples = self._lost_samples + 1 if is_lost else 0
+        if self._lost_samples >= self.config.divergence_samples:
+            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
+            return None
+        return innovation
+
+    def _correct(self, stamp: int, sample: LegSample) -> Innovation | None:
+        """Correct the filter with the legs that can be believed; ``None`` if the filter had to be stopped."""
+        gate, filter_ = self.leg_gate, self.filter
+        if not gate.faults:
+            self.health.left_out = {}
+            count = len(sample.used)
+            used = None if count == self.machine.leg_count else sample.used
+            limit = gate.limit(count)
+            innovation = filter_.update(sample.lengths, used, limit, gate.noise_scale)
+            if innovation.nis <= limit:
+                gate.accept(sample.lengths, innovation)
+                return innovation
+            if gate.on_probation and self.config.start == 'forward_kinematics':
+                gate.give_up_start()
+                self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
+                return None
+
+        def complain(reason: str, detail: str) -> None:
+            self.health.event(stamp, reason, detail)
+
+        predicted = filter_.predicted_innovation(sample.lengths, gate.noise_scale)
+        judgement = gate.judge(sample.lengths, sample.used, *predicted, complain)
+        innovation = filter_.update(sample.lengths, judgement.used, noise_scale=judgement.noise_scale)
+        gate.accept(sample.lengths, innovation)
+        self.health.left_out = gate.descriptions()
+        for leg in gate.faults:
+            self.health.count(f'{self.machine.legs[leg].name}_left_out')
+        return innovation
+
+    def _predict_along(self, path: InputPath) -> None:
+        for segment in path.segments:
+            if segment.end.instant > segment.start.instant:
+                self._predict(segment)
+
+    def _predict(self, segment: Segment) -> None:
+        """Predict over a segment in steps that are not too long."""
+        self.angular_acceleration.advance(segment)
+        first, last, duration = segment.start.value, segment.end.value, segment.duration
+        imu_interval = max(duration, segment.imu_interval)
+        if duration <= self.config.maximum_step:
+            self.filter.predict(first, last, duration, imu_interval)
+            return
+        steps = ceil(duration / self.config.maximum_step - 1e-9)
+        inputs = first + np.linspace(0.0, 1.0, steps + 1)[:, None] * (last - first)
+        for start, end in pairwise(inputs):
+            self.filter.predict(start, end, duration / steps, imu_interval)
+
+    # -- start and stop ------------------------------------------------------------------------------------------------
+
+    def _stop(self) -> None:
+        self.now = None
+        self.angular_acceleration.reset()
+        self._lost_samples = 0
+        self.health.left_out = {}
+
+    def _fail(self, stamp: int, reason: str, detail: str) -> None:
+        self.health.event(stamp, reason, f'{detail}: starting anew')
+        self._stop()
+
+    def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+        """Start the filter with this measurement; all legs are needed for that."""
+        stamp, sample = measurement.instant.stamp, measurement.sample
+        if len(sample.used) < self.machine.leg_count:
+            self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
+            return None
+        innovation = None
+        try:
+            if self.config.start == 'printed':
+                self.filter.start_as_printed()
+                innovation = self.filter.first_update(sample.lengths, self._side.is_home_mode)
+                if innovation is None:
+                    raise KinematicsError('no pose on the home assembly mode explains them')
+            else:
+                self.filter.start_at(self.baseline.estimator.pose(sample.lengths)[0])
+        except (KinematicsError, CovarianceError) as error:
+            self.health.event(stamp, 'start_failed', f'no start from these leg lengths: {error}')
+            return None
+        self.now = imu
+        self.leg_gate.started()
+        self.pose_watch.reset()
+        self.noise.started()
+        self.health.event(stamp, 'started', f'filter started ({self.config.start})')
+        return self._output(measurement, imu.value, innovation, started=True)
+
+    def _output(
+        self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
+    ) -> EstimatorOutput:
+        instant, sample = measurement.instant, measurement.sample
+        baseline = None
+        if self.baseline_wanted:
+            baseline = self.baseline.estimate(instant, sample)
+        else:
+            self.baseline.reset()  # so that it starts anew, should it be wanted again
+        return EstimatorOutput(
+            instant, started, self.filter.known(imu), self._output_model, innovation,
+            self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
+        )  # fmt: skip

@@ -1,0 +1,99 @@
+"""A health report in one sentence and a list of values, for diagnostics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pkm_estimation.models.extra_states import EXTRA_STATES
+from pkm_estimation.stream.health import HealthReport
+
+#: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
+NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
+
+UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
+
+#: counters that belong to normal running
+NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset')
+
+
+def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
+    """Level (``ok``, ``warn``, ``error``) and sentence for one report window."""
+    trouble, last = _trouble(report)
+    if report.samples == 0:
+        return 'error', f'no estimate: {_missing(report)}{last}'
+    if report.left_out:
+        return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
+    if trouble:
+        return 'warn', f'{trouble}{last}'
+    if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
+        return 'warn', (
+            'innovations are larger than their covariance '
+            f'(mean NIS {report.nis_mean:.3g}, expected about {leg_count}): '
+            'check lever arm, mounting and delay of the IMU, leg offsets, or raise q_scale'
+        )
+    if report.unconverged:
+        return 'warn', f'converging: {", ".join(report.unconverged)}'
+    return 'ok', 'estimating'
+
+
+def values(report: HealthReport) -> dict[str, object]:
+    """Key-value pairs of one report window."""
+    result: dict[str, object] = {
+        'estimates': report.samples,
+        'imu rate [Hz]': report.imu_rate,
+        'leg rate [Hz]': report.leg_rate,
+        'mean NIS': report.nis_mean,
+    }
+    for leg, (normalised, band) in enumerate(zip(report.normalised_innovation, report.in_band, strict=True), start=1):
+        result[f'leg {leg} normalised innovation rms'] = float(normalised)
+        result[f'leg {leg} innovations within 2 sigma'] = float(band)
+    for name in ('position', 'velocity', 'attitude', 'accelerometer_bias', 'gyroscope_bias'):
+        if name in report.unconverged:
+            state = 'not converged'
+        else:
+            state = f'converged {report.convergence_time.get(name, 0.0):.3g} s after the start'
+        result[name.replace('_', ' ')] = state
+    for name, (numbers, deviations) in report.estimated.items():
+        pairs = zip(numbers, deviations, strict=True)
+        result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+    if report.noise_factors != (1.0, 1.0):
+        result['adapted factor on the IMU noise'], result['adapted factor on the leg noise'] = report.noise_factors
+    for name, (count, nis, size) in report.user_measurements.items():
+        result[f'{name} mean NIS'] = f'{nis:.3g} of {count}, expected {size}'
+    result |= {f'{leg} left out': why for leg, why in report.left_out.items()}
+    result |= {f'count {name}': count for name, count in sorted(report.counters.items())}
+    return result
+
+
+def summarise_baseline(report: HealthReport) -> tuple[str, str]:
+    """Level and sentence of a baseline that runs alone."""
+    trouble, last = _trouble(report)
+    if report.samples == 0:
+        return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
+    if trouble:
+        return 'warn', f'{trouble}{last}'
+    return 'ok', 'estimating'
+
+
+def baseline_values(report: HealthReport) -> dict[str, object]:
+    """Key-value pairs of a baseline that runs alone."""
+    result: dict[str, object] = {'estimates': report.samples, 'leg rate [Hz]': report.leg_rate}
+    return result | {f'count {name}': count for name, count in sorted(report.counters.items())}
+
+
+def _trouble(report: HealthReport) -> tuple[str, str]:
+    """What was wrong and how often, and the last of it; both in words, empty where nothing was."""
+    counts = {name: count for name, count in report.event_counts.items() if name not in NORMAL}
+    last = next((event for event in reversed(report.events) if event.name in counts), None)
+    told = '' if last is None else f'; last: {last.name}: {last.detail}'
+    return f'{sum(counts.values())} times something was wrong ({", ".join(sorted(counts))})' if counts else '', told
+
+
+def _missing(report: HealthReport) -> str:
+    if report.imu_rate == 0.0 and report.leg_rate == 0.0:
+        return 'no usable IMU and leg samples'
+    if report.imu_rate == 0.0:
+        return 'no usable IMU samples'
+    if report.leg_rate == 0.0:
+        return 'no usable leg samples'
+    return 'IMU and leg samples do not meet'

@@ -1,0 +1,108 @@
+"""Are the deviations true that are claimed of constants estimated beside the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_description.motion.profiles import fourier_profile, mp1_profile
+from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.models import STATE_SIZE
+from pkm_estimation.sensors import SensorConditions, simulate_sensors
+from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+
+from verification.check import Check, holds
+from verification.consistency.monte_carlo import Normalised
+from verification.consistency.scenarios import MotionScenario
+
+#: what is estimated at once
+GROUPS: tuple[tuple[str, ...], ...] = (
+    ('leg_offsets',),
+    ('imu_delay',),
+    ('imu_rotation',),
+    ('imu_position',),
+    ('imu_delay', 'imu_rotation'),
+    ('imu_delay', 'imu_rotation', 'imu_position'),
+)
+
+#: with this probability the mean of a run of seeds lies between the limits if all claims are true
+PROBABILITY = 0.999
+
+#: m; all other deviations are the settings' own: 1 mm, 30 ms, 0.05 rad
+PLACE_DEVIATION = 0.02
+
+
+def rich_scenario(machine: Machine, duration: float) -> MotionScenario:
+    """All six freedoms up to 1 Hz, from standstill on."""
+    profile = fourier_profile(machine, duration + 1.0)
+    return MotionScenario(f'{machine.name}, rich motion', machine, profile.evaluate, 0.0)
+
+
+def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
+    """The paper's first motion in full swing; it turns about one axis only, on which the IMU may be anywhere."""
+    profile = mp1_profile(machine, duration + 30.0)
+    return MotionScenario(f'{machine.name}, MP1', machine, profile.evaluate, 12.0)
+
+
+def calibration_lines(seeds: int, duration: float = 20.0) -> Iterator[tuple[str, list[Check]]]:
+    """Yield titles and checks: normalised errors of the constants after ``duration`` s, each with ``seeds`` seeds."""
+    machine = load_machine('srs')
+    for scenario in (rich_scenario(machine, duration), mp1_scenario(machine, duration)):
+        checks = [calibration_check(scenario, names, seeds, duration) for names in GROUPS]
+        yield f'{scenario.title}, constants after {duration:g} s', checks
+
+
+def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:
+    """Mean over the seeds of the normalised error squared of all constants ``names``, estimated at once."""
+    runs = [calibration_run(scenario, names, seed, duration) for seed in range(seeds)]
+    squares = np.array([error @ np.linalg.solve(covariance, error) for error, covariance in runs])
+    normalised = Normalised(squares[None], np.array([len(runs[0][0])]))
+    lower, upper = normalised.bounds(PROBABILITY)
+    return holds(
+        'constants',
+        f'normalised error squared of {", ".join(names)}, {len(runs[0][0])} expected, mean of {seeds} seeds',
+        f'{lower:.3g} .. {upper:.3g}',
+        f'{normalised.mean:.3g}, greatest {squares.max():.3g}',
+        lower <= normalised.mean <= upper,
+    )
+
+
+def calibration_run(
+    scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
+) -> tuple[Array, Array]:
+    """Estimate constants that are drawn from what the estimator is told of them; error (m,), covariance (m, m)."""
+    config = EstimatorConfig(baseline=False, estimate=names, imu_position_deviation=PLACE_DEVIATION)
+    machine = scenario.machine
+    pipeline = EstimatorPipeline(machine, config)
+    layout = pipeline.filter.layout
+    truth = np.random.default_rng([seed, len(names)]).normal(size=layout.size)
+    truth *= start_deviation(config, layout, 0.0, 0.0)
+    constants = {name: truth[rows] for name, rows in layout.groups.items()}
+    true_machine, conditions = _with_constants(machine, constants)
+    time = scenario.time(duration)
+    feed(pipeline, simulate_sensors(true_machine, scenario.evaluate, time, conditions, seed))
+    error = pipeline.filter.ukf.state - truth
+    if layout.imu_delay is not None:
+        error[layout.imu_delay] += pipeline.imu_delay
+    constants_only = slice(STATE_SIZE, None)
+    return error[constants_only], pipeline.filter.covariance[constants_only, constants_only]
+
+
+def _with_constants(machine: Machine, constants: dict[str, Array]) -> tuple[Machine, SensorConditions]:
+    """The machine and its sensors as they are, where the file does not know the constants."""
+    imu, conditions = machine.imu, SensorConditions()
+    if 'imu_position' in constants:
+        machine = replace(machine, imu=replace(imu, position=imu.position + constants['imu_position']))
+    if 'imu_rotation' in constants:
+        x, y, z = imu.rotation_platform_imu.T @ constants['imu_rotation']
+        conditions = replace(conditions, imu_misalignment=(x, y, z))
+    if 'imu_delay' in constants:
+        conditions = replace(conditions, imu_delay=constants['imu_delay'].item())
+    if 'leg_offsets' in constants:
+        conditions = replace(conditions, leg_offsets=tuple(constants['leg_offsets']))
+    return machine, conditions

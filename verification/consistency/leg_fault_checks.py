@@ -1,0 +1,190 @@
+"""One leg after the other fails on a moving machine: is it named, and is the estimate without it good and honest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_estimation.models import STATE_SIZE
+from pkm_estimation.models.drives import measured_at_zero
+from pkm_estimation.sensors import measure
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.health import Event
+
+from verification.check import Check, at_most, holds
+from verification.consistency.faulty_leg import FaultyLeg
+from verification.consistency.monte_carlo import ERROR_INTERVAL, Normalised
+from verification.consistency.normalised_check import normalised_check
+from verification.consistency.scenarios import RATE, mp1_scenario
+from verification.consistency.state_error import normalised_error_squared, state_error
+
+#: s of good samples before the fault, and limits of the issue: s until the leg is named, m of the position's error
+_BEFORE, NAMED_WITHIN, LARGEST_ERROR = 8.0, 0.05, 0.2e-3
+#: noise deviations by which a measurement must be off for the time to count: a stuck leg is right until it should move
+_WRONG = 10.0
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    """A fault and the reasons by which it may be named.
+
+    Attributes
+    ----------
+    title : in words
+    kind : of :class:`FaultyLeg`
+    reasons : every event during the fault must be one of these, and concern the faulty leg
+    offset : m
+    legs : that are faulty at once; the limit of the position's error is for one
+    """
+
+    title: str
+    kind: str
+    reasons: frozenset[str]
+    offset: float = 0.0
+    legs: int = 1
+
+
+_OFF, _OUTSIDE = 'leg_off_prediction', 'position_out_of_stroke'
+CASES = (
+    FaultCase('5 mm off', 'offset', frozenset({_OFF, 'leg_offset'}), 5e-3),
+    FaultCase('stuck 5 mm off', 'stuck', frozenset({_OFF, 'leg_stuck'}), 5e-3),
+    # one spike in hundreds ends where the stroke does
+    FaultCase('spikes of 10 cm', 'spikes', frozenset({_OFF, 'leg_returned', _OUTSIDE, 'leg_saturated'})),
+    FaultCase('stuck at its last value', 'stuck', frozenset({'leg_stuck'})),
+    FaultCase('at the end of its stroke', 'end_of_stroke', frozenset({'leg_saturated'})),
+    FaultCase('millimetres for metres', 'millimetres', frozenset({_OUTSIDE, _OFF})),
+    FaultCase('missing', 'missing_name', frozenset({'missing_joint'})),
+    FaultCase('swapped with the next leg', 'swapped', frozenset({_OFF, 'legs_swapped'}), legs=2),
+)
+
+
+@dataclass(frozen=True)
+class FaultRun:
+    """What the estimator made of a fault.
+
+    Attributes
+    ----------
+    named_after : s from the first wrong measurement until all faulty legs were named; infinite where they were not
+    reasons, others : names of the events that concern the faulty legs, and of those that concern anything else
+    largest_error : m, position of the platform's origin, since the fault began; infinite where no estimate came
+    squares : (T,) normalised state error squared, every :data:`ERROR_INTERVAL`
+    """
+
+    named_after: float
+    reasons: frozenset[str]
+    others: frozenset[str]
+    largest_error: float
+    squares: Array
+
+
+def leg_fault_checks(
+    machine: Machine, seeds: int, duration: float, cases: tuple[FaultCase, ...] = CASES
+) -> list[Check]:
+    """Every leg of a hexapod with every fault for ``duration`` s of the paper's first motion, ``seeds`` times."""
+    scenario = mp1_scenario(machine, _BEFORE + duration)
+    run = partial(fault_run, scenario.machine, scenario.motion)
+    legs = range(scenario.machine.leg_count)
+    checks = []
+    for number, case in enumerate(cases):
+        checks += _judge(case, [run(case, leg, [number, leg, seed]) for leg in legs for seed in range(seeds)])
+    return checks
+
+
+def fault_run(machine: Machine, motion: PlatformMotion, case: FaultCase, leg: int, seed: list[int]) -> FaultRun:
+    """One leg fails :data:`_BEFORE` s after the begin of a motion; ``seed`` is that of noise and spikes."""
+    names = list(machine.actuated_joint_names)
+    zero, begin = measured_at_zero(machine), round(_BEFORE * RATE)
+    data = measure(machine, motion, seed)
+    positions = data.leg_lengths - zero
+    ideal = measure(machine, motion, None).leg_lengths - zero
+    other = (leg + 1) % machine.leg_count
+    held = positions[begin - 1, leg] + case.offset
+    fault = FaultyLeg(case.kind, leg, other, case.offset, held, machine.actuated_joints[leg].limits.upper)
+    faulty = {machine.legs[index].name for index in (leg, other)[: case.legs]}
+    biases = _biases(machine)
+    random = np.random.default_rng([*seed, 1])
+    pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
+    naming, largest, squares = _Naming(faulty), 0.0, []
+    for k, stamp in enumerate(data.stamps.tolist()):
+        if k == begin:
+            pipeline.health.report()  # what was before does not count
+        sent = (names, positions[k]) if k < begin else fault.spoil(names, positions[k], random)
+        outputs = pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
+        outputs += pipeline.add_joint_positions(stamp, *sent)
+        if k < begin:
+            continue
+        naming.listen(stamp, _is_wrong(sent, ideal[k], machine), pipeline.health.report().events)
+        off = float(np.linalg.norm(outputs[-1].motion.position - motion.position[k])) if outputs else np.inf
+        largest = max(largest, off)
+        if (k - begin) % round(ERROR_INTERVAL * RATE) == 0:
+            error = state_error(pipeline.filter, motion, k, biases)
+            squares.append(normalised_error_squared(error, pipeline.filter.covariance, np.eye(STATE_SIZE)))
+    return FaultRun(naming.after, frozenset(naming.reasons), frozenset(naming.others), largest, np.array(squares))
+
+
+class _Naming:
+    """Listens until all faulty legs have been named.
+
+    Attributes
+    ----------
+    after : s from the first wrong measurement on; infinite until then
+    reasons, others : names of the events that concern faulty legs, and of those that do not
+    """
+
+    def __init__(self, faulty: set[str]) -> None:
+        self.after = np.inf
+        self.reasons: set[str] = set()
+        self.others: set[str] = set()
+        self._faulty, self._unnamed = faulty, set(faulty)
+        self._first_wrong: int | None = None
+
+    def listen(self, stamp: int, is_wrong: bool, events: tuple[Event, ...]) -> None:
+        """Take the events of a measurement of ``stamp`` [ns]."""
+        if is_wrong and self._first_wrong is None:
+            self._first_wrong = stamp
+        for event in events:
+            concerned = {name for name in self._faulty if name in event.detail}
+            (self.reasons if concerned else self.others).add(event.name)
+            self._unnamed -= concerned
+        if self._first_wrong is not None and not self._unnamed and self.after == np.inf:
+            self.after = 1e-9 * (stamp - self._first_wrong)
+
+
+def _biases(machine: Machine) -> Array:
+    """Biases (6,) of the simulated IMU in platform axes."""
+    imu = machine.imu
+    return np.concatenate([imu.rotation_platform_imu @ bias for bias in (imu.accelerometer_bias, imu.gyroscope_bias)])
+
+
+def _is_wrong(sent: tuple[list[str], Array], ideal: Array, machine: Machine) -> bool:
+    """Whether the positions are further from the truth than noise can be, or too few."""
+    positions = sent[1]
+    if len(positions) < len(ideal):
+        return True
+    return bool(np.any(np.abs(positions - ideal) > _WRONG * machine.leg_sensors.position_noise))
+
+
+def _judge(case: FaultCase, runs: list[FaultRun]) -> list[Check]:
+    reasons, others = (frozenset().union(*sets) for sets in zip(*((r.reasons, r.others) for r in runs), strict=True))
+    slowest, largest = max(r.named_after for r in runs), max(r.largest_error for r in runs)
+    told = ', '.join(sorted(reasons)) or 'nothing'
+    if others:
+        told += f', and what is not of these legs: {", ".join(sorted(others))}'
+    squares = np.array([r.squares for r in runs]).T
+    named = holds(
+        'named', f'{case.title}: every leg by name as {" or ".join(sorted(case.reasons))}, nothing else',
+        f'<= {1e3 * NAMED_WITHIN:g} ms', f'{1e3 * slowest:.0f} ms at most in {len(runs)} runs: {told}',
+        # stamps are whole nanoseconds
+        slowest <= NAMED_WITHIN + 1e-6 and reasons <= case.reasons and not others,
+    )  # fmt: skip
+    what = f'{case.title}: largest error of the position while it lasts'
+    error = (
+        at_most('error', what, 1e3 * LARGEST_ERROR, 1e3 * largest, 'mm')
+        if case.legs == 1
+        else holds('error', what, 'any, two legs lack', f'{1e3 * largest:.4g} mm', np.isfinite(largest))
+    )
+    nees = Normalised(squares, np.full(len(squares), STATE_SIZE))
+    return [named, error, normalised_check('NEES', f'state errors, {case.title}', nees)]

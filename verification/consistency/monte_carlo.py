@@ -1,0 +1,126 @@
+"""Normalised errors and innovations of the filter over many seeds (Bar-Shalom's consistency test)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.kinematics import forward_kinematics, solve_closure
+from pkm_description.machine import Machine, Pose
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream import EstimatorConfig, PlatformFilter
+from scipy.stats import chi2
+
+from verification.consistency.scenarios import Scenario
+from verification.consistency.state_error import free_directions, normalised_error_squared, state_error
+
+#: s, errors are looked at that often: their neighbours say the same
+ERROR_INTERVAL = 0.25
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A normalised square over times and seeds.
+
+    Attributes
+    ----------
+    values : (T, S)
+    freedoms : (T,) degrees of freedom of the chi-square distribution that the values must have
+    """
+
+    values: Array
+    freedoms: NDArray[np.intp]
+
+    @property
+    def mean(self) -> float:
+        """Over all times and seeds."""
+        return float(self.values.mean())
+
+    def bounds(self, part: float = 0.95) -> tuple[float, float]:
+        """Interval in which the mean over the seeds of one time lies with this probability."""
+        lower, upper = self._bounds(part)
+        return float(lower.mean()), float(upper.mean())
+
+    def part_inside(self, part: float = 0.95) -> float:
+        """Part of the times whose mean over the seeds lies in its interval."""
+        lower, upper = self._bounds(part)
+        means = self.values.mean(axis=1)
+        return float(np.mean((means >= lower) & (means <= upper)))
+
+    def _bounds(self, part: float) -> tuple[Array, Array]:
+        seeds = self.values.shape[1]
+        tail = 0.5 * (1.0 - part)
+        return chi2.ppf(tail, self.freedoms * seeds) / seeds, chi2.ppf(1.0 - tail, self.freedoms * seeds) / seeds
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """What a filter claimed, compared with what it did."""
+
+    nees: Normalised
+    nis: Normalised
+
+
+def make_filter(machine: Machine, config: EstimatorConfig) -> PlatformFilter:
+    """Filter for the machine's sensors as its file describes them."""
+    return PlatformFilter(
+        EstimatorGeometry.from_machine(machine),
+        ImuFrame(machine.imu).noise_covariance,
+        np.diag(machine.leg_sensors.position_noise**2),
+        config,
+        machine,
+    )
+
+
+def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array, Array, Array]:
+    """Inputs (N, 6), lengths (N, L) and biases (6,) of one seed, platform axes; biases are drawn from the prior."""
+    machine = scenario.machine
+    random = np.random.default_rng([seed, crc32(scenario.title.encode())])
+    biases = random.normal(size=6) * np.repeat(
+        [config.start_accelerometer_bias_deviation, config.start_gyroscope_bias_deviation], 3
+    )
+    noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
+    turn = np.kron(np.eye(2), machine.imu.rotation_platform_imu)
+    inputs = scenario.inputs + biases + (noise * random.normal(size=scenario.inputs.shape)) @ turn.T
+    lengths = scenario.lengths + machine.leg_sensors.position_noise * random.normal(size=scenario.lengths.shape)
+    return inputs, lengths, biases
+
+
+def forward_pose(machine: Machine, lengths: Array) -> Pose:
+    """Pose by forward kinematics from home; raises KinematicsError."""
+    if machine.has_closed_form:
+        result = forward_kinematics(machine, lengths[None]).require()
+        return Pose(result.position[0], result.rotation_base_platform[0])
+    closed = solve_closure(machine, lengths[None]).require()
+    return Pose(closed.position[0], closed.rotation_base_platform[0])
+
+
+def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settling: float) -> Consistency:
+    """Run the filter with ``seeds`` seeds and compare from ``settling`` s on."""
+    step = round(ERROR_INTERVAL / scenario.interval)
+    first = round(settling / scenario.interval)
+    samples = range(first, len(scenario.motion), step)
+    nees, nis = np.empty((len(samples), seeds)), np.empty((len(scenario.motion) - first, seeds))
+    freedoms = np.zeros(len(samples), dtype=np.intp)
+    for seed in range(seeds):
+        inputs, lengths, biases = noisy(scenario, seed, config)
+        filter_ = make_filter(scenario.machine, config)
+        filter_.start_at(forward_pose(scenario.machine, lengths[0]))
+        for k in range(1, len(lengths)):
+            filter_.predict(inputs[k - 1], inputs[k], scenario.interval, scenario.interval)
+            innovation = filter_.update(lengths[k])
+            if k < first:
+                continue
+            nis[k - first, seed] = innovation.nis
+            row, rest = divmod(k - first, step)
+            if rest == 0:
+                directions = free_directions(scenario.machine, scenario.motion, k, filter_.chart)
+                error = state_error(filter_, scenario.motion, k, biases)
+                nees[row, seed] = normalised_error_squared(error, filter_.covariance, directions)
+                freedoms[row] = directions.shape[1]
+    drives = np.full(len(nis), scenario.lengths.shape[1])
+    return Consistency(Normalised(nees, freedoms), Normalised(nis, drives))

@@ -1,0 +1,29 @@
+"""Whether the mean of a normalised square is what its distribution says."""
+
+from __future__ import annotations
+
+from verification.check import Check, holds
+from verification.consistency.monte_carlo import Normalised
+
+
+def normalised_check(id: str, what: str, normalised: Normalised, cautious: bool = False) -> Check:
+    """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
+
+    How many times have their own mean inside is printed, too, but not judged: state errors are correlated over seconds,
+    so that few times of a run are independent.
+
+    An IMU sample acts half in the step before it and half in the step behind it. The filter takes steps as independent:
+    right in the long run, but a little cautious for one step. Where the IMU's noise in a step is greater than the legs'
+    (``cautious``), that shows, and only the upper bound is required.
+    """
+    freedoms = normalised.freedoms
+    lower, upper = normalised.bounds()
+    wanted = f'{freedoms.mean():g}' if freedoms.min() == freedoms.max() else f'{freedoms.min()}-{freedoms.max()}'
+    mean = normalised.mean
+    return holds(
+        id,
+        f'mean of the normalised {what}, {wanted} expected{"; noisy IMU: upper bound only" if cautious else ""}',
+        f'<= {upper:.4g}' if cautious else f'{lower:.4g} .. {upper:.4g}',
+        f'{mean:.4g}, {100.0 * normalised.part_inside():.0f} % of the times within {lower:.4g} .. {upper:.4g}',
+        mean <= upper and (cautious or mean >= lower),
+    )

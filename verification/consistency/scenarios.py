@@ -1,0 +1,122 @@
+"""Machines and motions on which consistency is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_profile
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.sensors import measure
+from pkm_estimation.sensors.simulated import Evaluate
+
+#: Hz
+RATE = 100.0
+
+
+@dataclass(frozen=True)
+class MotionScenario:
+    """A machine on a motion that sensors of any kind follow.
+
+    Attributes
+    ----------
+    title : machine and motion in words
+    machine : the machine
+    evaluate : the motion at any times
+    begin : s, where on the motion
+    """
+
+    title: str
+    machine: Machine
+    evaluate: Evaluate
+    begin: float
+
+    def time(self, duration: float) -> Array:
+        """Times [s] of all samples of ``duration`` s."""
+        return self.begin + np.arange(round(duration * RATE)) / RATE
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A motion of a machine and what ideal sensors measure along it.
+
+    Attributes
+    ----------
+    title : machine and motion in words
+    machine : the machine
+    motion : the truth, N samples
+    inputs : (N, 6) specific force and angular rate without noise and bias, platform axes
+    lengths : (N, L) leg lengths or drive positions without noise
+    """
+
+    title: str
+    machine: Machine
+    motion: PlatformMotion
+    inputs: Array
+    lengths: Array
+
+    @classmethod
+    def of(cls, title: str, machine: Machine, motion: PlatformMotion) -> Scenario:
+        """Measure a motion with ideal sensors."""
+        imu = replace(machine.imu, accelerometer_bias=np.zeros(3), gyroscope_bias=np.zeros(3))
+        data = measure(replace(machine, imu=imu), motion, None)
+        frame = ImuFrame(machine.imu)
+        inputs = [frame.to_platform(sample) for sample in np.hstack([data.specific_force, data.angular_rate])]
+        return cls(title, machine, motion, np.array(inputs), data.leg_lengths)
+
+    @property
+    def interval(self) -> float:
+        """Time between two samples [s]."""
+        return float(self.motion.time[1] - self.motion.time[0])
+
+    @property
+    def imu_noise_ratio(self) -> float:
+        """How far a platform joint moves by one gyroscope sample's noise, over the noise of its leg."""
+        machine = self.machine
+        turned = self.interval * float(np.max(machine.imu.gyroscope_noise)) * self.machine.platform_radius
+        return turned / float(np.min(machine.leg_sensors.position_noise))
+
+
+def mp1_scenario(machine: Machine, duration: float) -> Scenario:
+    """The paper's first motion in full swing."""
+    motion = mp1_profile(machine, 20.0 + duration).evaluate(_times(10.0, duration))
+    return Scenario.of(f'{machine.name}, MP1', machine, motion)
+
+
+def mp2_scenario(machine: Machine, duration: float) -> Scenario:
+    """Surrogate of the paper's second motion in full swing."""
+    motion = mp2_profile(machine, 10.0 + duration).evaluate(_times(5.0, duration))
+    return Scenario.of(f'{machine.name}, MP2 surrogate', machine, motion)
+
+
+def standstill_scenario(machine: Machine, duration: float) -> Scenario:
+    """At home at rest."""
+    return Scenario.of(f'{machine.name}, standstill', machine, named_profile('hold', machine, duration, RATE))
+
+
+def drives_scenario(machine: Machine, duration: float) -> Scenario:
+    """Sines of the drives, for machines of any kind."""
+    return Scenario.of(f'{machine.name}, sines', machine, named_profile('drives', machine, duration, RATE))
+
+
+def all_scenarios(duration: float) -> list[Scenario]:
+    """SIMONA at rest and on both motions of the paper, and three machines of other kinds, half as long each.
+
+    Their legs are closed by iterations for every sigma point, which takes forty times as long as struts do.
+    """
+    srs = load_machine('srs')
+    others = [load_machine(name) for name in ('hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')]
+    return [
+        mp1_scenario(srs, duration),
+        mp2_scenario(srs, duration),
+        standstill_scenario(srs, duration),
+        *(drives_scenario(machine, 0.5 * duration) for machine in others),
+    ]
+
+
+def _times(begin: float, duration: float) -> Array:
+    times: Array = begin + np.arange(round(duration * RATE)) / RATE
+    return times

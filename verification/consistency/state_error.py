@@ -1,0 +1,65 @@
+"""Errors of a filter's state in the coordinates of its covariance, and the directions in which a machine can err."""
+
+from __future__ import annotations
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY
+from pkm_estimation.stream import PlatformFilter
+from scipy.linalg import null_space
+
+#: directions of the velocity in which the machine moves the IMU's point by less than this part of the largest
+#: motion are left to the constraints
+_MOVES = 0.1
+
+
+def state_error(filter_: PlatformFilter, motion: PlatformMotion, sample: int, biases: Array) -> Array:
+    """Estimate less truth (15,): position and attitude in the axes of the filter's present chart.
+
+    ``biases`` (6,) are the true ones, platform axes.
+    """
+    rotation = motion.rotation_base_platform[sample]
+    arm = rotation @ filter_.geometry.imu_position
+    velocity = motion.linear_velocity[sample] + np.cross(motion.angular_velocity[sample], arm)
+    state, chart = filter_.ukf.state, filter_.chart
+    error = np.empty(STATE_SIZE)
+    error[POSITION] = chart.T @ (filter_.imu_point - motion.position[sample] - arm)
+    error[VELOCITY] = state[VELOCITY] - rotation.T @ velocity
+    error[ATTITUDE] = state[ATTITUDE] - quaternion_from_matrix(chart.T @ rotation)[:3]
+    error[BIASES] = state[BIASES] - biases
+    return error
+
+
+def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart: Array) -> Array:
+    """Orthonormal columns (15, d): where the machine's constraints leave the state free, in a chart's axes.
+
+    What legs or a plane forbid is no random error: the filter holds the constraints as exactly as it is told to
+    (setting ``constraint_deviation``), and the simulated machine holds them altogether.
+    """
+    position, rotation = motion.position[sample], motion.rotation_base_platform[sample]
+    constraints = close_legs(machine, position[None], rotation[None]).constraints[0]
+    if not len(constraints):
+        return np.eye(STATE_SIZE)
+    twists = null_space(constraints)
+    turning = chart.T @ twists[3:]
+    moving = twists[:3] - skew(rotation @ machine.imu.position) @ twists[3:]
+    quaternion = quaternion_from_matrix(chart.T @ rotation)
+    attitude = 0.5 * (quaternion[3] * turning - skew(quaternion[:3]) @ turning)  # half (0, omega) times quaternion
+    pose, _ = np.linalg.qr(np.vstack([chart.T @ moving, attitude]))
+    ways, sizes, _ = np.linalg.svd(rotation.T @ moving)
+    velocity = ways[:, : np.count_nonzero(sizes > _MOVES * sizes[0])]
+    freedoms, end = pose.shape[1], pose.shape[1] + velocity.shape[1]
+    directions = np.zeros((STATE_SIZE, end + 6))
+    directions[POSITION, :freedoms], directions[ATTITUDE, :freedoms] = pose[:3], pose[3:]
+    directions[VELOCITY, freedoms:end] = velocity
+    directions[BIASES, end:] = np.eye(6)
+    return directions
+
+
+def normalised_error_squared(error: Array, covariance: Array, directions: Array) -> float:
+    """``e^T P^-1 e`` within the span of orthonormal ``directions`` (n, d): chi-square with d degrees of freedom."""
+    seen = directions.T @ error
+    return float(seen @ np.linalg.solve(directions.T @ covariance @ directions, seen))

@@ -1,0 +1,92 @@
+"""Every machine against engines that share nothing with the suite: Pinocchio, and MuJoCo on the exported model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.dynamics.open_chain import open_chain_forces
+from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.machine import Machine
+
+from verification.check import Check, at_most, not_reachable, relative_error
+from verification.engines.mujoco import mujoco_open_chain, mujoco_result
+from verification.engines.pinocchio import pinocchio_open_chain, pinocchio_result
+from verification.engines.result import EngineMissingError, EngineResult
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Compare kinematics, drive forces, forces in the joints, power and mass with both engines."""
+    compare = closed_machine_checks if machine.has_platform else open_chain_checks
+    samples = 10 if quick else 40
+    for name, limit in (('Pinocchio', 1e-9), ('MuJoCo', 1e-6)):
+        try:
+            yield from compare(machine, name, limit, samples)
+        except EngineMissingError as error:
+            yield not_reachable(name, 'inverse dynamics, constraint forces, mass', f'<= {limit:g}', str(error))
+
+
+def closed_machine_checks(machine: Machine, engine: str, limit: float, samples: int) -> Iterator[Check]:
+    """Compare a machine with a platform with an engine, at random states without friction."""
+    motion = random_states(machine, samples, seed=11)
+    legs = leg_motion(machine, motion)
+    ask = {'Pinocchio': pinocchio_result, 'MuJoCo': mujoco_result}[engine]
+    result = ask(machine, legs.positions, motion)
+    yield at_most(engine, 'closures with our joint positions', 1e-11, result.gaps, 'm')
+    scale = max(1.0, float(np.abs(legs.velocities).max()))
+    yield at_most(engine, 'closures take our platform velocity', 1e-9 * scale, result.residuals, 'm/s')
+    yield at_most(engine, 'joint velocities, relative', limit, relative_error(legs.velocities, result.velocities))
+    yield at_most(
+        engine, 'joint accelerations, relative', limit, relative_error(legs.accelerations, result.accelerations)
+    )
+    forces = inverse_dynamics(machine, motion, friction=False)
+    yield at_most(engine, 'inverse dynamics, relative', limit, relative_error(forces, result.drive_forces))
+    reactions = joint_reactions(machine, motion, friction=False)
+    yield at_most(
+        engine,
+        'constraint forces in the platform joints, relative',
+        limit,
+        relative_error(reactions.closure_forces, result.closure_forces),
+    )
+    if result.joint_forces is not None and result.joint_moments is not None:
+        error = relative_error(reactions.joint_forces, result.joint_forces)
+        yield at_most(engine, 'constraint forces in the leg joints, relative', limit, error)
+        error = relative_error(reactions.joint_moments, result.joint_moments)
+        yield at_most(engine, 'constraint moments in the leg joints, relative', limit, error)
+    power = np.sum(forces * legs.velocities[..., machine.actuated_index], axis=1)
+    yield from energy_and_mass_checks(machine, engine, power, result)
+
+
+def open_chain_checks(machine: Machine, engine: str, limit: float, samples: int) -> Iterator[Check]:
+    """Compare a machine without a platform with an engine: all joint forces."""
+    state = random_joint_states(machine, samples, seed=11)
+    ask: Callable[..., EngineResult] = {'Pinocchio': pinocchio_open_chain, 'MuJoCo': mujoco_open_chain}[engine]
+    result = ask(machine, *state)
+    forces = open_chain_forces(machine, *state, friction=False)
+    yield at_most(engine, 'inverse dynamics, relative', limit, relative_error(forces, result.drive_forces))
+    yield from energy_and_mass_checks(machine, engine, np.sum(forces * state[1], axis=(1, 2)), result)
+
+
+def energy_and_mass_checks(machine: Machine, engine: str, power: Array, result: EngineResult) -> Iterator[Check]:
+    """Power (N,) of our drive forces against the engine's energy, and the total mass."""
+    if result.energy_rates is not None:
+        rotors = rotor_power(machine, result)
+        yield at_most(
+            engine,
+            "power of our drive forces = change of the engine's energy, relative",
+            1e-6,
+            relative_error(power - rotors, result.energy_rates),
+        )
+    bodies = [joint.body.mass for leg in machine.legs for joint in leg.joints]
+    mass = machine.platform.mass + float(np.sum(bodies))
+    yield at_most(engine, 'mass of all bodies, relative', 1e-12, relative_error(mass, result.mass))
+
+
+def rotor_power(machine: Machine, result: EngineResult) -> Array:
+    """Power (N,) W that accelerates the rotors, which the engine's bodies do not contain."""
+    inertia = np.array([[joint.rotor_inertia for joint in leg.joints] for leg in machine.legs])
+    return np.asarray(np.sum(inertia * result.velocities * result.accelerations, axis=(1, 2)))

@@ -1,0 +1,124 @@
+"""Regressor, mass matrix and constrained forward dynamics of a machine by Pinocchio alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, PlatformMotion
+
+from verification.engines.pinocchio import PinocchioTree
+
+#: Pinocchio's places of m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
+_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
+
+
+def tree_regressor(tree: PinocchioTree, configuration: Array, velocity: Array, acceleration: Array) -> Array:
+    """Regressor (nv, P) of the open tree, bodies and parameters in the suite's order: platform first, then the legs."""
+    columns = tree.pin.computeJointTorqueRegressor(tree.model, tree.data, configuration, velocity, acceleration)
+    bodies = np.array(columns).reshape(tree.model.nv, -1, 10)[..., _ORDER]
+    if tree.machine.has_platform:
+        bodies = np.concatenate([bodies[:, -1:], bodies[:, :-1]], axis=1)
+    return bodies.reshape(tree.model.nv, -1)
+
+
+def drive_regressors(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> Array:
+    """Regressors (N, A, P) of the drive forces."""
+    tree, result = PinocchioTree(machine), []
+    for sample in range(len(motion)):  # Pinocchio takes one sample at a time
+        configuration, velocity, acceleration, _ = tree.state(joint_positions[sample], motion, sample)
+        torques = tree_regressor(tree, configuration, velocity, acceleration)
+        result.append(tree.project(configuration, torques)[0])
+    return np.array(result)
+
+
+def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> tuple[Array, Array]:
+    """Mass matrices (N, D, D) on admissible twists, and those twists (N, 6, D): an orthonormal basis."""
+    tree = PinocchioTree(machine)
+    masses, bases = [], []
+    for sample in range(len(motion)):
+        rotation = motion.rotation_base_platform[sample]
+        configuration = tree.configuration(joint_positions[sample], motion.position[sample], rotation)
+        jacobian = tree.closure_jacobian(configuration)
+        to_body = np.kron(np.eye(2), rotation.T)
+        legs, platform = jacobian[:, :-6], jacobian[:, -6:] @ to_body
+        rates = -np.linalg.pinv(legs) @ platform
+        left_open = platform + legs @ rates
+        _, values, directions = np.linalg.svd(left_open)
+        basis = directions[values < 1e-9 * max(1.0, values[0])].T
+        tree_rates = np.vstack([rates, to_body]) @ basis
+        mass = tree.pin.crba(tree.model, tree.data, configuration)
+        mass = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
+        masses.append(tree_rates.T @ mass @ tree_rates)
+        bases.append(basis)
+    return np.array(masses), np.array(bases)
+
+
+def forward_motion(
+    machine: Machine, joint_positions: Array, motion: PlatformMotion, forces: Array
+) -> tuple[Array, Array]:
+    """Platform accelerations (N, 6) and forces of the legs on it (N, L, 3) under drive forces (N, A).
+
+    Free platforms: Pinocchio's own constraint dynamics with ball joints. Planar ones, whose ball joints would depend on
+    each other: mass matrix, forces and constraints of Pinocchio in one linear system.
+    """
+    tree = PinocchioTree(machine)
+    solve = _linear_system if machine.freedom == 'planar' else _constraint_dynamics
+    accelerations, tips = [], []
+    for sample in range(len(motion)):
+        configuration, velocity, second, _ = tree.state(joint_positions[sample], motion, sample)
+        drive = np.zeros(tree.model.nv)
+        drive[tree.driven] = forces[sample]
+        found, tip = solve(tree, configuration, velocity, drive, second)
+        rotation, spin = motion.rotation_base_platform[sample], motion.angular_velocity[sample]
+        linear = rotation @ found[-6:-3] + np.cross(spin, motion.linear_velocity[sample])
+        accelerations.append(np.concatenate([linear, rotation @ found[-3:]]))
+        tips.append(-tip)
+    return np.array(accelerations), np.array(tips)
+
+
+def _constraint_dynamics(
+    tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, _: Array
+) -> tuple[Array, Array]:
+    """Tree accelerations (nv,) and forces on the tips (L, 3), base axes, by Pinocchio's solver."""
+    pin, model = tree.pin, tree.model
+    model.armature = tree.rotors
+    joints = pin.StdVec_RigidConstraintModel()
+    for tip, anchor in zip(tree.tips, tree.anchors, strict=True):
+        first, second = model.frames[tip], model.frames[anchor]
+        joints.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, model, first.parentJoint, first.placement, second.parentJoint,
+                second.placement, pin.ReferenceFrame.LOCAL,
+            )
+        )  # fmt: skip
+    states = pin.StdVec_RigidConstraintData()
+    for joint in joints:
+        states.append(joint.createData())
+    data = model.createData()
+    try:
+        pin.initConstraintDynamics(model, data, joints, states)
+    except TypeError:  # Pinocchio 3
+        pin.initConstraintDynamics(model, data, joints)
+    accuracy = pin.ProximalSettings(1e-14, 0.0, 10)
+    accelerations = pin.constraintDynamics(model, data, configuration, velocity, drive, joints, states, accuracy)
+    turns: list[Any] = [data.oMi[joint.joint1_id].rotation @ joint.joint1_placement.rotation for joint in joints]
+    tips = [turn @ state.contact_force.linear for turn, state in zip(turns, states, strict=True)]
+    model.armature = np.zeros(model.nv)
+    return np.array(accelerations), np.array(tips)
+
+
+def _linear_system(
+    tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, admissible: Array
+) -> tuple[Array, Array]:
+    """The same by ``M a + h = u + J^T lambda, J a = J a_admissible``."""
+    jacobian = tree.closure_jacobian(configuration)
+    count, rows = tree.model.nv, len(jacobian)
+    mass = tree.pin.crba(tree.model, tree.data, configuration)
+    system = np.zeros((count + rows, count + rows))
+    system[:count, :count] = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
+    system[:count, count:], system[count:, :count] = -jacobian.T, jacobian
+    bias = tree.pin.nonLinearEffects(tree.model, tree.data, configuration, velocity)
+    solution = np.linalg.solve(system, np.concatenate([drive - bias, jacobian @ admissible]))
+    return solution[:count], tree.tip_forces(solution[count:])

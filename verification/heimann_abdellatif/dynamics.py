@@ -1,0 +1,190 @@
+"""Heimann & Abdellatif, R4-09, R4-10, R4-14 to R4-16: inverse dynamics, regressor, power, simulation, reactions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import (
+    forward_dynamics,
+    inverse_dynamics,
+    kinetic_energy,
+    potential_energy,
+    rigid_body_parameters,
+    rigid_body_regressor,
+)
+from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.overall_jacobian import actuated_jacobian
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
+from pkm_description.motion.fourier import FourierSeries
+from pkm_description.motion.profiles import fourier_profile
+
+from verification.check import Check, at_most, equal, relative_error
+from verification.mechanics import lagrange
+from verification.mechanics.momentum import momentum_rates
+
+#: m/s and rad/s, of the tanh in place of the sign of dry friction in simulation
+_SMOOTHING = 1e-3
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Judge the rigid-body model of a hexapod."""
+    motion = random_states(machine, 20 if quick else 200, seed=41)
+    yield from force_checks(machine, motion)
+    series = fourier_profile(machine, 10.0, seed=43)
+    yield from power_checks(machine, series, 1001)
+    yield from simulation_checks(machine, series, 0.04 if quick else 0.2)
+    yield from reaction_checks(machine, motion)
+
+
+def force_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """R4-09 and R4-10: against Lagrange, and as a product of regressor and parameters."""
+    forces = inverse_dynamics(machine, motion, friction=False)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    generalised = (forces[:, None] @ actuated_jacobian(machine, legs))[:, 0]
+    error = relative_error(generalised, lagrange.generalised_forces(machine, motion))
+    bodies = 1 + machine.leg_count * machine.joint_count
+    yield at_most('R4-09', f'inverse dynamics of {bodies} bodies = Lagrange, relative', 1e-8, error)
+    other = with_random_bodies(machine, seed=42)
+    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
+    for what, one in (("the machine's parameters", machine), ('random parameters', other)):
+        product = regressor @ rigid_body_parameters(one, identical_legs=False)
+        error = relative_error(product, inverse_dynamics(one, motion, friction=False))
+        yield at_most('R4-10', f'regressor x {what} = inverse dynamics, relative', 1e-10, error)
+
+
+def power_checks(machine: Machine, series: FourierSeries, samples: int) -> Iterator[Check]:
+    """R4-14: energy put in by the drives along a motion, by Simpson's rule."""
+    motion = series.evaluate(np.linspace(3.0, 5.0, samples))
+    forces = inverse_dynamics(machine, motion, friction=False)
+    power = np.sum(forces * leg_motion(machine, motion).velocities[..., machine.actuated_index], axis=1)
+    step = motion.time[1] - motion.time[0]
+    work = step / 3.0 * np.cumsum(power[:-2:2] + 4.0 * power[1:-1:2] + power[2::2])
+    pose = motion.position, motion.rotation_base_platform
+    energy = kinetic_energy(machine, *pose, motion.twist) + potential_energy(machine, *pose)
+    error = relative_error(work, energy[2::2] - energy[0])
+    yield at_most('R4-14', 'work of the drives = change of T + V, Fourier motion of 2 s, relative', 1e-6, error)
+
+
+def simulation_checks(machine: Machine, series: FourierSeries, duration: float) -> Iterator[Check]:
+    """R4-15: forward simulation with friction under the forces of the inverse dynamics follows the motion."""
+    rubbing = with_friction_everywhere(machine, seed=44)
+    step = 2e-3
+    # several pieces of the motion are simulated as one batch
+    starts = np.array([2.5, 4.0, 5.5, 7.0])
+    state = series.evaluate(starts)
+
+    def acceleration(state: PlatformMotion, time: float) -> Array:
+        wanted = series.evaluate(starts + time)
+        forces = inverse_dynamics(rubbing, wanted, sign_smoothing=_SMOOTHING)
+        return forward_dynamics(
+            rubbing, state.position, state.rotation_base_platform, state.twist, forces, sign_smoothing=_SMOOTHING
+        )
+
+    for count in range(round(duration / step)):
+        state = _runge_kutta_step(state, acceleration, count * step, step)
+    wanted = series.evaluate(starts + duration)
+    what = f'simulation of {duration} s with friction in 18 joints follows the motion'
+    yield at_most('R4-15', f'{what}, position', 1e-6, state.position - wanted.position, 'm')
+    turned = rotation_log(np.swapaxes(state.rotation_base_platform, 1, 2) @ wanted.rotation_base_platform)
+    yield at_most('R4-15', f'{what}, rotation', 1e-6, turned, 'rad')
+    if machine.name == 'palida':
+        noise = sorted(set(machine.leg_sensors.position_noise.tolist()))
+        yield equal('R4-15', 'noise of the position sensors, m', [2e-5], noise)
+
+
+def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """R4-16: joint reactions move the platform and every single leg as Newton and Euler ask."""
+    reactions = joint_reactions(machine, motion, friction=False)
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    needed = momentum_rates(machine, motion)
+    joints = motion.position[:, None] + legs.levers
+    on_platform = reactions.closure_forces
+    moments = np.cross(joints, on_platform)
+    yield at_most(
+        'R4-16',
+        'forces of the legs move the platform, relative',
+        1e-6,
+        relative_error(on_platform.sum(axis=1), needed[0, 0]),
+    )
+    error = relative_error(moments.sum(axis=1), needed[0, 1])
+    yield at_most('R4-16', 'their moments turn the platform, relative', 1e-6, error)
+    base = reactions.joint_forces[:, :, 0]
+    force = np.moveaxis(base - on_platform, 1, 0)
+    yield at_most(
+        'R4-16', 'base and platform joint move each leg, relative', 1e-6, relative_error(force, needed[1:, 0])
+    )
+    moment = np.cross(legs.chain.origins[0], base) + reactions.joint_moments[:, :, 0] - moments
+    error = relative_error(np.moveaxis(moment, 1, 0), needed[1:, 1])
+    yield at_most('R4-16', 'base and platform joint turn each leg, relative', 1e-6, error)
+
+
+def with_random_bodies(machine: Machine, seed: int) -> Machine:
+    """The same joints with bodies of general mass, centre of mass and full inertia."""
+    random = np.random.default_rng(seed)
+
+    def body(old: RigidBody) -> RigidBody:
+        root = random.normal(size=(3, 3))
+        return RigidBody(old.name, random.uniform(0.5, 20.0), 0.2 * random.normal(size=3), 0.1 * root @ root.T)
+
+    legs = tuple(
+        dataclasses.replace(
+            leg, joints=tuple(dataclasses.replace(joint, body=body(joint.body)) for joint in leg.joints)
+        )
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, platform=body(machine.platform), legs=legs)
+
+
+def with_friction_everywhere(machine: Machine, seed: int) -> Machine:
+    """The machine with viscous and dry friction in every joint, drawn from plausible ranges."""
+    random = np.random.default_rng(seed)
+
+    def friction(kind: str) -> tuple[float, float]:
+        size = 1.0 if kind == 'prismatic' else 0.1
+        return float(size * random.uniform(5.0, 20.0)), float(size * random.uniform(2.0, 8.0))
+
+    legs = tuple(
+        dataclasses.replace(
+            leg,
+            joints=tuple(
+                dataclasses.replace(joint, friction=type(joint.friction)(*friction(joint.kind))) for joint in leg.joints
+            ),
+        )
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
+
+
+def _runge_kutta_step(
+    state: PlatformMotion, acceleration: Callable[[PlatformMotion, float], Array], time: float, step: float
+) -> PlatformMotion:
+    """Classical fourth-order step in the rotation vector that starts at zero."""
+    start = np.concatenate([np.zeros_like(state.twist), state.twist], axis=1)
+
+    def at(values: Array) -> PlatformMotion:
+        return dataclasses.replace(
+            state,
+            position=state.position + values[:, :3],
+            rotation_base_platform=rotation_exp(values[:, 3:6]) @ state.rotation_base_platform,
+            linear_velocity=values[:, 6:9],
+            angular_velocity=values[:, 9:],
+        )
+
+    def slope(values: Array, when: float) -> Array:
+        # within a step the rotation vector stays so small that two terms of the inverse left Jacobian are exact
+        turn, spin = values[:, 3:6], values[:, 9:]
+        vector_rate = spin - 0.5 * np.cross(turn, spin) + np.cross(turn, np.cross(turn, spin)) / 12.0
+        return np.concatenate([values[:, 6:9], vector_rate, acceleration(at(values), when)], axis=1)
+
+    first = slope(start, time)
+    second = slope(start + 0.5 * step * first, time + 0.5 * step)
+    third = slope(start + 0.5 * step * second, time + 0.5 * step)
+    fourth = slope(start + step * third, time + step)
+    return at(start + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth))

@@ -1,0 +1,148 @@
+"""The suite's model of the 3-RPS machine file against the paper's model of the same robot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.dynamics import (
+    friction_regressor,
+    inverse_dynamics,
+    reduce_parameters,
+    rigid_body_parameter_names,
+    rigid_body_parameters,
+    rigid_body_regressor,
+)
+from pkm_description.friction_laws.registry import friction_law
+from pkm_description.kinematics import leg_motion, motion_from_drives
+from pkm_description.machine import Machine
+
+from verification.check import Check, at_most, equal, near, relative_error
+from verification.mata_2008.model import ThreeRps
+from verification.mata_2008.regressor import (
+    Samples,
+    body_frames,
+    drive_regressor,
+    friction_columns,
+    parameter_names,
+    project,
+)
+from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, table_matrix
+
+#: what Table 1 regroups into others, in the machine file's names
+_ELIMINATED = ('leg1_rod.m', 'platform_link.m', 'platform_link.my', 'leg?_rod.Iyy')
+
+
+def suite_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
+    """Compare kinematics, regressor, friction, rotors and base parameters at the same leg motions."""
+    motion = motion_from_drives(
+        machine,
+        np.arange(len(samples.lengths), dtype=float),
+        samples.lengths - machine.lengths_at_zero,
+        samples.rates,
+        samples.accelerations,
+    )
+    legs = leg_motion(machine, motion)
+    tree = robot.motion(samples.q, samples.velocity, samples.acceleration, np.zeros(3))
+    rotation, origin = body_frames(robot, tree)[2]
+    yield equal('M1', 'bodies of the machine', 7, len(machine.joint_names) + 1)
+    yield at_most('M1', "pose of the platform = the paper's", 1e-9, motion.position - origin, 'm')
+    error = np.abs(motion.rotation_base_platform - rotation).max()
+    yield at_most('M1', "rotation of the platform = the paper's", 1e-9, error)
+    revolute = [0, 5, 7]
+    error = relative_error(legs.accelerations[..., 0], samples.acceleration[:, revolute])
+    yield at_most('M3', "passive accelerations = the paper's, relative", 1e-9, error)
+
+    ours = rigid_body_regressor(machine, motion, identical_legs=False)[..., _columns(machine)]
+    paper = drive_regressor(robot, samples.lengths, samples.rates, samples.accelerations, machine.gravity)
+    yield at_most('M2', "regressor of 70 columns = the paper's, relative", 1e-9, relative_error(ours, paper))
+    forces = inverse_dynamics(machine, motion, friction=False)
+    bare = _without_rotors(machine)
+    rigid = inverse_dynamics(bare, motion, friction=False)
+    values = rigid_body_parameters(machine, identical_legs=False)[_columns(machine)]
+    error = relative_error(rigid, paper @ values)
+    yield at_most('M2', "rigid-body forces = the paper's regressor x parameters, relative", 1e-9, error)
+    rotors = machine.rotor_inertia[:, machine.actuated_index] * samples.accelerations
+    yield at_most(
+        'M7', 'rotors and screws add J x acceleration, relative', 1e-9, relative_error(forces - rigid, rotors)
+    )
+    yield from friction_checks(machine, robot, samples, friction_regressor(machine, legs, 'all'))
+    yield from base_checks(machine, ours, values)
+
+
+def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: Array) -> Iterator[Check]:
+    """Friction of passive joints reaches the drives by -X^T, and the laws are those of the paper."""
+    columns = project(robot, samples.q, friction_columns(samples.velocity, 'sym')).reshape(-1, 3, 9, 2)
+    # joints of the paper leg by leg; the suite's columns are viscous, Coulomb; the paper's Coulomb, viscous
+    paper = columns[:, :, [0, 1, 5, 6, 7, 8], ::-1].reshape(-1, 3, 12)
+    yield at_most('M6', 'friction of R and P joints on the drives = -X^T, relative', 1e-9, relative_error(ours, paper))
+    speed = np.concatenate([-np.geomspace(1e-3, 1.0, 25), np.geomspace(1e-3, 1.0, 25)])
+    positive, sign, size = speed > 0.0, np.sign(speed), np.abs(speed)
+    laws = {
+        'viscous_coulomb': ({'viscous': 30.0, 'coulomb': 7.0}, 7.0 * sign + 30.0 * speed),
+        'asymmetric_coulomb': (
+            {'viscous': 30.0, 'coulomb_positive': 7.0, 'coulomb_negative': 5.0},
+            np.where(positive, 7.0, -5.0) + 30.0 * speed,
+        ),
+        'asymmetric': (
+            {'viscous_positive': 30.0, 'viscous_negative': 20.0, 'coulomb_positive': 7.0, 'coulomb_negative': 5.0},
+            np.where(positive, 7.0 + 30.0 * speed, -5.0 + 20.0 * speed),
+        ),
+        'atan': (
+            {'viscous': 30.0, 'coulomb': 7.0, 'saturation': 3.0, 'slope': 40.0},
+            7.0 * sign + 30.0 * speed + 3.0 * np.arctan(40.0 * speed),
+        ),
+        'power': ({'viscous': 30.0, 'coulomb': 7.0, 'exponent': 0.6}, sign * (7.0 + 30.0 * size**0.6)),
+        'stribeck': (
+            {'viscous': 30.0, 'coulomb': 7.0, 'static': 11.0, 'stribeck_velocity': 0.05, 'exponent': 1.5},
+            sign * (7.0 + 4.0 * np.exp(-((size / 0.05) ** 1.5))) + 30.0 * speed,
+        ),
+    }
+    for name, (parameters, expected) in laws.items():
+        force = friction_law({'law': name, **parameters}).force(speed)
+        yield at_most('M6', f'friction law {name}, relative', 1e-12, relative_error(force, expected))
+
+
+def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[Check]:
+    """Table 1 from the suite's own regressor, and the machine file's values of the combinations."""
+    stacked = regressor.reshape(-1, 70)
+    ours = [rigid_body_parameter_names(machine, identical_legs=False)[column] for column in _columns(machine)]
+    base = reduce_parameters(stacked, ours, eliminated=_ELIMINATED)
+    yield equal('M10', "rank of the suite's regressor", 25, len(base))
+    paper = parameter_names()
+    found = [paper[index] for index in base.independent]
+    extra = sorted({*found} - {*heads()})
+    yield equal('M11', "the suite's combinations headed otherwise than in Table 1", [], extra)
+    side = float(np.linalg.norm(machine.platform_points[1] - machine.platform_points[0]))
+    order = [found.index(name) for name in heads() if name in found]
+    error = np.abs(base.combination[order] - table_matrix(side)).max()
+    yield at_most('M11', "factors of Table 1 from the suite's regressor against the closed form", 1e-9, error)
+    cad = base.values(values)[order]
+    for row, printed in PRINTED_CAD.items():
+        yield near('M14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
+    small = np.abs(cad[[row - 1 for row in REMOVED_BY_MODEL_2]]).max()
+    yield at_most('M15', 'what model 2 leaves out vanishes for the machine file', 1e-9, small)
+    limb = cad[heads().index('Izz4')]
+    yield near('M15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
+
+
+def _columns(machine: Machine) -> NDArray[np.intp]:
+    """Places of the paper's 70 parameters among the suite's, whose body frames are the same."""
+    names = rigid_body_parameter_names(machine, identical_legs=False)
+    first, second, third = (leg.joints for leg in machine.legs)
+    bodies = [
+        first[0].body, first[1].body, machine.platform, second[0].body, second[1].body, third[0].body, third[1].body,
+    ]  # fmt: skip
+    order = ('Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz', 'mx', 'my', 'mz', 'm')
+    return np.array([names.index(f'{body.name}.{name}') for body in bodies for name in order])
+
+
+def _without_rotors(machine: Machine) -> Machine:
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)

@@ -1,0 +1,175 @@
+"""What must hold for every machine with a platform, whatever its numbers: closures, derivatives, power, energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import (
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+    reduce_parameters,
+    rigid_body_parameter_names,
+    rigid_body_parameters,
+    rigid_body_regressor,
+)
+from pkm_description.dynamics.energy_model import energy_regressor
+from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.kinematics import drive_positions, joint_positions, leg_motion, solve_closure
+from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.jacobian_rates import joint_map_rate
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
+from pkm_description.machine.variants import with_payload
+
+from verification.check import Check, at_least, at_most, relative_error
+from verification.mechanics.momentum import reaction_checks
+from verification.mechanics.neighbours import shifted, smooth_derivative
+
+#: s, of finite differences
+STEP = 2e-4
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Judge kinematics and dynamics of a machine by themselves, at random states around home."""
+    motion = random_states(machine, 40 if quick else 400, seed=3)
+    yield from kinematics_checks(machine, motion)
+    yield from dynamics_checks(machine, motion)
+    yield from reaction_checks(machine, motion)
+    yield from base_parameter_checks(machine, random_states(machine, 60 if quick else 200, seed=4))
+
+
+def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """Closures, and the derivatives of all joint positions, passive ones too."""
+    pose = motion.position, motion.rotation_base_platform
+    positions = joint_positions(machine, *pose)
+    anchors = pose[0][:, None] + machine.platform_points @ np.swapaxes(pose[1], 1, 2)
+    gap = np.linalg.norm(chain_pose(machine, positions).tip - anchors, axis=-1)
+    yield at_most('closure', 'leg tips lie in the platform joints', 1e-11, gap, 'm')
+    found = solve_closure(machine, drive_positions(machine, *pose))
+    yield at_most('closure', 'forward kinematics gives the position back', 1e-10, found.position - pose[0], 'm')
+    turned = found.rotation_base_platform - pose[1]
+    yield at_most('closure', 'forward kinematics gives the rotation matrix back', 1e-10, turned)
+    legs = leg_motion(machine, motion)
+    rates = (close_legs(machine, *pose).joint_map @ motion.twist[:, None, :, None])[..., 0]
+    yield at_most(
+        'jacobian', 'joint map x twist = joint velocities, relative', 1e-12, relative_error(rates, legs.velocities)
+    )
+    moving = smooth_derivative(lambda step: _joint_state(machine, shifted(machine, motion, step)), STEP)
+    for what, analytic, numeric in zip(
+        ('velocities', 'accelerations'), (legs.velocities, legs.accelerations), moving, strict=True
+    ):
+        error = relative_error(numeric, analytic)
+        yield at_most('jacobian', f'joint {what} against finite differences, relative', 1e-6, error)
+
+    rate = smooth_derivative(lambda step: _joint_map(machine, shifted(machine, motion, step)), STEP)
+    error = relative_error(joint_map_rate(machine, motion), rate)
+    yield at_most('jacobian', 'time derivative of the joint map against finite differences, relative', 1e-6, error)
+
+
+def _joint_map(machine: Machine, motion: PlatformMotion) -> Array:
+    return close_legs(machine, motion.position, motion.rotation_base_platform).joint_map
+
+
+def _joint_state(machine: Machine, motion: PlatformMotion) -> Array:
+    """Joint positions and velocities (2, N, L, J)."""
+    legs = leg_motion(machine, motion)
+    return np.stack([legs.positions, legs.velocities])
+
+
+def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """Regressor, energy and power against each other."""
+    pose = motion.position, motion.rotation_base_platform
+    forces = inverse_dynamics(machine, motion, friction=False)
+    product = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
+    drives = leg_motion(machine, motion)
+    rotors = machine.rotor_inertia[:, machine.actuated_index] * drives.accelerations[..., machine.actuated_index]
+    error = relative_error(product + rotors, forces)
+    yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
+    terms = drive_force_terms(machine, motion, friction=False).total
+    yield at_most(
+        'terms',
+        'pm + sm + cor + cen + grp + grs + rotors = inverse dynamics, relative',
+        1e-10,
+        relative_error(terms, forces),
+    )
+    zero = np.zeros_like(motion.position)
+    still = PlatformMotion(motion.time, *pose, zero, zero, zero, zero)
+    difference = inverse_dynamics(machine, still, friction=False) - gravity_forces(machine, *pose)
+    # planar machines need no force at rest, so the forces of the motion are the scale
+    error = float(np.abs(difference).max() / np.abs(forces).max())
+    yield at_most('statics', 'gravity forces = inverse dynamics at rest, relative', 1e-10, error)
+
+    twist = motion.twist
+    from_matrix = 0.5 * np.sum(twist * (mass_matrix(machine, *pose) @ twist[..., None])[..., 0], axis=1)
+    error = relative_error(from_matrix, kinetic_energy(machine, *pose, twist))
+    yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
+
+    total = energy_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
+    own = 0.5 * np.sum(machine.rotor_inertia * drives.velocities**2, axis=(1, 2))
+    error = relative_error(total + own, mechanical_energy(machine, motion))
+    yield at_most('energy', 'energy regressor x parameters + rotors = T + V, relative', 1e-10, error)
+    change = smooth_derivative(lambda step: mechanical_energy(machine, shifted(machine, motion, step)), STEP)
+    rates = drives.velocities[..., machine.actuated_index]
+    power = np.sum(forces * rates, axis=1)
+    error = relative_error(change, power)
+    yield at_most('power', 'd(T + V)/dt = power of the drives, relative', 1e-6, error)
+
+    with_friction = inverse_dynamics(machine, motion, friction=True)
+    found = forward_dynamics(machine, *pose, twist, with_friction)
+    yield at_most(
+        'forward',
+        'forward(inverse) gives the acceleration back, relative',
+        1e-9,
+        relative_error(found, motion.acceleration),
+    )
+
+    yield payload_check(machine, motion)
+
+
+def payload_check(machine: Machine, motion: PlatformMotion) -> Check:
+    """A point mass on the platform, as a part of it and as a force from outside."""
+    mass, point = 0.2 * machine.platform.mass, np.array([0.3, -0.2, 0.5]) * machine.platform_radius
+    loaded = with_payload(machine, RigidBody('payload', mass, point, np.zeros((3, 3))))
+    lever = motion.rotation_base_platform @ point
+    spin = motion.angular_velocity
+    acceleration = (
+        motion.linear_acceleration
+        + np.cross(motion.angular_acceleration, lever)
+        + np.cross(spin, np.cross(spin, lever))
+    )
+    force = -mass * (acceleration - machine.gravity)
+    pushed = inverse_dynamics(
+        machine, motion, external_wrench=np.concatenate([force, np.cross(lever, force)], axis=1)
+    )
+    error = relative_error(inverse_dynamics(loaded, motion), pushed)
+    return at_most('payload', 'payload = its force as external wrench, relative', 1e-10, error)
+
+
+def mechanical_energy(machine: Machine, motion: PlatformMotion) -> Array:
+    """Kinetic and potential energy (N,) J."""
+    pose = motion.position, motion.rotation_base_platform
+    return kinetic_energy(machine, *pose, motion.twist) + potential_energy(machine, *pose)
+
+
+def base_parameter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """Minimal parameter sets: how sure their number is, and that they give the same forces."""
+    regressor = rigid_body_regressor(machine, motion, identical_legs=False)
+    base = reduce_parameters(
+        regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)
+    )
+    yield at_least('base', f'gap of the singular values after {len(base)} base parameters', 1e4, base.gap)
+    full = rigid_body_parameters(machine, identical_legs=False)
+    reduced = base.columns(regressor) @ base.values(full)
+    yield at_most(
+        'base',
+        'base parameters give the forces of all parameters, relative',
+        1e-9,
+        relative_error(reduced, regressor @ full),
+    )

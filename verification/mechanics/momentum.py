@@ -1,0 +1,101 @@
+"""Joint reactions against the momentum of the whole machine: Newton's and Euler's laws for all bodies at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.kinematics.chain import chain_velocities
+from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
+
+from verification.check import Check, at_most, relative_error
+from verification.mechanics.neighbours import shifted, smooth_derivative
+
+#: s, of finite differences
+STEP = 2e-4
+
+
+def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """Forces and moments that the base exerts = rate of change of the momentum minus weight."""
+    reactions = joint_reactions(machine, motion)
+    error = relative_error(reactions.drive_forces, inverse_dynamics(machine, motion))
+    yield at_most('reactions', 'drive forces of the reactions = inverse dynamics, relative', 1e-10, error)
+
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    force = reactions.joint_forces[:, :, 0]
+    moment = np.cross(legs.chain.origins[0], force) + reactions.joint_moments[:, :, 0]
+    force, moment = force.sum(axis=1), moment.sum(axis=1)
+    if machine.planar:
+        # the plane holds the platform itself: force along z, moments about x and y
+        plane = np.zeros((len(motion), 3, 2))
+        along_z, about_x, about_y = reactions.constraint_multipliers[:, -3:].T
+        plane[:, 2, 0], plane[:, 0, 1], plane[:, 1, 1] = along_z, about_x, about_y
+        force = force + plane[..., 0]
+        moment = moment + plane[..., 1] + np.cross(motion.position, plane[..., 0])
+    needed = momentum_rates(machine, motion).sum(axis=0)
+    for what, found, expected in (('forces', force, needed[0]), ('moments', moment, needed[1])):
+        error = relative_error(found, expected)
+        yield at_most('reactions', f'{what} of the base = rate of the momentum - weight, relative', 1e-6, error)
+
+
+def momentum_rates(machine: Machine, motion: PlatformMotion) -> Array:
+    """What moves platform and legs (1 + L, 2, N, 3): rate of momentum minus weight, forces and moments."""
+    rate = smooth_derivative(lambda step: momenta(machine, shifted(machine, motion, step)), STEP)
+    return rate - weights(machine, motion)
+
+
+def momenta(machine: Machine, motion: PlatformMotion) -> Array:
+    """Momenta (1 + L, 2, N, 3) of the platform and of each leg: linear, and angular about the base's origin.
+
+    Rotors have none.
+    """
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
+    rates = chain_velocities(machine, legs.chain, velocities)
+    result = np.zeros((1 + machine.leg_count, 2, len(motion), 3))
+    result[0] = _body_momentum(
+        machine.platform,
+        motion.rotation_base_platform,
+        motion.position,
+        motion.linear_velocity,
+        motion.angular_velocity,
+    )
+    for leg, described in enumerate(machine.legs):
+        for place, joint in enumerate(described.joints):
+            result[1 + leg] += _body_momentum(
+                joint.body,
+                legs.chain.rotations[place][:, leg],
+                legs.chain.origins[place][:, leg],
+                rates.linear[place][:, leg],
+                rates.angular[place][:, leg],
+            )
+    return result
+
+
+def weights(machine: Machine, motion: PlatformMotion) -> Array:
+    """Weights (1 + L, 2, N, 3) of the platform and of each leg: force, and moment about the base's origin."""
+    chain = close_legs(machine, motion.position, motion.rotation_base_platform).chain
+    result = np.zeros((1 + machine.leg_count, 2, len(motion), 3))
+    bodies = [(0, machine.platform, motion.position, motion.rotation_base_platform)]
+    for leg, described in enumerate(machine.legs):
+        bodies += [
+            (1 + leg, joint.body, chain.origins[place][:, leg], chain.rotations[place][:, leg])
+            for place, joint in enumerate(described.joints)
+        ]
+    for group, body, origin, rotation in bodies:
+        force = body.mass * machine.gravity
+        result[group, 0] += force
+        result[group, 1] += np.cross(origin + rotation @ body.center_of_mass, force)
+    return result
+
+
+def _body_momentum(body: RigidBody, rotation: Array, origin: Array, velocity: Array, spin: Array) -> Array:
+    """Linear momentum, and angular momentum about the base's origin, of one body (2, N, 3)."""
+    lever = rotation @ body.center_of_mass
+    linear = body.mass * (velocity + np.cross(spin, lever))
+    own = (rotation @ body.inertia @ np.swapaxes(rotation, 1, 2) @ spin[..., None])[..., 0]
+    return np.stack([linear, np.cross(origin + lever, linear) + own])

@@ -1,0 +1,59 @@
+"""What must hold for every open chain, whatever its numbers: regressor, energy, power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from pkm_description.dynamics import reduce_parameters, rigid_body_parameter_names, rigid_body_parameters
+from pkm_description.dynamics.open_chain import (
+    open_chain_accelerations,
+    open_chain_energy,
+    open_chain_forces,
+    open_chain_mass_matrix,
+    open_chain_regressor,
+)
+from pkm_description.kinematics.random_states import random_joint_states
+from pkm_description.machine import Machine
+
+from verification.check import Check, at_least, at_most, relative_error
+from verification.mechanics.neighbours import smooth_derivative
+
+#: s, of finite differences
+STEP = 2e-4
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Judge the dynamics of a machine without platform by itself, at random states."""
+    position, velocity, acceleration = random_joint_states(machine, 60 if quick else 400, seed=5)
+    shape = position.shape
+    forces = open_chain_forces(machine, position, velocity, acceleration, friction=False)
+    regressor = open_chain_regressor(machine, position, velocity, acceleration)
+    full = rigid_body_parameters(machine, identical_legs=False)
+    product = (regressor @ full).reshape(shape) + machine.rotor_inertia * acceleration
+    error = relative_error(product, forces)
+    yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
+    base = reduce_parameters(
+        regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)
+    )
+    yield at_least('base', f'gap of the singular values after {len(base)} base parameters', 1e4, base.gap)
+    error = relative_error(base.columns(regressor) @ base.values(full), regressor @ full)
+    yield at_most('base', 'base parameters give the forces of all parameters, relative', 1e-9, error)
+
+    mass = open_chain_mass_matrix(machine, position)
+    from_matrix = 0.5 * np.sum(velocity * (mass @ velocity[..., None])[..., 0], axis=(1, 2))
+    kinetic, _ = open_chain_energy(machine, position, velocity)
+    error = relative_error(from_matrix, kinetic)
+    yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
+
+    def energy(step: float) -> np.ndarray:
+        later = position + step * velocity + 0.5 * step**2 * acceleration
+        return np.add(*open_chain_energy(machine, later, velocity + step * acceleration))
+
+    power = np.sum(forces * velocity, axis=(1, 2))
+    error = relative_error(smooth_derivative(energy, STEP), power)
+    yield at_most('power', 'd(T + V)/dt = power of the joint forces, relative', 1e-6, error)
+    with_friction = open_chain_forces(machine, position, velocity, acceleration)
+    found = open_chain_accelerations(machine, position, velocity, with_friction)
+    error = relative_error(found, acceleration)
+    yield at_most('forward', 'forward(inverse) gives the acceleration back, relative', 1e-9, error)

@@ -1,0 +1,114 @@
+"""Which function measures which requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from verification.check import Check
+from verification.miletovic_2017 import (
+    accuracy,
+    consistency,
+    discretisation,
+    geometry,
+    initialisation,
+    interface,
+    late_data,
+    lever_arm,
+    model,
+    other_filters,
+    robustness,
+    simulator,
+    user_measurements,
+)
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.requirements import REQUIREMENTS
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Requirements that one function measures.
+
+    Attributes
+    ----------
+    ids : of the requirements; each gets at least one check
+    checks : yields checks
+    """
+
+    ids: tuple[str, ...]
+    checks: Callable[[Laboratory], Iterator[Check]]
+
+
+def _rows(first: int, last: int) -> tuple[str, ...]:
+    return tuple(f'S3-{number:02d}' for number in range(first, last + 1))
+
+
+CATALOGUE: tuple[RowGroup, ...] = (
+    RowGroup(_rows(1, 9), geometry.geometry),
+    RowGroup(_rows(8, 8), geometry.never_above),
+    RowGroup(_rows(10, 10), geometry.differentiator),
+    RowGroup(_rows(11, 11), geometry.jacobian_velocity),
+    RowGroup(_rows(12, 12), geometry.error_tables),
+    RowGroup(('S3-13', 'S3-37'), model.vectors),
+    RowGroup(_rows(14, 14), model.inputs),
+    RowGroup(_rows(15, 15), model.transform),
+    RowGroup(_rows(16, 17), model.noise),
+    RowGroup(_rows(18, 18), model.integrators),
+    RowGroup(_rows(19, 23), accuracy.errors),
+    RowGroup(_rows(24, 24), accuracy.corrected_signals),
+    RowGroup(_rows(25, 25), consistency.covariance),
+    RowGroup(_rows(26, 26), consistency.unit_sphere),
+    RowGroup(_rows(27, 27), consistency.augmented_form),
+    RowGroup(_rows(28, 28), accuracy.periodic_errors),
+    RowGroup(_rows(29, 29), accuracy.innovations),
+    RowGroup(_rows(30, 30), consistency.chi_square),
+    RowGroup(_rows(31, 31), consistency.standstill),
+    RowGroup(_rows(32, 32), initialisation.printed_start),
+    RowGroup(_rows(33, 33), initialisation.forward_kinematics_start),
+    RowGroup(_rows(34, 34), initialisation.mirrored_start),
+    RowGroup(_rows(35, 35), initialisation.restart),
+    RowGroup(_rows(36, 36), initialisation.convergence_times),
+    RowGroup(_rows(38, 38), lever_arm.other_points),
+    RowGroup(_rows(39, 39), lever_arm.wrong_arm),
+    RowGroup(_rows(40, 40), lever_arm.mounting),
+    RowGroup(_rows(41, 41), simulator.first_profile),
+    RowGroup(_rows(42, 42), simulator.second_profile),
+    RowGroup(_rows(43, 43), simulator.imu_at_any_point),
+    RowGroup(_rows(44, 44), simulator.sensor_effects),
+    RowGroup(_rows(45, 45), discretisation.truths),
+    RowGroup(_rows(46, 46), discretisation.monte_carlo),
+    RowGroup(_rows(47, 47), robustness.experiment_tuning),
+    RowGroup(_rows(48, 48), late_data.late_imu),
+    RowGroup(_rows(49, 49), late_data.offline_delay),
+    RowGroup(_rows(50, 50), robustness.offsets),
+    RowGroup(_rows(51, 51), late_data.bursts),
+    RowGroup(_rows(52, 52), robustness.dropouts),
+    RowGroup(_rows(53, 53), robustness.drift),
+    RowGroup(_rows(54, 54), late_data.static_record),
+    RowGroup(_rows(55, 55), late_data.noise_from_innovations),
+    RowGroup(_rows(56, 57), robustness.against_baseline),
+    RowGroup(_rows(58, 58), interface.speed),
+    RowGroup(_rows(59, 59), interface.determinism),
+    RowGroup(_rows(60, 60), interface.offline),
+    RowGroup(_rows(61, 61), interface.contents),
+    RowGroup(_rows(62, 62), other_filters.other_geometries),
+    RowGroup(_rows(63, 63), user_measurements.own_measurements),
+    RowGroup(_rows(64, 64), other_filters.extended_filters),
+)
+
+
+def run_group(group: RowGroup, lab: Laboratory) -> list[Check]:
+    """Checks of a group; an error in it, and a requirement without a check, are failed checks."""
+    done: list[Check] = []
+    try:
+        done.extend(group.checks(lab))
+    except Exception as error:  # whatever it is, the table says so and goes on
+        text = ' '.join(f'{type(error).__name__}: {error}'.split())
+        seen = {check.id for check in done}
+        done += [
+            Check(id, 'the measurement runs to its end', 'no error', text, 'failed')
+            for id in group.ids
+            if id not in seen or id == group.ids[-1]
+        ]
+    seen = {check.id for check in done}
+    return done + [Check(id, REQUIREMENTS[id], 'a check', 'none', 'failed') for id in group.ids if id not in seen]

@@ -1,0 +1,173 @@
+"""S3-25 to S3-27, S3-30, S3-31: covariance, guards, forms, consistency, observability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.errors import PkmError
+from pkm_estimation.filters import CovarianceError
+from pkm_estimation.models import STATE_SIZE
+from pkm_estimation.stream import ConfigurationError, EstimatorConfig, PlatformFilter
+from scipy.stats import chi2
+
+from verification.check import Check, at_least, at_most, equal, holds, refused, within
+from verification.miletovic_2017.accuracy import FILTERS
+from verification.miletovic_2017.augmented import predict_augmented
+from verification.miletovic_2017.filter_run import FilterRun, least_eigenvalue, make_filter, signals_of, start
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, RATE, Scenario, machine_named
+
+#: S3-25
+STEPS = 1_000_000
+
+
+def covariance(lab: Laboratory) -> Iterator[Check]:
+    """S3-25: the runs of the other rows, and one without end."""
+    runs = [run for motion in ('mp1', 'mp2') for _, config in FILTERS for run in lab.monte_carlo(_mc(motion, config))]
+    lost = [run.lost for run in runs if run.lost]
+    total = sum(len(run.time) for run in runs)
+    steps = 20_000 if lab.quick else STEPS - total
+    endless = _endless(steps)
+    yield equal('S3-25', f'losses in {total} steps of MP1 and MP2, both filters', 0, len(lost))
+    what = f'steps without loss: those, and MP1 repeated{_quick(lab)}'
+    yield at_least('S3-25', what, total + steps, total + endless[0])
+    least = min([run.least_eigenvalue for run in runs] + [endless[1]])
+    yield at_least('S3-25', 'smallest eigenvalue of the correlation matrix, looked at every 0.5 s', 1e-6, least)
+    yield refused('S3-25', 'alpha = 1e-4', ConfigurationError, _caught(lambda: EstimatorConfig(alpha=1e-4)))
+    broken = make_filter(_mc('mp1', DEFAULT))
+    broken.start_at(machine_named('centred').home)
+    broken.ukf.covariance[4, 4] = -1e-9
+    imu = np.concatenate([-machine_named('centred').gravity, np.zeros(3)])
+    caught = _caught(lambda: broken.predict(imu, imu, INTERVAL, INTERVAL))
+    yield refused('S3-25', 'covariance made indefinite', CovarianceError, caught)
+
+
+def unit_sphere(lab: Laboratory) -> Iterator[Check]:
+    """S3-26."""
+    for motion in ('mp1', 'mp2'):
+        for name, config in FILTERS:
+            outside = sum(run.outside for run in lab.monte_carlo(_mc(motion, config)))
+            yield equal('S3-26', f'{motion}, {name}: sigma points with q.q > 1', 0, outside)
+    filter_ = make_filter(_mc('mp1', PRINTED))
+    filter_.start_at(machine_named('centred').home)
+    states = np.zeros((STATE_SIZE, 3))
+    states[6] = (0.5, 1.01, -1.2)
+    lengths = filter_.legs.observe(states)
+    yield equal('S3-26', 'two of three attitudes outside: counted', 2, filter_.outside_unit_sphere)
+    yield equal('S3-26', 'and given a finite answer', True, bool(np.isfinite(lengths).all()))
+
+
+def augmented_form(lab: Laboratory) -> Iterator[Check]:
+    """S3-27."""
+    duration = 12.0 if lab.quick else 40.0
+    scenario = Scenario(begin=10.0, duration=duration, seed=3)
+    signals = signals_of(scenario)
+    errors: list[list[Array]] = [[], []]
+    filters: list[PlatformFilter] = [make_filter(scenario), make_filter(scenario)]
+    for filter_ in filters:
+        start(scenario, filter_, signals)
+    for k in range(1, len(signals.inputs)):
+        filters[0].predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+        predict_augmented(filters[1], signals.inputs[k - 1], signals.inputs[k])
+        for filter_, log in zip(filters, errors, strict=True):
+            filter_.update(signals.lengths[k])
+            log.append(filter_.state - signals.states[k])
+    rms = [np.sqrt(np.mean(np.array(log)[round(5.0 * RATE) :] ** 2, axis=0)) for log in errors]
+    what = f'rms of all 15 states over {duration:g} s of MP1, augmented over additive, less 1'
+    yield at_most('S3-27', what, 0.01, rms[1] / rms[0] - 1.0)
+
+
+def chi_square(lab: Laboratory) -> Iterator[Check]:
+    """S3-30: over the seeds, start from forward kinematics, default filter."""
+    seeds = len(lab.seeds)
+    for motion in ('mp1', 'mp2', 'hold'):
+        yield from consistent('S3-30', motion, lab.monte_carlo(_mc(motion, DEFAULT)), 6, lab.settling, seeds)
+
+
+def consistent(
+    id: str, name: str, runs: list[FilterRun], legs: int, begin: float, seeds: int
+) -> Iterator[Check]:
+    """Chi-square tests at the 95 % level of runs with different seeds."""
+    last = float(np.mean([run.nees[-1] for run in runs]))
+    low, high = chi2.interval(0.95, STATE_SIZE * seeds) / np.array(seeds)
+    yield within(id, f'{name}: NEES of 15 states at the end, mean over {seeds} seeds', low, high, last)
+    nis = np.mean([run.nis[run.time >= begin] for run in runs], axis=0)
+    low, high = chi2.interval(0.95, legs * seeds) / np.array(seeds)
+    share = float(np.mean((nis >= low) & (nis <= high)))
+    # samples are independent: the share itself has a binomial spread
+    spread = 3.0 * np.sqrt(0.95 * 0.05 / len(nis))
+    yield holds(
+        id,
+        f'{name}: share of the samples whose mean NIS over the seeds lies in the 95 % region {low:.3g} .. {high:.3g}',
+        f'95 % +- {100 * spread:.1f} (3 sigma of {len(nis)} samples)',
+        f'{100 * share:.2f} %, mean NIS {np.mean(nis):.3f}',
+        abs(share - 0.95) <= spread,
+    )
+
+
+def standstill(lab: Laboratory) -> Iterator[Check]:
+    """S3-31: rank of the observability matrix, and biases found at rest."""
+    ranks = observability_ranks()
+    yield equal('S3-31', 'rank after 1, 2, 3 samples at rest', [6, 12, 15], ranks)
+    runs = lab.monte_carlo(_mc('hold', DEFAULT))
+    end = lab.duration if lab.quick else 60.0
+    last = np.sqrt(np.mean([run.error[run.time >= end - INTERVAL][0] ** 2 for run in runs], axis=0))
+    yield at_most('S3-31', f'at rest: accelerometer biases after {end:g} s, rms', 5e-5, last[9:12], 'm/s^2')
+    yield at_most('S3-31', f'at rest: gyroscope biases after {end:g} s, rms', 1e-5, last[12:15], 'rad/s')
+
+
+def observability_ranks() -> list[int]:
+    """Ranks of the lengths' derivatives by the state after one, two, three samples at rest (section 3.9)."""
+    machine = machine_named('centred')
+    filter_ = make_filter(Scenario())
+    filter_.start_at(machine.home)
+    state, step = filter_.state.copy(), 1e-6
+    imu = np.concatenate([-machine.gravity, np.zeros(3)])
+    pairs = state[:, None] + np.hstack([step * np.eye(STATE_SIZE), -step * np.eye(STATE_SIZE)])
+    rows, ranks = [], []
+    for _ in range(3):
+        lengths = filter_.legs.observe(pairs)
+        rows.append((lengths[:, :STATE_SIZE] - lengths[:, STATE_SIZE:]) / (2.0 * step))
+        ranks.append(int(np.sum(np.linalg.svd(np.vstack(rows), compute_uv=False) > 1e-6)))
+        filter_.process.propagate(pairs, imu, imu, INTERVAL)
+    return ranks
+
+
+def _endless(steps: int) -> tuple[int, float]:
+    """Steps without loss of the default filter on one circle of MP1 again and again, and the least eigenvalue seen."""
+    scenario = Scenario(begin=20.0, duration=5.0, config=DEFAULT)
+    signals = signals_of(scenario)
+    filter_ = make_filter(scenario)
+    start(scenario, filter_, signals)
+    period = len(signals.inputs) - 1
+    least, done = np.inf, 0
+    try:
+        for done in range(1, steps + 1):
+            k = (done - 1) % period
+            filter_.predict(signals.inputs[k], signals.inputs[k + 1], INTERVAL, INTERVAL)
+            filter_.update(signals.lengths[k + 1])
+            if done % 50_000 == 0:
+                least = min(least, least_eigenvalue(filter_))
+    except CovarianceError:
+        done -= 1
+    return done, least
+
+
+def _mc(motion: str, config: EstimatorConfig) -> Scenario:
+    return replace(Scenario(), motion=motion, config=config)
+
+
+def _quick(lab: Laboratory) -> str:
+    return ' (quick: not the required 1e6)' if lab.quick else ''
+
+
+def _caught(call: object) -> Exception | None:
+    assert callable(call)
+    try:
+        call()
+    except (PkmError, CovarianceError) as error:
+        return error
+    return None

@@ -1,0 +1,177 @@
+"""What the figures show: curves from the runs that the table uses, in the paper's axes (z down)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_estimation.models import STATE_SIZE
+from pkm_estimation.sensors import SensorConditions
+
+from verification.miletovic_2017.error_text import errors_against
+from verification.miletovic_2017.filter_run import FilterRun
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import simulated
+from verification.miletovic_2017.robustness import SET_POINT_LEAD, experiment
+from verification.miletovic_2017.scenario import PRINTED, RATE, Scenario
+
+#: signs of the state's vectors between z up and z down
+_SIGNS = np.tile([1.0, -1.0, -1.0], STATE_SIZE // 3)
+
+#: legs that the paper shows
+LEGS = (0, 2, 4)
+
+#: s of the excerpts of Fig. 15
+EXCERPT = 20.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time [s]; the label tells what they are, if there are several."""
+
+    time: Array
+    values: Array
+    label: str = ''
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves of one quantity; ``limit`` of the axis."""
+
+    quantity: str
+    curves: tuple[Curve, ...]
+    limit: tuple[float, float] | None = None
+
+
+def signals(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 7: specific force x, roll rate, lengths of legs 1, 3, 5."""
+    scenario = Scenario('centred', motion, _duration(lab))
+    data = simulated(scenario)
+    imu = np.hstack([data.specific_force, data.angular_rate]) * _SIGNS[:6]
+    rows = [('f_x [m/s²]', imu[:, 0]), ('p [rad/s]', imu[:, 3])]
+    rows += [(f'l{leg + 1} [m]', data.leg_lengths[:, leg]) for leg in LEGS]
+    return [Panel(name, (Curve(scenario.time, values),)) for name, values in rows]
+
+
+def static_noise() -> list[tuple[str, str, dict[str, tuple[Array, Array]]]]:
+    """Fig. 8: specific force x and roll rate at rest, (time, values) by kind of noise."""
+    result = []
+    records = {}
+    for name, heavy in (('Gaussian', False), ('heavy tails', True)):
+        scenario = Scenario('centred', 'hold', 30.0, conditions=SensorConditions(heavy_tails=heavy))
+        records[name] = scenario.time, simulated(scenario)
+    for quantity, unit, attribute in (('f_x', 'm/s²', 'specific_force'), ('p', 'rad/s', 'angular_rate')):
+        samples = {name: (time, getattr(data, attribute)[:, 0]) for name, (time, data) in records.items()}
+        result.append((quantity, unit, samples))
+    return result
+
+
+def innovations(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 9: settled, so that the start does not set the scale."""
+    run = _run(lab, motion)
+    return [_band_panel(run.time, run.residual, run.residual_deviation, leg, 5.0) for leg in LEGS]
+
+
+def state_errors(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 10: x, z, u, w, ex, ey with two standard deviations."""
+    wanted = (('x [m]', 0), ('z [m]', 2), ('u [m/s]', 3), ('w [m/s]', 5), ('ex', 6), ('ey', 7))
+    return [_error_panel(_run(lab, motion), name, row) for name, row in wanted]
+
+
+def bias_errors(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 11."""
+    wanted = (('λx [m/s²]', 9), ('λz [m/s²]', 11), ('λp [rad/s]', 12), ('λq [rad/s]', 13))
+    return [_error_panel(_run(lab, motion), name, row) for name, row in wanted]
+
+
+def experiment_innovations(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 12."""
+    run = lab.pipelines([experiment(lab, motion)])[0]
+    result = run.result
+    return [_band_panel(run.time, result.innovation, result.innovation_deviation, leg, 5.0) for leg in LEGS]
+
+
+def experiment_states(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 13: of the IMU's point."""
+    return _experiment(
+        lab, motion, (('x [m]', 0), ('y [m]', 1), ('u [m/s]', 3), ('w [m/s]', 5), ('ex', 6), ('ey', 7)), 0.0
+    )
+
+
+def experiment_biases(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 14: settled."""
+    wanted = (('λx [m/s²]', 9), ('λz [m/s²]', 11), ('λp [rad/s]', 12), ('λq [rad/s]', 13))
+    return _experiment(lab, motion, wanted, 10.0)
+
+
+def excerpts(lab: Laboratory, motion: str) -> list[Panel]:
+    """Fig. 15: x, roll, u of filter and baseline."""
+    scenario = experiment(lab, motion)
+    run = lab.pipelines([scenario])[0]
+    shown = (run.time >= lab.settling) & (run.time <= lab.settling + EXCERPT)
+    pair = errors_against(run, scenario, SET_POINT_LEAD)
+    panels = []
+    for name, attribute in (('x [m]', 'position'), ('φ [rad]', 'attitude'), ('u [m/s]', 'velocity')):
+        labels = ('Gauss-Newton + B2', 'filter')
+        series = (getattr(errors, attribute)[shown, 0] for errors in (pair[1], pair[0]))
+        both = tuple(Curve(run.time[shown], values, label) for label, values in zip(labels, series, strict=True))
+        panels.append(Panel(name, both))
+    return panels
+
+
+def deviations(lab: Laboratory, motion: str) -> list[tuple[str, str, dict[str, dict[str, Array]]]]:
+    """Figs 16, 17: quantity, names of its axes, bars by reference and estimator."""
+    scenario = experiment(lab, motion)
+    run = lab.pipelines([scenario])[0]
+    begin = round(lab.settling * RATE)
+    spreads = {
+        reference: [errors.deviation(begin) for errors in errors_against(run, scenario, lead)]
+        for reference, lead in (('set-points', SET_POINT_LEAD), ('truth', 0.0))
+    }
+    return [
+        (
+            quantity,
+            names,
+            {
+                reference: {
+                    'filter': getattr(pair[0], attribute),
+                    'Gauss-Newton + B2': getattr(pair[1], attribute),
+                }
+                for reference, pair in spreads.items()
+            },
+        )
+        for quantity, names, attribute in (
+            ('position [m]', 'x y z', 'position'),
+            ('attitude [rad]', 'φ θ ψ', 'attitude'),
+            ('velocity [m/s]', 'u v w', 'velocity'),
+        )
+    ]
+
+
+def _duration(lab: Laboratory) -> float:
+    return lab.duration if lab.quick else 100.0
+
+
+def _run(lab: Laboratory, motion: str) -> FilterRun:
+    scenario = Scenario(motion=motion, duration=100.0, config=replace(PRINTED, integrator='heun'), start='printed')
+    return lab.filters([scenario])[0]
+
+
+def _error_panel(run: FilterRun, name: str, row: int) -> Panel:
+    shown = run.time >= 5.0
+    time, error, band = run.time[shown], run.error[shown, row] * _SIGNS[row], 2.0 * run.deviation[shown, row]
+    return Panel(name, (Curve(time, error), Curve(time, band, '2 sigma'), Curve(time, -band, '2 sigma')))
+
+
+def _band_panel(time: Array, residual: Array, deviation: Array, leg: int, begin: float) -> Panel:
+    shown = time >= begin
+    band = 2.0 * deviation[shown, leg]
+    curves = (Curve(time[shown], residual[shown, leg]), *(Curve(time[shown], s * band, '2 sigma') for s in (1.0, -1.0)))
+    return Panel(f'innovation l{leg + 1} [m]', curves)
+
+
+def _experiment(lab: Laboratory, motion: str, wanted: tuple[tuple[str, int], ...], begin: float) -> list[Panel]:
+    run = lab.pipelines([experiment(lab, motion)])[0]
+    shown = run.time >= begin
+    return [Panel(name, (Curve(run.time[shown], run.state[shown, row] * _SIGNS[row]),)) for name, row in wanted]

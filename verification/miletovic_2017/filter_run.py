@@ -1,0 +1,242 @@
+"""A filter alone over a scenario: prediction and correction in turn, errors against the truth of all states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
+from pkm_description.machine import PlatformMotion, Pose
+from pkm_estimation.baseline import KinematicEstimator
+from pkm_estimation.filtering.assembly_side import AssemblySide
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.sensors import euler_truth, simulate_sensors
+from pkm_estimation.stream import PlatformFilter
+
+from verification.miletovic_2017.scenario import INTERVAL, Scenario, machine_named, profile_named
+
+#: every so many samples the whole covariance is judged
+NEES_EVERY = 50
+
+
+@dataclass(frozen=True)
+class FilterRun:
+    """What a filter did, sample by sample; states as in :mod:`pkm_estimation.models`, position in base axes.
+
+    Attributes
+    ----------
+    time : (N,) s after the first sample
+    error : (N, 15) estimate less truth; NaN after a loss
+    deviation : (N, 15) standard deviations of the filter's own coordinates
+    residual, residual_deviation : (N, L) m, innovations
+    nis : (N,) normalised innovation squared; NaN without a measurement
+    nees_time, nees : (M,) normalised estimation error squared, 15 degrees of freedom
+    outside : points with ``q.q > 1``
+    lost : why the run ended early, or nothing
+    least_eigenvalue : smallest eigenvalue of the correlation matrices that were looked at
+    """
+
+    time: Array
+    error: Array
+    deviation: Array
+    residual: Array
+    residual_deviation: Array
+    nis: Array
+    nees_time: Array
+    nees: Array
+    outside: int
+    lost: str
+    least_eigenvalue: float
+
+    def rms(self, begin: float, end: float = np.inf) -> Array:
+        """Root mean square (15,) of the errors within an interval [s]."""
+        inside = (self.time >= begin) & (self.time <= end)
+        result: Array = np.sqrt(np.mean(self.error[inside] ** 2, axis=0))
+        return result
+
+    def standardised(self, begin: float) -> Array:
+        """Innovations over their standard deviations (M, L), from a time on."""
+        ratio = (self.residual / self.residual_deviation)[self.time >= begin]
+        return ratio[np.isfinite(ratio).all(axis=1)]
+
+
+def pooled_rms(runs: list[FilterRun], begin: float, end: float = np.inf) -> Array:
+    """Root mean square (15,) over runs of one length."""
+    result: Array = np.sqrt(np.mean([run.rms(begin, end) ** 2 for run in runs], axis=0))
+    return result
+
+
+def mean_nis(runs: list[FilterRun], begin: float) -> float:
+    """Mean normalised innovation squared from a time on."""
+    return float(np.mean([np.nanmean(run.nis[run.time >= begin]) for run in runs]))
+
+
+def in_band(runs: list[FilterRun], begin: float) -> Array:
+    """Part (L,) of the innovations within two standard deviations."""
+    result: Array = np.mean([np.mean(np.abs(run.standardised(begin)) <= 2.0, axis=0) for run in runs], axis=0)
+    return result
+
+
+def true_states(machine_name: str, motion: PlatformMotion) -> Array:
+    """States (N, 15) of the IMU's point along a motion, exact."""
+    machine = machine_named(machine_name)
+    rotation = motion.rotation_base_platform
+    arm = rotation @ machine.imu.position
+    velocity = motion.linear_velocity + np.cross(motion.angular_velocity, arm)
+    in_platform = np.squeeze(velocity[:, None] @ rotation, axis=1)
+    return np.hstack(
+        [motion.position + arm, in_platform, quaternion_from_matrix(rotation)[:, :3], true_biases(machine_name, motion)]
+    )
+
+
+def true_biases(machine_name: str, motion: PlatformMotion) -> Array:
+    """Constant biases (N, 6), platform axes."""
+    imu = machine_named(machine_name).imu
+    bias = ImuFrame(imu).to_platform(np.concatenate([imu.accelerometer_bias, imu.gyroscope_bias]))
+    return np.tile(bias, (len(motion), 1))
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What a filter gets, and the truth.
+
+    Attributes
+    ----------
+    inputs : (N, 6) IMU samples, platform axes as the filter believes them
+    lengths : (N, L) m
+    states : (N, 15) truth
+    """
+
+    inputs: Array
+    lengths: Array
+    states: Array
+
+
+def signals_of(scenario: Scenario) -> Signals:
+    """Simulate the sensors of a scenario."""
+    name = scenario.machine
+    evaluate, time = profile_named(name, scenario.motion), scenario.time
+    believed = machine_named(scenario.believed or name)
+    data = simulate_sensors(machine_named(name), evaluate, time, scenario.conditions, scenario.seed)
+    imu = np.hstack([data.specific_force, data.angular_rate])
+    motion = evaluate(time)
+    if scenario.truth == 'exact':
+        inputs = imu @ np.kron(np.eye(2), believed.imu.rotation_platform_imu).T
+        states = true_states(name, motion)
+        states[:, 12:] += _drift(scenario, time)
+        return Signals(inputs, data.leg_lengths, states)
+    # the noise and biases of the simulated sensors, on the Euler recursion's own truth
+    ideal = simulate_sensors(
+        machine_named(name), evaluate, time, replace(scenario.conditions, noise=False, bias=False), scenario.seed
+    )
+    longer = evaluate(np.concatenate([time, time[-1] + INTERVAL * np.array([1.0, 2.0])]))
+    truth = euler_truth(longer, believed.gravity, believed.imu.position)
+    exact = np.hstack([ideal.specific_force, ideal.angular_rate])
+    inputs = np.hstack([truth.specific_force, truth.angular_rate]) + imu - exact
+    states = np.hstack([truth.position, truth.velocity, truth.attitude, true_biases(name, motion)])
+    return Signals(inputs, data.leg_lengths, states)
+
+
+def _drift(scenario: Scenario, time: Array) -> Array:
+    rotation = machine_named(scenario.machine).imu.rotation_platform_imu
+    return np.outer(time - time[0], rotation @ np.array(scenario.conditions.gyroscope_drift))
+
+
+def make_filter(scenario: Scenario) -> PlatformFilter:
+    """Filter of a scenario's settings for the machine that it believes in."""
+    machine = machine_named(scenario.believed or scenario.machine)
+    noise = np.diag(machine.leg_sensors.position_noise**2)
+    return PlatformFilter(
+        EstimatorGeometry.from_machine(machine), ImuFrame(machine.imu).noise_covariance, noise, scenario.config
+    )
+
+
+def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None:
+    """Start as the scenario says."""
+    random = np.random.default_rng([scenario.seed, 99])
+    if scenario.start in ('printed', 'printed_drawn'):
+        filter_.start_as_printed()
+        if scenario.start == 'printed_drawn':
+            factor = np.linalg.cholesky(filter_.ukf.covariance)
+            filter_.ukf.state = filter_.ukf.state + factor @ random.normal(size=len(filter_.ukf.state))
+        return
+    machine = machine_named(scenario.believed or scenario.machine)
+    pose: Pose = KinematicEstimator(machine, np.eye(machine.leg_count)).pose(signals.lengths[0])[0]
+    filter_.start_at(pose)
+    if scenario.start == 'pose_known':
+        errors = random.normal(size=STATE_SIZE) * np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
+        filter_.ukf.state[3:6] = signals.states[0, 3:6] + errors[3:6]
+        filter_.ukf.state[9:15] = signals.states[0, 9:15] + errors[9:15]
+
+
+def first_update(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> Innovation:
+    """Correct a far-off start: the printed filters as printed, the default one as its pipeline does."""
+    if scenario.config.filter != 'manifold':
+        return filter_.update(signals.lengths[0])
+    side = AssemblySide(machine_named(scenario.believed or scenario.machine))
+    innovation = filter_.first_update(signals.lengths[0], side.is_home_mode)
+    if innovation is None:
+        raise CovarianceError('no pose on the home assembly mode explains the lengths')
+    return innovation
+
+
+def run_filter(scenario: Scenario) -> FilterRun:
+    """Run a scenario; a filter that diverges may overflow on its way to being lost."""
+    with np.errstate(over='ignore', invalid='ignore'):
+        return _run(scenario)
+
+
+def _run(scenario: Scenario) -> FilterRun:
+    signals = signals_of(scenario)
+    filter_ = make_filter(scenario)
+    count, legs = signals.lengths.shape
+    error = np.full((count, STATE_SIZE), np.nan)
+    deviation = np.full((count, STATE_SIZE), np.nan)
+    residual, residual_deviation = np.full((2, count, legs), np.nan)
+    nis = np.full(count, np.nan)
+    nees, lost, least = [], '', np.inf
+    try:
+        start(scenario, filter_, signals)
+        for k in range(count):
+            if k:
+                filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+            if k or scenario.start not in ('forward_kinematics', 'pose_known'):
+                innovation = filter_.update(signals.lengths[k]) if k else first_update(scenario, filter_, signals)
+                residual[k], nis[k] = innovation.residual, innovation.nis
+                residual_deviation[k] = innovation.standard_deviation
+            if not np.isfinite(filter_.ukf.covariance).all():
+                raise CovarianceError('covariance is not finite')
+            error[k] = filter_.state[:STATE_SIZE] - signals.states[k]
+            deviation[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
+            if k % NEES_EVERY == NEES_EVERY - 1:
+                nees.append((k * INTERVAL, nees_of(filter_, signals.states[k])))
+                least = min(least, least_eigenvalue(filter_))
+    except CovarianceError as trouble:
+        lost = str(trouble)
+    judged = np.array(nees).reshape(-1, 2)
+    return FilterRun(
+        scenario.time - scenario.time[0],
+        error, deviation, residual, residual_deviation, nis, judged[:, 0], judged[:, 1],
+        filter_.outside_unit_sphere, lost, least,
+    )  # fmt: skip
+
+
+def least_eigenvalue(filter_: PlatformFilter) -> float:
+    """Smallest eigenvalue of the correlation matrix: how far the covariance is from losing a rank."""
+    deviation = np.sqrt(filter_.ukf.covariance.diagonal())
+    return float(np.linalg.eigvalsh(filter_.ukf.covariance / np.outer(deviation, deviation))[0])
+
+
+def nees_of(filter_: PlatformFilter, truth: Array) -> float:
+    """Normalised estimation error squared in the filter's own coordinates for a true state (15,)."""
+    state, chart = filter_.ukf.state, filter_.chart
+    error = state[:STATE_SIZE] - truth
+    error[POSITION] = state[POSITION] - chart.T @ truth[POSITION]
+    scalar = np.sqrt(1.0 - truth[ATTITUDE] @ truth[ATTITUDE])
+    true_rotation = matrix_from_quaternion(np.append(truth[ATTITUDE], scalar))
+    error[ATTITUDE] = state[ATTITUDE] - quaternion_from_matrix(chart.T @ true_rotation)[:3]
+    covariance = filter_.ukf.covariance[:STATE_SIZE, :STATE_SIZE]
+    return float(error @ np.linalg.solve(covariance, error))

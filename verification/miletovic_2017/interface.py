@@ -1,0 +1,147 @@
+"""S3-58 to S3-61, S3-63: speed, determinism, offline use, contents, measurements of the user's own."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from pkm_estimation.bags import BagWriter, read_bag
+from pkm_estimation.offline.collection import collect
+from pkm_estimation.offline.estimate import estimate_recording
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.sensors import SimulatedData
+from pkm_estimation.sensors.feeding import feed
+from pkm_estimation.stream import EstimatorPipeline, PlatformFilter
+
+from verification.check import Check, at_most, equal, holds
+from verification.miletovic_2017.filter_run import Signals, make_filter, signals_of, start
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.pipeline_run import simulated
+from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, Scenario, machine_named
+
+
+def _step(filter_: PlatformFilter, signals: Signals, k: int) -> None:
+    filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+    filter_.update(signals.lengths[k])
+
+
+def speed(lab: Laboratory) -> Iterator[Check]:
+    """S3-58: processor time of single steps, so that other programs do not count; the paper's is C++."""
+    count = 2_000 if lab.quick else 10_000
+    for name, config in (('printed filter', PRINTED), ('default filter', DEFAULT)):
+        scenario = Scenario('srs', begin=12.0, duration=0.01 * count, config=config)
+        signals, filter_ = signals_of(scenario), make_filter(scenario)
+        start(scenario, filter_, signals)
+        durations = np.empty(count)
+        began = time.monotonic()
+        for k in range(1, count + 1):
+            before = time.thread_time_ns()
+            _step(filter_, signals, k)
+            durations[k - 1] = time.thread_time_ns() - before
+        wall = 1e3 * (time.monotonic() - began) / count
+        milliseconds = 1e-6 * durations[100:]
+        what = f'{name}: processor time per step, mean of {count} (wall {wall:.3f} ms)'
+        yield at_most('S3-58', what, 0.5, milliseconds.mean(), 'ms')
+        yield at_most('S3-58', f'{name}: 99.9th percentile', 2.0, np.quantile(milliseconds, 0.999), 'ms')
+    data = simulated(Scenario('srs', begin=12.0, duration=0.01 * count))
+    pipeline = EstimatorPipeline(machine_named('srs'), DEFAULT)
+    before = time.thread_time_ns()
+    outputs = feed(pipeline, data)
+    mean = 1e-6 * (time.thread_time_ns() - before) / len(outputs)
+    yield at_most('S3-58', 'whole pipeline, without baseline: processor time per estimate', 0.5, mean, 'ms')
+
+
+def determinism(lab: Laboratory) -> Iterator[Check]:
+    """S3-59: NumPy makes temporaries within a step; what must not be is memory that stays."""
+    data = simulated(Scenario('srs', begin=5.0, duration=10.0 if lab.quick else 30.0))
+    first, second = (_estimates(data) for _ in range(2))
+    yield equal('S3-59', f'replay of {len(first)} estimates: bits that differ', 0, _different_bits(first, second))
+    signals = signals_of(Scenario('srs', begin=12.0, duration=30.0))
+    filter_ = make_filter(Scenario('srs', config=DEFAULT))
+    start(Scenario('srs', config=DEFAULT), filter_, signals)
+    for k in range(1, 1000):
+        _step(filter_, signals, k)
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for k in range(1000, 3000):
+        _step(filter_, signals, k)
+    gc.collect()
+    kept = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    # numbers that are kept as state are replaced by others of their kind
+    yield at_most('S3-59', 'memory that 2000 steps leave behind', 8.0, kept / 1024.0, 'KiB')
+
+
+def offline(lab: Laboratory) -> Iterator[Check]:
+    """S3-60: live order of arrival into the pipeline, against a recording of the same samples."""
+    data = simulated(Scenario('srs', begin=5.0, duration=10.0 if lab.quick else 30.0))
+    live = _estimates(data)
+    machine = machine_named('srs')
+    pipeline = EstimatorPipeline(machine, DEFAULT)
+    positions = data.leg_lengths - pipeline.machine.lengths_at_zero
+    for storage in ('mcap', 'sqlite3'):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / 'recording'
+            with BagWriter(path, storage, '') as writer:
+                nothing = np.full_like(positions, np.nan)
+                writer.write_joint_states(
+                    data.stamps, pipeline.machine.actuated_joint_names, positions, nothing, nothing
+                )
+                writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
+            recorded = estimate_recording(machine, read_bag(path), DEFAULT)
+        yield equal('S3-60', f'{storage}: estimates offline', len(live), len(recorded))
+        yield equal('S3-60', f'{storage}: bits that differ', 0, _different_bits(live, recorded))
+
+
+def _estimates(data: SimulatedData) -> EstimationResult:
+    pipeline = EstimatorPipeline(machine_named('srs'), DEFAULT)
+    outputs = feed(pipeline, data)
+    return collect(outputs, pipeline.health.report())
+
+
+def _different_bits(first: EstimationResult, second: EstimationResult) -> int:
+    """Bytes that differ in all arrays of two results; -1 where their shapes do."""
+    different = 0
+    for mine, other in ((first, second), (first.motion, second.motion)):
+        for name in mine.__dataclass_fields__:
+            left, right = getattr(mine, name), getattr(other, name)
+            if not isinstance(left, np.ndarray):
+                continue
+            if left.shape != right.shape:
+                return -1
+            bits = [np.frombuffer(array.tobytes(), np.uint8) for array in (left, right)]
+            different += int(np.count_nonzero(bits[0] != bits[1]))
+    return different
+
+
+def contents(lab: Laboratory) -> Iterator[Check]:
+    """S3-61: of each estimate that the pipeline gives, which is what the node publishes."""
+    run = lab.pipelines([Scenario('srs', duration=lab.duration, config=replace(DEFAULT, baseline=True))])[0]
+    result, rows = run.result, slice(1, None)  # the first estimate is the start itself, without an innovation
+    for what, values in (
+        ('state and its deviations', (run.state, run.state_deviation)),
+        ('pose, twist and their covariances', (
+            result.motion.position, result.motion.orientation, result.motion.linear_velocity,
+            result.motion.pose_covariance, result.motion.twist_covariance,
+        )),
+        ('biases and their deviations', (result.accelerometer_bias, result.gyroscope_bias, result.bias_deviation)),
+        ('innovations, their sigma, NIS', (
+            result.innovation[rows], result.innovation_deviation[rows], result.nis[rows],
+        )),
+        ('corrected rate and specific force, acceleration', (
+            result.angular_rate, result.specific_force, result.linear_acceleration,
+        )),
+    ):  # fmt: skip
+        complete = min(float(np.mean(np.isfinite(value))) for value in values)
+        counts = {len(value) for value in values}
+        good = complete == 1.0 and counts <= {len(result), len(result) - 1}
+        yield holds('S3-61', what, 'finite with each estimate', f'{100 * complete:.6g} % of {max(counts)}', good)
+    level, sentence = run.verdict
+    yield holds('S3-61', 'health', 'a level and a sentence', f'{level}: {sentence}', bool(level and sentence))

@@ -1,0 +1,185 @@
+"""S3-47, S3-50, S3-52, S3-53, S3-56, S3-57: one factor on Q, offsets, dropouts, drift, and the baseline's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_estimation.models import GYROSCOPE_BIAS, STATE_SIZE
+from pkm_estimation.sensors import SensorConditions
+
+from verification.check import Check, at_least, at_most, equal, holds
+from verification.miletovic_2017.accuracy import FILTERS
+from verification.miletovic_2017.conditions import ALTERNATING_OFFSETS, EXPERIMENT_LIKE
+from verification.miletovic_2017.error_text import errors_against
+from verification.miletovic_2017.filter_run import in_band, make_filter, signals_of, start
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.scenario import DEFAULT, EXPERIMENT, INTERVAL, RATE, Scenario
+
+#: s, by which the paper's set-points lead its platform (section 5.3)
+SET_POINT_LEAD = 0.034
+
+
+def experiment_tuning(lab: Laboratory) -> Iterator[Check]:
+    """S3-47."""
+    runs = lab.filters([Scenario('srs', motion, lab.duration, config=EXPERIMENT) for motion in ('mp1', 'mp2')])
+    for motion, run in zip(('mp1', 'mp2'), runs, strict=True):
+        band = 2e3 * run.residual_deviation[run.time >= lab.settling]
+        text = f'{band.min():.3f} to {band.max():.3f} mm'
+        good = bool(round(band.min(), 2) >= 0.14 and round(band.max(), 2) <= 0.22)
+        what = f'{motion}, Q x 1000: twice sigma of the innovations, two digits'
+        yield holds('S3-47', what, '0.14 .. 0.22 mm', text, good)
+
+
+def offsets(lab: Laboratory) -> Iterator[Check]:
+    """S3-50: the figures are of MP1 with the simulation's tuning."""
+    for name, values in (('alternating', ALTERNATING_OFFSETS), ('equal', (3e-4,) * 6)):
+        conditions = _offset(values)
+        for filter_name, config in FILTERS:
+            run = lab.pipelines([Scenario('srs', 'mp1', lab.duration, conditions=conditions, config=config)])[0]
+            rms = run.errors().rms(round(lab.settling * RATE))
+            what = f'{name} offsets of 0.3 mm, {filter_name}'
+            yield at_most('S3-50', f'{what}: velocity, rms', 0.3e-3, rms.velocity, 'm/s')
+            yield at_most('S3-50', f'{what}: position, rms', 0.4e-3, rms.position, 'm')
+            yield at_most('S3-50', f'{what}: yaw, rms', 0.5e-3, rms.attitude[2], 'rad')
+    alone = lab.filters([Scenario('srs', duration=lab.duration, conditions=_offset(ALTERNATING_OFFSETS))])
+    share = float(in_band(alone, lab.settling).min())
+    what = 'alternating offsets, printed filter: innovations within 2 sigma all the same, least of the legs'
+    yield at_least('S3-50', what, 0.80, share)
+    rest, moving = (_known_offsets(motion) for motion in ('hold', 'mp1'))
+    what = 'offsets as states at rest for 20 s: sigma of each combination over that at the start'
+    yield at_least('S3-50', f'{what}: not observable', 0.98, rest)
+    text = f'from {moving[0]:.2g} to {moving[-1]:.2g}'
+    what = 'the same after 20 s of MP1 from rest: motion shows them slowly, some more than others'
+    yield holds('S3-50', what, 'below 1', text, bool(moving[-1] < 1.0))
+
+
+def _offset(values: tuple[float, ...]) -> SensorConditions:
+    return SensorConditions(leg_offsets=values)
+
+
+def _known_offsets(motion: str) -> Array:
+    """Standard deviations (6,) of combinations of six estimated offsets over those at the start, rising."""
+    config = replace(DEFAULT, estimate=('leg_offsets',))
+    scenario = Scenario('srs', motion, 20.0, conditions=_offset(ALTERNATING_OFFSETS), config=config, seed=2)
+    signals, filter_ = signals_of(scenario), make_filter(scenario)
+    start(scenario, filter_, signals)
+    for k in range(1, len(signals.inputs)):
+        filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+        filter_.update(signals.lengths[k])
+    rows = filter_.layout.leg_offsets
+    assert rows is not None
+    sigma: Array = np.sqrt(np.linalg.eigvalsh(filter_.ukf.covariance[rows, rows])) / config.leg_offset_deviation
+    return sigma
+
+
+def dropouts(lab: Laboratory) -> Iterator[Check]:
+    """S3-52: lengths away for 0.9 s (filter alone, then the whole estimator), IMU away for 90 ms."""
+    gap, settled = 90, 1500
+    inside, growing = [], []
+    for seed in range(1, 11):
+        scenario = Scenario('srs', begin=5.0, duration=16.0, config=DEFAULT, seed=seed)
+        signals, filter_ = signals_of(scenario), make_filter(scenario)
+        start(scenario, filter_, signals)
+        sigma = []
+        for k in range(1, settled + gap):
+            filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+            if k < settled:
+                filter_.update(signals.lengths[k])
+                continue
+            deviation = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
+            inside.append(np.abs(filter_.state[:STATE_SIZE] - signals.states[k]) <= 3.0 * deviation)
+            sigma.append(deviation[0:3])
+        growing.append(bool((np.diff(sigma, axis=0) > 0.0).all()))
+    share = float(np.mean(inside))
+    yield at_least('S3-52', 'lengths away for 0.9 s: states within 3 sigma, share', 0.98, share)
+    yield equal('S3-52', 'sigma of the position grows with every step', True, all(growing))
+    begin = lab.settling + 1.0
+    for name, gaps in (
+        ('lengths away for 0.9 s', {'leg_gaps': ((begin, begin + 0.9),)}),
+        ('IMU away for 90 ms', {'imu_gaps': ((begin, begin + 0.085),)}),
+        ('5 % of all samples lost', {'imu_loss': 0.05, 'leg_loss': 0.05}),
+    ):
+        conditions = SensorConditions(**gaps)
+        scenario = Scenario('srs', duration=lab.duration, conditions=conditions, config=DEFAULT)
+        run = lab.pipelines([scenario])[0]
+        error = run.errors()
+        late = run.time >= begin
+        covariance = run.result.motion.pose_covariance
+        sigma_position = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))[:, :3]
+        share = float(np.mean(np.abs(error.position)[late] <= 3.0 * sigma_position[late]))
+        yield at_least('S3-52', f'{name}: positions within 3 sigma from then on, share', 0.98, share)
+        starts = int(run.result.started[1:].sum())
+        yield equal('S3-52', f'{name}: new starts', 0, starts)
+
+
+def drift(lab: Laboratory) -> Iterator[Check]:
+    """S3-53: 1e-5 rad/s per minute; the walk is set to this size (1e-5 rad/s over a minute)."""
+    rate = 1e-5 / 60.0
+    conditions = SensorConditions(gyroscope_drift=(rate, -rate, rate))
+    walk = 1e-5 / 60.0**0.5
+    found = []
+    for config in (replace(DEFAULT, gyroscope_bias_walk=walk), DEFAULT):
+        scenario = Scenario(duration=60.0 if lab.quick else 100.0, conditions=conditions, config=config)
+        runs = lab.filters([replace(scenario, seed=seed) for seed in list(lab.seeds)[:6]])
+        errors = np.concatenate([run.error[run.time >= 20.0, GYROSCOPE_BIAS] for run in runs])
+        sigma = np.concatenate([run.deviation[run.time >= 20.0, GYROSCOPE_BIAS] for run in runs])
+        found.append((float(np.mean(np.abs(errors) <= 3.0 * sigma)), float(np.sqrt(np.mean(errors**2, axis=0)).max())))
+    (share, rms), (share_without, rms_without) = found
+    text = f'{100 * share:.1f} % ({100 * share_without:.1f} % without the walk)'
+    yield holds('S3-53', 'drift of 1e-5 rad/s in a minute: bias within 3 sigma, share', '>= 98 %', text, share >= 0.98)
+    text = f'{rms:.3g} rad/s ({rms_without:.3g} without the walk)'
+    yield holds('S3-53', 'the same: rms error of the bias, largest axis', '<= 1e-5 rad/s', text, rms <= 1e-5)
+
+
+def against_baseline(lab: Laboratory) -> Iterator[Check]:
+    """S3-56 and S3-57: the same record for both."""
+    begin = round(lab.settling * RATE)
+    cases = [
+        (name, motion, Scenario('srs', motion, lab.duration, config=replace(config, baseline=True)))
+        for name, config in FILTERS
+        for motion in ('mp1', 'mp2')
+    ]
+    lab.pipelines([scenario for _, _, scenario in cases] + [experiment(lab, motion) for motion in ('mp1', 'mp2')])
+    for name, motion, scenario in cases:
+        run = lab.pipelines([scenario])[0]
+        ours, theirs = run.errors().rms(begin), run.baseline_errors().rms(begin)
+        if motion == 'mp1':
+            ratio = theirs.velocity[:2] / ours.velocity[:2]
+            yield at_least('S3-56', f'noise only, {motion}, {name}: u, v, times better', 100.0, ratio)
+        for quantity in ('position', 'attitude'):
+            ratio = getattr(theirs, quantity) / getattr(ours, quantity)
+            what = f'noise only, {motion}, {name}: {quantity}, times better, worst axis'
+            yield at_least('S3-57', what, 1.0, ratio)
+    yield from _experiment_like(lab)
+
+
+def experiment(lab: Laboratory, motion: str) -> Scenario:
+    """Scenario like the paper's experiment: its faults and its tuning."""
+    config = replace(EXPERIMENT, baseline=True)
+    return Scenario('srs', motion, max(lab.duration, 40.0), conditions=EXPERIMENT_LIKE, config=config)
+
+
+def _experiment_like(lab: Laboratory) -> Iterator[Check]:
+    """Standard deviations against the truth, and against set-points as in the paper, which hide most of the difference.
+
+    The delay is not declared here, and Q x 1000 makes up for it, as in the paper.
+    """
+    begin = round(lab.settling * RATE)
+    for motion in ('mp1', 'mp2'):
+        scenario = experiment(lab, motion)
+        run = lab.pipelines([scenario])[0]
+        for reference, lead in (('truth', 0.0), ('set-points 34 ms ahead', SET_POINT_LEAD)):
+            ours, theirs = (errors.deviation(begin) for errors in errors_against(run, scenario, lead))
+            what = f'experiment-like {motion} against {reference}'
+            if motion == 'mp1':
+                ratio = theirs.velocity[:2] / ours.velocity[:2]
+                yield at_least('S3-56', f'{what}: u, v, times better', 2.0, ratio)
+            pose = np.concatenate([theirs.position / ours.position, theirs.attitude / ours.attitude])
+            text = ', '.join(f'{value:.3f}' for value in pose)
+            # the paper's reference: "slightly improved"; three digits, as the platform's lag is most of it
+            if lead:
+                good = bool((np.round(pose, 3) >= 1.0).all())
+                yield holds('S3-57', f'{what}: x, y, z, roll, pitch, yaw, times better', '>= 1', text, good)

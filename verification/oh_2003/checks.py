@@ -1,0 +1,192 @@
+"""Oh (2003): the figures T1-T5 and T7 of his machines, and golden points of the UF machine."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import skew
+from pkm_description.machine import Machine
+
+from verification.check import Check, at_most, equal, near, relative_error, within
+from verification.mechanics.neighbours import smooth_derivative
+from verification.oh_2003 import lagrange as oh_lagrange
+from verification.oh_2003.kane import (
+    PARAMETERS,
+    energy_regressor,
+    group_regressors,
+    mass_matrix_regressor,
+    pseudo_jacobian,
+    strut_force_regressor,
+    strut_forces,
+)
+from verification.oh_2003.kinematics import (
+    HOME_ANGLES,
+    OhMotion,
+    angle_rate_matrix,
+    angle_rate_matrix_rate,
+    apply,
+    dot,
+    rotation_zxz,
+    strut_kinematics,
+)
+from verification.oh_2003.parameters import OhModel, oh_model, random_motion, shifted
+from verification.oh_2003.trajectories import FREQUENCIES, case, sine
+
+#: m_p / (6 m_e), section 2.4.1.4, with the printed digits
+MASS_RATIOS = {'uf': (0.449, 5e-4), 'snl': (3.341, 5e-4), 'ford': (22.94, 5e-3)}
+
+#: s and rad of the five-point differences
+STEP = 1e-3
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Judge one of Oh's three machines."""
+    model = oh_model(machine)
+    motion = random_motion(model, 20 if quick else 200, seed=11)
+    yield from rotation_checks(motion)
+    yield from strut_checks(model, motion)
+    yield from force_checks(model, motion)
+    yield from energy_checks(model, motion)
+    yield from printed_data_checks(machine, model)
+    yield from rank_checks(machine, model, 50 if quick else 400)
+
+
+def rotation_checks(motion: OhMotion) -> Iterator[Check]:
+    """T1: Z-X-Z rotation, rate matrix and its derivative."""
+    axes = rotation_zxz(HOME_ANGLES[None])[0]
+    # home: X_P = X, Y_P = -Z, Z_P = Y
+    error = np.abs(axes - np.column_stack([[1, 0, 0], [0, 0, -1], [0, 1, 0]]))
+    yield at_most('T1', 'axes of {P} at home are X, -Z, Y', 1e-15, error)
+    rotation = rotation_zxz(motion.angles)
+    rotation_rate = smooth_derivative(lambda step: rotation_zxz(shifted(motion, step).angles), STEP)
+    u = angle_rate_matrix(motion.angles)
+    turning = skew(apply(u, motion.angle_rates)) @ rotation
+    yield at_most(
+        'T1', "U angle rates = angular velocity of R' (finite differences), rad/s", 1e-8, turning - rotation_rate
+    )
+    determinant = np.linalg.det(u) + np.sin(motion.angles[:, 1])
+    yield at_most('T1', 'det U = -sin(theta)', 1e-14, determinant)
+    u_rate = smooth_derivative(lambda step: angle_rate_matrix(shifted(motion, step).angles), STEP)
+    error = angle_rate_matrix_rate(motion.angles, motion.angle_rates) - u_rate
+    yield at_most('T1', "U' against finite differences", 1e-8, error)
+
+
+def strut_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
+    """T2: first and second derivatives of struts."""
+    struts = strut_kinematics(model.geometry, motion)
+    through_jacobian = (motion.speeds[:, None] @ pseudo_jacobian(model.geometry, motion))[:, 0]
+    yield at_most('T2', "L' = J^T q'", 1e-13, through_jacobian - struts.rate, 'm/s')
+
+    def difference(name: str) -> Array:
+        return smooth_derivative(
+            lambda step: getattr(strut_kinematics(model.geometry, shifted(motion, step)), name), STEP
+        )
+
+    yield at_most('T2', "L' against finite differences", 1e-8, difference('length') - struts.rate, 'm/s')
+    yield at_most('T2', "L'' against finite differences", 1e-8, difference('rate') - struts.acceleration, 'm/s^2')
+    turning = difference('along') - np.cross(struts.spin, struts.along)
+    yield at_most('T2', "omega_s x s3 = s3' (finite differences)", 1e-8, turning, '1/s')
+    yield at_most('T2', 'omega_s . s3 = 0', 1e-14, dot(struts.spin, struts.along), 'rad/s')
+    yield at_most('T2', 'alpha_s against finite differences', 1e-8, difference('spin') - struts.spin_rate, 'rad/s^2')
+
+
+def force_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
+    """T3: Kane's groups, Lagrange's equations and the suite's own dynamics."""
+    w, geometry = model.parameters, model.geometry
+    groups = group_regressors(geometry, motion)
+    kane = np.sum([group @ w for group in groups.values()], axis=0)
+    lagrange = oh_lagrange.generalised_forces(geometry, motion, w)
+    yield at_most('T3', 'sum of groups (Kane) = Lagrange, relative', 1e-7, relative_error(kane, lagrange))
+    forces = strut_forces(geometry, motion, w)
+    back = apply(pseudo_jacobian(geometry, motion), forces)
+    yield at_most('T3', 'J F_a of the regressor = sum of groups, relative', 1e-12, relative_error(back, kane))
+
+
+def energy_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
+    """T4: energy of the mass matrix, and the energy model step by step."""
+    w, geometry = model.parameters, model.geometry
+    matrix = np.tensordot(mass_matrix_regressor(geometry, motion), w, axes=(1, 0))
+    energy = 0.5 * dot(motion.speeds, apply(matrix, motion.speeds))
+    bodies = oh_lagrange.kinetic_energy(geometry, motion, w)
+    yield at_most('T4', "1/2 q'^T M q' = sum over 13 bodies, relative", 1e-14, relative_error(energy, bodies))
+    total = bodies + oh_lagrange.potential_energy(geometry, motion, w)
+    yield at_most(
+        'T4',
+        'energy regressor x w = T + V, relative',
+        1e-13,
+        relative_error(energy_regressor(geometry, motion) @ w, total),
+    )
+    trapezoid, left, largest = energy_balance(model, 1e-3)
+    yield within('T4', 'left rule of Eq. 2.56, XY, 4 pi rad/s, 1 ms: error / largest step', 0.005, 0.02, left / largest)
+    finer = energy_balance(model, 5e-4)[0]
+    yield within('T4', 'trapezoid: order of the error per step', 2.8, 3.2, float(np.log2(trapezoid / finer)))
+    yield at_most('T4', 'trapezoid: error / largest step', 1e-6, trapezoid / largest)
+
+
+def energy_balance(model: OhModel, step: float) -> tuple[float, float, float]:
+    """Largest error of the energy model's step with the trapezoidal and the left rule, and its largest step, J."""
+    time = np.arange(0.0, 0.5, step)
+    motion = sine((0, 1), FREQUENCIES['high'], time, model.home)
+    change = np.diff(energy_regressor(model.geometry, motion) @ model.parameters)
+    forces = strut_forces(model.geometry, motion, model.parameters)
+    moved = np.diff(strut_kinematics(model.geometry, motion).length, axis=0)
+    trapezoid = np.sum(0.5 * (forces[1:] + forces[:-1]) * moved, axis=1)
+    left = np.sum(forces[:-1] * moved, axis=1)
+    return float(np.abs(trapezoid - change).max()), float(np.abs(left - change).max()), float(np.abs(change).max())
+
+
+def printed_data_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
+    """T5: mass ratio and trajectory amplitudes."""
+    ratio, digit = MASS_RATIOS[machine.name]
+    m_e, _, m_p = model.parameters[:3]
+    yield near('T5', 'm_p / (6 m_e)', ratio, m_p / (6.0 * m_e), digit)
+    time = np.linspace(0.0, 2.0, 2001)
+    for (level, frequency), speed, acceleration in zip(
+        FREQUENCIES.items(), (0.0798, 0.1596, 0.3192), (0.2507, 1.0028, 4.011), strict=True
+    ):
+        motion = case(1, frequency, time, model.home)
+        largest = np.abs(motion.velocity).max()
+        yield near('T5', f'velocity amplitude of case 1, {level}', speed, largest, 5e-5, 'm/s')
+        largest = np.abs(motion.acceleration).max()
+        yield near('T5', f'acceleration amplitude of case 1, {level}', acceleration, largest, 5e-4, 'm/s^2')
+
+
+def rank_checks(machine: Machine, model: OhModel, samples: int) -> Iterator[Check]:
+    """T7: ranks and zero columns, of Kane's regressor."""
+    time = np.linspace(0.0, 0.5, samples)
+    frequency = FREQUENCIES['high']
+    motions = {
+        'X': sine((0,), frequency, time, model.home),
+        'Z': sine((2,), frequency, time, model.home),
+        'XY': sine((0, 1), frequency, time, model.home),
+        'rotation': sine((4, 5), frequency, time, model.home),
+    }
+    expected = {'X': 4, 'Z': 5, 'XY': 5, 'rotation': 8}
+    note = ''
+    if model.geometry.distance_b == 0.0:
+        # a centre of mass in the base joint does not move, and its weight is carried by the base
+        expected = {name: rank - 1 for name, rank in expected.items()}
+        note = ' (one less: body B is centred in the base joint)'
+        beside = dataclasses.replace(model.geometry, distance_b=0.2 * model.geometry.offset_e)
+        matrix = strut_force_regressor(beside, random_motion(model, samples, seed=13)).reshape(-1, 12)
+        yield equal('T7', 'rank of random states, centre of body B elsewhere on the strut', 8, column_rank(matrix))
+    matrices = {name: strut_force_regressor(model.geometry, motion).reshape(-1, 12) for name, motion in motions.items()}
+    for name, matrix in matrices.items():
+        yield equal('T7', f'rank of the regressor, {name}{note}', expected[name], column_rank(matrix))
+    everything = np.concatenate(list(matrices.values()))
+    yield equal('T7', f'rank of all cases together{note}', expected['rotation'], column_rank(everything))
+    anywhere = strut_force_regressor(model.geometry, random_motion(model, samples, seed=13)).reshape(-1, 12)
+    yield equal('T7', f'rank of random states{note}', expected['rotation'], column_rank(anywhere))
+    size = np.abs(everything).max(axis=0)
+    zero = [name for name, largest in zip(PARAMETERS, size, strict=True) if largest < 1e-12 * size.max()]
+    yield equal('T7', 'zero columns', (['m_b'] if note else []) + ['Iyyb', 'Iyye'], zero)
+
+
+def column_rank(matrix: Array) -> int:
+    """Rank with unit columns, without those that are zero but for rounding."""
+    size = np.linalg.norm(matrix, axis=0)
+    used = size > 1e-10 * size.max()
+    return int(np.linalg.matrix_rank(matrix[:, used] / size[used], tol=1e-9))

@@ -1,0 +1,108 @@
+"""The suite's kinematics and dynamics of Oh's machines against his Kane form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
+from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
+from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics.cardan_angles import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
+from pkm_description.kinematics.leg_motion import close_legs, leg_rates
+from pkm_description.machine import Joint, Machine
+
+from verification.check import Check, at_most, relative_error
+from verification.oh_2003 import lagrange as oh_lagrange
+from verification.oh_2003.kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
+from verification.oh_2003.kane import energy_regressor as oh_energy_regressor
+from verification.oh_2003.kinematics import OhMotion, apply, dot, rotation_zxz, strut_kinematics
+from verification.oh_2003.kinematics import angle_rate_matrix as oh_angle_rate_matrix
+from verification.oh_2003.kinematics import angle_rate_matrix_rate as oh_angle_rate_matrix_rate
+from verification.oh_2003.parameters import OhModel, oh_model, random_motion
+from verification.oh_2003.trajectories import FREQUENCIES, sine
+
+#: columns in which it does not matter that real Hooke joints turn their struts about the long axis
+_WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
+
+
+def checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """Compare lengths, their derivatives, angular velocities and force regressors."""
+    model = oh_model(machine)
+    motion = random_motion(model, 50 if quick else 500, seed=12)
+    yield from angle_checks(motion)
+    struts = strut_kinematics(model.geometry, motion)
+    platform = model.platform_motion(motion)
+    legs = leg_motion(machine, platform)
+    drives = [values[..., machine.actuated_index] for values in (legs.velocities, legs.accelerations)]
+    for what, found, expected in (
+        ('L', legs.lengths, struts.length),
+        ("L'", drives[0], struts.rate),
+        ("L''", drives[1], struts.acceleration),
+    ):
+        yield at_most('T2', f'suite: {what} = that of Oh, relative', 1e-12, relative_error(found, expected))
+    closed = close_legs(machine, platform.position, platform.rotation_base_platform)
+    _, _, rates = leg_rates(machine, closed, platform)
+    # a Hooke joint also turns the strut about its axis; Eq. 2.21 drops that part
+    across = rates.angular[-1] - struts.along * dot(rates.angular[-1], struts.along)[..., None]
+    error = relative_error(across, struts.spin)
+    yield at_most('T2', 'suite: angular velocity of struts, normal part = omega_s, relative', 1e-12, error)
+
+    kane = strut_force_regressor(model.geometry, motion)
+    suite = rigid_body_regressor(machine, platform, identical_legs=True) @ model.matrix
+    error = relative_error(suite[..., _WITHOUT_SPIN], kane[..., _WITHOUT_SPIN])
+    yield at_most('T3', 'suite: regressor, columns of masses and platform inertia = Kane, relative', 1e-12, error)
+    # the machine as it is: struts turn about their axes, and Lagrange's equations see it
+    lagrange = oh_lagrange.generalised_forces(model.geometry, motion, model.parameters, hooke_joints=True)
+    back = apply(pseudo_jacobian(model.geometry, motion), suite @ model.parameters)
+    error = relative_error(back, lagrange)
+    yield at_most('T3', 'suite: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
+    yield from group_checks(machine, motion)
+    yield energy_model_check(model, machine)
+    own = energy_regressor(machine, platform, identical_legs=True) @ model.matrix
+    error = relative_error(own[:, _WITHOUT_SPIN], oh_energy_regressor(model.geometry, motion)[:, _WITHOUT_SPIN])
+    yield at_most('T4', 'suite: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
+
+
+def angle_checks(motion: OhMotion) -> Iterator[Check]:
+    """Euler angles of the suite in the order z-x-z."""
+    rates = motion.angle_rates
+    for what, found, expected in (
+        ('rotation', matrix_from_angles(motion.angles, 'zxz'), rotation_zxz(motion.angles)),
+        ('U', angle_rate_matrix(motion.angles, 'zxz'), oh_angle_rate_matrix(motion.angles)),
+        ("U'", angle_rate_matrix_rate(motion.angles, rates, 'zxz'), oh_angle_rate_matrix_rate(motion.angles, rates)),
+    ):
+        yield at_most('T1', f'suite: {what} of z-x-z angles = Eqs. 2.9, 2.14, 2.38', 1e-14, found - expected)
+
+
+def energy_model_check(model: OhModel, machine: Machine) -> Check:
+    """Steps of the integral model along XY at the high level, 1 ms."""
+    motion = sine((0, 1), FREQUENCIES['high'], np.arange(0.0, 0.5, 1e-3), model.home)
+    platform = model.platform_motion(motion)
+    forces = inverse_dynamics(machine, platform, friction=False)
+    drives = leg_motion(machine, platform).positions[..., machine.actuated_index]
+    differences, work = energy_equations(machine, platform, drives, forces)
+    steps = differences @ rigid_body_parameters(machine, identical_legs=True)
+    error = relative_error(steps, work)
+    return at_most('T4', 'suite: energy equations, XY, 4 pi rad/s, 1 ms: error / largest step', 1e-6, error)
+
+
+def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
+    """The six groups of terms, with struts whose mass stands in points, so that their spin does not matter."""
+
+    def point_mass(joint: Joint) -> Joint:
+        return dataclasses.replace(joint, body=dataclasses.replace(joint.body, inertia=np.zeros((3, 3))))
+
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(point_mass(joint) for joint in leg.joints)) for leg in machine.legs
+    )
+    thin = dataclasses.replace(machine, legs=legs)
+    model = oh_model(thin)
+    terms = drive_force_terms(thin, model.platform_motion(motion), friction=False)
+    jacobian = pseudo_jacobian(model.geometry, motion)
+    for name, group in group_regressors(model.geometry, motion).items():
+        kane = np.linalg.solve(jacobian, (group @ model.parameters)[..., None])[..., 0]
+        error = np.abs(getattr(terms, name) - kane).max() / np.abs(terms.total).max()
+        yield at_most('T3', f'suite: group {name}, struts of point masses = Kane, of the largest force', 1e-11, error)

@@ -1,0 +1,1 @@
+"""Long runs with random faults: whether the estimator survives them."""
