@@ -20,7 +20,7 @@ from verification.mechanics import checks as mechanics
 from verification.mechanics import dietmaier, open_chains
 from verification.mechanics import forward_kinematics as forward_kinematics_check
 from verification.mechanics import friction as friction_checks
-from verification.miletovic import checks as miletovic
+from verification.miletovic_2017 import checks as miletovic
 from verification.oh_2003 import checks as oh
 from verification.oh_2003 import golden as oh_golden
 from verification.oh_2003 import pendulum_checks as oh_pendulum

@@ -39,7 +39,6 @@ setup(
     entry_points={
         'console_scripts': [
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
-            'verify_machines = verification.verify_machines:main',
             'export_machine = pkm_description.nodes.export_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',

@@ -40,11 +40,8 @@ setup(
         'console_scripts': [
             'estimator = pkm_estimation.nodes.estimator:main',
             'baseline = pkm_estimation.nodes.baseline:main',
-            'check_consistency = verification.consistency.program:main',
             'estimate = pkm_estimation.nodes.estimate:main',
-            'soak_estimator = verification.soak.program:main',
             'tune = pkm_estimation.nodes.tune:main',
-            'reproduce_miletovic = verification.miletovic_2017.program:main',
         ],
     },
 )

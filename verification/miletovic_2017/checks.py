@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 
 from verification.check import Check, at_most, equal, near, near_each, refused, relative_error
 from verification.mechanics.neighbours import smooth_derivative
-from verification.miletovic import data as paper
+from verification.miletovic_2017 import data as paper
 from verification.miletovic_2017.data import D
 
 

@@ -10,7 +10,7 @@ from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimato
 from pkm_estimation.sensors import SensorConditions
 
 from verification.check import Check, at_most, equal, holds, near, near_each
-from verification.miletovic import checks as miletovic
+from verification.miletovic_2017 import checks as miletovic
 from verification.miletovic_2017.error_text import error_text
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.pipeline_run import simulated

@@ -14,8 +14,8 @@ from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 
 from verification.check import Check, at_least, at_most, equal, near, near_each, within
-from verification.miletovic import data as paper
 from verification.miletovic_2017 import check_state
+from verification.miletovic_2017 import data as paper
 from verification.miletovic_2017.filter_run import mean_nis
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, PRINTED, RATE, Scenario, machine_named

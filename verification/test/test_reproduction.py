@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.loading import load_machine
-from pkm_estimation.nodes import reproduce_miletovic
 
 from verification.check import Check, at_most
-from verification.miletovic_2017 import accuracy, curves, filter_run, geometry, model, scenario
+from verification.miletovic_2017 import accuracy, curves, filter_run, geometry, model, program, scenario
 from verification.miletovic_2017.catalogue import CATALOGUE, RowGroup, run_group
 from verification.miletovic_2017.figures import draw
 from verification.miletovic_2017.laboratory import Laboratory
@@ -104,9 +103,9 @@ def test_program_ends_with_the_verdict(good, monkeypatch, capsys, tmp_path):
         for id in REQUIREMENTS:
             yield at_most(id, 'x', 1.0, 0.0 if good or id != 'S3-40' else 2.0)
 
-    monkeypatch.setattr(reproduce_miletovic, 'CATALOGUE', (RowGroup(tuple(REQUIREMENTS), everything),))
-    monkeypatch.setattr(reproduce_miletovic, 'draw', lambda lab, folder: [folder / 'figure_07.png'])
-    code = reproduce_miletovic.main(['--quick', '--jobs', '1', '-o', str(tmp_path)])
+    monkeypatch.setattr(program, 'CATALOGUE', (RowGroup(tuple(REQUIREMENTS), everything),))
+    monkeypatch.setattr(program, 'draw', lambda lab, folder: [folder / 'figure_07.png'])
+    code = program.main(['--quick', '--jobs', '1', '-o', str(tmp_path)])
     last = capsys.readouterr().out.splitlines()[-1]
     expected = (0, 64, 0) if good else (1, 63, 1)
     assert (code, last) == (expected[0], f'Miletovic 2017: {expected[1]} met, {expected[2]} failed, 0 not reachable')
