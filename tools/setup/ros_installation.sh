@@ -9,7 +9,7 @@ prepare_ros_installation() {
     python=$(command -v python3)
     check_rosdep
     local wanted=(mujoco rosbags)
-    [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy)
+    [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy importlinter)
     # ROS 2 from wheels, set up before this one was sourced, must not be mixed with it
     if [[ -e $root/.venv/.pkm-wheels ]]; then
         say 'removing .venv, build and install of the set-up with wheels'
