@@ -1,4 +1,4 @@
-"""Ruff, mypy and all tests, in this order; ends with pytest's own summary. Arguments are passed on to pytest."""
+"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKS = {'ruff': ['ruff', 'check', '--output-format', 'concise', '.'], 'mypy': ['mypy']}
+#: arguments for Python; import-linter has no module to run
+CHECKS = {
+    'ruff': ['-m', 'ruff', 'check', '--output-format', 'concise', '.'],
+    'mypy': ['-m', 'mypy'],
+    'import-linter': ['-c', 'from importlinter.cli import lint_imports_command as lint; lint()', '--no-cache'],
+}
 
 
 def failed_checks() -> list[str]:
     """Run the linters; returns the names of those that complain."""
     failed = []
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))  # verification/ is not installed
+    environment = os.environ | {'PYTHONPATH': path}
     for name, command in CHECKS.items():
-        print(f'--- {" ".join(command)}', flush=True)
-        if subprocess.run([sys.executable, '-m', *command], cwd=ROOT, check=False).returncode != 0:
+        print(f'--- {name}', flush=True)
+        if subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode != 0:
             failed.append(name)
     return failed
 

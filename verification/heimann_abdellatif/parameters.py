@@ -19,8 +19,8 @@ from pkm_description.dynamics import (
     sharing_matrix,
 )
 from pkm_description.dynamics.base_parameters.backward_elimination import backward_elimination
-from pkm_description.dynamics.base_parameters.maps import ParameterMap, identical_legs
 from pkm_description.dynamics.friction import JointSelection
+from pkm_description.dynamics.parameter_maps import ParameterMap, identical_legs
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion

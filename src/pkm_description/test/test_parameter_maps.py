@@ -15,7 +15,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
-from pkm_description.dynamics.base_parameters.maps import identical_legs, sharing_matrix
+from pkm_description.dynamics.parameter_maps import identical_legs, sharing_matrix
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, RigidBody
 

@@ -2,7 +2,6 @@
 
 from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
 from pkm_description.dynamics.base_parameters.machine import machine_base_parameters, machine_parameters
-from pkm_description.dynamics.base_parameters.maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
@@ -13,6 +12,7 @@ from pkm_description.dynamics.friction import (
 )
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import inverse_dynamics
+from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.dynamics.projection import inverse_length_jacobian
 from pkm_description.dynamics.regressor import rigid_body_regressor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.maps import body_names, inertial_names, sharing_matrix
-from pkm_description.dynamics.base_parameters.maps import identical_legs as groups_of_identical_legs
+from pkm_description.dynamics.parameter_maps import body_names, inertial_names, sharing_matrix
+from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
 from pkm_description.machine import Machine
 
 

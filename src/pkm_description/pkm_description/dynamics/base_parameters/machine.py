@@ -8,8 +8,6 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
-from pkm_description.dynamics.base_parameters.maps import ParameterMap, sharing_matrix
-from pkm_description.dynamics.base_parameters.maps import identical_legs as groups_of_identical_legs
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.friction import (
     JointSelection,
@@ -20,6 +18,8 @@ from pkm_description.dynamics.friction import (
 )
 from pkm_description.dynamics.friction_loads import friction_loads
 from pkm_description.dynamics.open_chain import open_chain_regressor
+from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
+from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
 from pkm_description.dynamics.parameters import rigid_body_parameters
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
