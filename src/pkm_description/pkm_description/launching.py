@@ -109,7 +109,7 @@ def state_publisher(joint_states: str, condition: Any = None) -> OpaqueFunction:
             parameters = [machine_parameters()]
             return [suite_node('pkm_description', 'state_publisher', parameters, remappings=remappings)]
         # as text: launch_ros would read a YAML value into it
-        description = ParameterValue(urdf_text(*machine_and_overlay(context)), value_type=str)
+        description = ParameterValue(urdf_text(load_machine(*machine_and_overlay(context))), value_type=str)
         parameters = [{'robot_description': description}]
         program = 'robot_state_publisher'
         return [suite_node(program, program, parameters, remappings=remappings)]

@@ -107,7 +107,7 @@ def test_inspect_machine_takes_an_overlay(tmp_path: Path, capsys: pytest.Capture
 def test_export_machine_writes_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = _command('export_machine', 'palida', 'urdf')
     assert (done.returncode, done.stderr) == (0, '')
-    assert done.stdout == urdf_text('palida')
+    assert done.stdout == urdf_text(load_machine('palida'))
     path = tmp_path / 'palida.xml'
     assert export_machine.main([str(machine_file('palida')), 'mjcf', '-o', str(path)]) == 0
     assert capsys.readouterr().out == f'{path} written\n'

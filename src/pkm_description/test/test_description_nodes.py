@@ -75,7 +75,7 @@ def test_state_publisher_publishes_the_description_and_its_frames(listener: List
         listener.wait(lambda: bool(listener.heard['robot_description']), 'robot_description')
         assert node.stop() == 0
     text = listener.heard['robot_description'][0].data
-    assert text == urdf_text('palida')
+    assert text == urdf_text(MACHINE)
     moving, fixed = listener.frames('/tf'), listener.frames('/tf_static')
     assert set(moving) == {f'left/{joint.body.name}' for leg in MACHINE.legs for joint in leg.joints}
     assert {nanoseconds(one.header.stamp) for one in moving.values()} == {123_456_789_012}

@@ -73,7 +73,7 @@ def numerical(machine: Machine) -> Reading:
 
 
 def from_urdf(machine: Machine) -> Reading:
-    reading, text = Reading(), urdf_text(machine.path)
+    reading, text = Reading(), urdf_text(machine)
     joints = urdf_joints(text)
     poses = link_poses(joints, home_configuration(machine).joint_positions, 'base_link')
     for link in ElementTree.fromstring(text).findall('link'):

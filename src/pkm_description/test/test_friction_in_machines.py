@@ -202,5 +202,5 @@ def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):
     assert float(joint.get('frictionloss')) == pytest.approx(pair.coulomb, rel=1e-6)
     # the bent curve has more dry and less viscous friction than its parameters of these names
     assert pair.coulomb > 5.0 + 1.0 and pair.viscous < 30.0
-    dynamics = ElementTree.fromstring(urdf_text(machine.path)).find(".//joint[@name='leg3_prismatic']/dynamics")
+    dynamics = ElementTree.fromstring(urdf_text(machine)).find(".//joint[@name='leg3_prismatic']/dynamics")
     assert (float(dynamics.get('damping')), float(dynamics.get('friction'))) == (pair.viscous, pair.coulomb)

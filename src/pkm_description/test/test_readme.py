@@ -57,7 +57,7 @@ def test_hexapod_of_the_ten_minutes(tmp_path: Path, capsys: pytest.CaptureFixtur
     length = re.search(r'leg lengths at home +([0-9.]+)', capsys.readouterr().out)
     assert length is not None
     assert float(length[1]) == pytest.approx(0.4530, abs=5e-5)
-    assert 'leg6_prismatic' in urdf_text(path)
+    assert 'leg6_prismatic' in urdf_text(load_machine(path))
     assert 'leg6_prismatic' in mjcf_text(load_machine(path))
 
 

@@ -279,7 +279,7 @@ def test_sdformat_finds_it_valid(one_of_a_kind: Machine, loop: str, tmp_path: Pa
 def test_sdformat_keeps_every_body_of_the_urdf(one_of_a_kind: Machine, tmp_path: Path) -> None:
     """It drops links without mass, and what hangs on them, without a word; frames on fixed joints may go."""
     machine, path = one_of_a_kind, tmp_path / 'machine.urdf'
-    path.write_text(urdf_text(machine.path))
+    path.write_text(urdf_text(machine))
     done = subprocess.run(['ign', 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=False)
     read = SdfModel(done.stdout)
     platform = [machine.platform.name] if machine.has_platform else []

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         machine = load_machine(options.machine, options.overlay)
         if options.format == 'urdf':
-            text = urdf_text(options.machine, options.overlay)
+            text = urdf_text(machine)
         elif options.format == 'mjcf':
             text = mjcf_text(machine)
         elif options.format == 'c':

@@ -12,6 +12,7 @@ from std_msgs.msg import String
 
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
+from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine_files
@@ -30,7 +31,7 @@ class StatePublisher(Node):
         text = declare(self, 'robot_description', '', 'URDF text; made from the machine where empty', read_only=True)
         machine, overlay = declare_machine_files(self)
         prefix = declare(self, 'frame_prefix', '', 'put before every frame name', read_only=True)
-        text = text or urdf_text(machine, overlay)
+        text = text or urdf_text(load_machine(machine, overlay))
         joints = urdf_joints(text)
         self._prefix, self._problem = prefix, ''
         self._moving = {joint.name: joint for joint in moving_joints(joints)}
