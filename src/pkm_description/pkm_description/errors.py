@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -15,14 +16,33 @@ class MachineFileError(PkmError):
     Parameters
     ----------
     path : file that was read
-    key : dotted path of the entry, e.g. ``legs.leg3.platform_point``
+    key : dotted path of the entry, e.g. ``legs.leg3.platform_point``; :data:`WHOLE_FILE` where none is concerned
     value : what stands there (``None`` when it is missing)
     reason : what is wrong and what to do about it
     """
 
+    #: key of an error that concerns no single entry
+    WHOLE_FILE = '(file)'
+
     def __init__(self, path: str | Path, key: str, value: object, reason: str) -> None:
         self.path, self.key, self.value, self.reason = Path(path), key, value, reason
-        super().__init__(f'{path}: {key} = {value!r}: {reason}')
+        entry = '' if key == self.WHOLE_FILE and value is None else f'{key} = {value!r}: '
+        super().__init__(f'{path}: {entry}{reason}')
+
+
+class UnknownMachineError(MachineFileError):
+    """There is neither a machine of this name nor a file of this path.
+
+    Parameters
+    ----------
+    given : name or path that was asked for
+    known : names of the machines that there are
+    """
+
+    def __init__(self, given: str, known: Sequence[str]) -> None:
+        super().__init__(given, self.WHOLE_FILE, None, 'no such machine')
+        self.reason = f'no machine {given!r} and no such file; machines here: {", ".join(known)}'
+        self.args = (self.reason,)
 
 
 class KinematicsError(PkmError):

@@ -10,40 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from pkm_description.errors import MachineFileError
-from pkm_description.loading import load_machine, machine_file, machine_names
-
-CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('srs', 'palida')}
-MISSING = object()
-
-
-def _put(content: dict[str, Any], dotted: str, value: object) -> None:
-    """Replace or add (or with MISSING remove) an entry; numbers in the key are places in lists."""
-    *parents, last = [int(part) if part.isdigit() else part for part in dotted.split('.')]
-    place: Any = content
-    for parent in parents:
-        place = place[parent]
-    if value is MISSING:
-        del place[last]
-    else:
-        place[last] = value
-
-
-def _refused(path: Path, overlay: Path | None = None) -> MachineFileError:
-    with pytest.raises(MachineFileError) as caught:
-        load_machine(path, overlay)
-    return caught.value
-
-
-def _check(error: MachineFileError, path: Path, key: str, value: object, words: str) -> None:
-    assert (error.path, error.key) == (path, key), error
-    if value is not MISSING:
-        shown = np.asarray(error.value).tolist() if isinstance(error.value, np.ndarray) else error.value
-        assert shown == value or (value != value and shown != shown), error
-        assert repr(error.value) in str(error)
-    for part in (str(path), key, *words.split(' ... ')):
-        assert part in str(error), error
-
+from pkm_description.loading import machine_names
+from wrong_machines import CONTENT, MISSING, check, put, refused
 
 # entry that is changed and named, its value (named, too), parts of what is said
 ENTRIES = [
@@ -61,6 +29,7 @@ ENTRIES = [
     ('sensors.legs.effort_noise', MISSING, 'is missing; add it'),
     ('servo.damping', MISSING, 'is missing; add it'),
     ('schema', 2, 'reads schema 1'),
+    ('schema', True, 'reads schema 1'),
     ('gravty', [0.0, 0.0, -9.8], "unknown key; did you mean 'gravity'?"),
     ('leg_chain.prismatic.friction.viscosity', 3.0, "did you mean 'viscous'?"),
     ('leg_chain.prismatic.body.centre_of_mass', [0.0, 0.0, 0.0], "did you mean 'center_of_mass'?"),
@@ -92,6 +61,9 @@ ENTRIES = [
     ('leg_chain.prismatic.body.mass', -1.0, 'must be at least 0.001'),
     ('leg_chain.prismatic.friction.viscous', -1.0, 'must be at least 0'),
     ('leg_chain.prismatic.limits.velocity', 0.0, 'must be greater than 0'),
+    ('leg_chain.prismatic.limits.velocity', 1500.0, 'would cross its stroke in 0.000833 s; looks like mm/s, give m/s'),
+    ('leg_chain.prismatic.friction.coulomb', 25001.0,
+     'leg1_prismatic could not move: its dry friction of 25001 N is more than the drive gives (limits.effort = 25000'),
     ('leg_chain.prismatic.limits.upper', -0.5, 'must be greater than lower'),
     ('sensors.legs.position_noise', '1e-5', 'is a text to YAML; write a decimal point ... 1.0e-5'),
     ('sensors.imu.rate', 0, 'must be greater than 0'),
@@ -114,10 +86,10 @@ ENTRIES = [
 def test_one_wrong_entry(tmp_path: Path, dotted: str, value: object, words: str) -> None:
     content = copy.deepcopy(CONTENT['srs'])
     content.pop('provenance')
-    _put(content, dotted, value)
+    put(content, dotted, value)
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    _check(_refused(path), path, dotted, None if value is MISSING else value, words)
+    check(refused(path), path, dotted, None if value is MISSING else value, words)
 
 
 # changed entry, its value, key that is named, value that is named, parts of what is said
@@ -173,10 +145,10 @@ def test_one_entry_makes_another_or_the_whole_wrong(
     tmp_path: Path, dotted: str, value: object, key: str, named: object, words: str
 ) -> None:
     content = copy.deepcopy(CONTENT['srs'])
-    _put(content, dotted, value)
+    put(content, dotted, value)
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    _check(_refused(path), path, key, named, words)
+    check(refused(path), path, key, named, words)
 
 
 def _scaled_points(key: str, factor: float) -> Callable[[dict[str, Any]], None]:
@@ -239,8 +211,8 @@ def test_impossible_machines(tmp_path: Path, case: str) -> None:
     change(content)
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    error = _refused(path)
-    _check(error, path, key, MISSING, words)
+    error = refused(path)
+    check(error, path, key, MISSING, words)
     if 'singular' in words:
         condition = float(str(error).partition('condition number ')[2].partition(',')[0])
         assert condition > 1e3
@@ -270,10 +242,10 @@ def test_wrong_units_on_a_small_machine(tmp_path: Path, dotted: str, factor: flo
     value: Any = content
     for part in dotted.split('.'):
         value = value[int(part) if part.isdigit() else part]
-    _put(content, dotted, value * factor)
+    put(content, dotted, value * factor)
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    assert words in str(_refused(path))
+    assert words in str(refused(path))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +261,7 @@ def test_provenance_of_what_is_not_there(tmp_path: Path, key: str, value: object
     content['provenance'][key] = value
     path = tmp_path / 'machine.yaml'
     path.write_text(yaml.safe_dump(content, sort_keys=False))
-    _check(_refused(path), path, f'provenance.{key}', value, words)
+    check(refused(path), path, f'provenance.{key}', value, words)
 
 
 @pytest.mark.parametrize(
@@ -310,19 +282,37 @@ def test_provenance_of_what_is_not_there(tmp_path: Path, key: str, value: object
 def test_text_that_is_no_machine_file(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / 'machine.yaml'
     path.write_text(text)
-    assert words in str(_refused(path))
-    assert str(path) in str(_refused(path))
+    assert words in str(refused(path))
+    assert str(path) in str(refused(path))
 
 
 def test_binary_file(tmp_path: Path) -> None:
     path = tmp_path / 'machine.yaml'
     path.write_bytes(b'\xff\xfe\x00\x81')
-    assert 'is not valid YAML' in str(_refused(path))
+    assert 'is not valid YAML' in str(refused(path))
 
 
 @pytest.mark.parametrize('name', ['simona', 'no/such/folder/machine.yaml', ''])
 def test_no_such_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    message = str(_refused(Path(name))) if name else str(_refused(name))  # type: ignore[arg-type]
-    assert f'no such machine and no such file; machines here: {", ".join(machine_names())}' in message
-    assert name in message
+    message = str(refused(Path(name))) if name else str(refused(name))  # type: ignore[arg-type]
+    assert message == f'no machine {name!r} and no such file; machines here: {", ".join(machine_names())}'
+
+
+def test_deeply_nested_text_is_refused_without_a_traceback(tmp_path: Path) -> None:
+    path = tmp_path / 'machine.yaml'
+    path.write_text(f'name: {"[" * 3000}{"]" * 3000}\n')
+    message = str(refused(path))
+    assert message.startswith(f'{path}: has too many brackets')
+
+
+@pytest.mark.parametrize('key', ['leg_tip', 'ball_joint'])
+def test_closed_machine_without_platform(tmp_path: Path, key: str) -> None:
+    content = copy.deepcopy(CONTENT['srs'])
+    del content['platform'], content['provenance']
+    content['ball_joint'] = {'cone': 0.5}
+    for other in {'leg_tip', 'ball_joint'} - {key}:
+        del content[other]
+    path = tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    check(refused(path), path, 'platform', None, f'is missing, but there is {key!r} ... an open chain, which has no')

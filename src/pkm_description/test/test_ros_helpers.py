@@ -195,6 +195,6 @@ def test_waiting_ends_and_says_for_what() -> None:
 
 def test_a_process_that_ends_early_is_reported_with_its_output() -> None:
     with NodeProcess('pkm_description', 'inspect_machine', ['nothing']) as process:
-        with pytest.raises(RuntimeError, match='no such machine'):
+        with pytest.raises(RuntimeError, match="no machine 'nothing' and no such file"):
             process.wait_for_output('base parameters')
         assert process.returncode == 1

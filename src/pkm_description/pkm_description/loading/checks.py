@@ -10,10 +10,15 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import MachineFileError
+from pkm_description.loading.drive_checks import check_drives
 from pkm_description.loading.home_checks import check_home
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
+
+#: kg/m^3, osmium; and the share of such a ball's inertia below which no body with a size has that inertia. Identified
+#: bodies may come out denser than any material, wrong units are off by a million
+_DENSEST, _POINT_LIKE = 22600.0, 0.01
 
 #: larger than any motion base: m and kg of one body
 _LARGEST_MACHINE, _HEAVIEST_BODY = 100.0, 1e6
@@ -81,6 +86,23 @@ def check_machine(machine: Machine) -> None:
     _check_drives(machine)
     _check_units(machine)
     check_home(machine)
+    # after home: a mass in grams shows in these, too, and is better recognised by the forces at home
+    check_drives(machine)
+    _check_inertias(machine)
+
+
+def _check_inertias(machine: Machine) -> None:
+    """No body may be as if it were a point: its inertia would be in another unit."""
+    for key, body in bodies_with_keys(machine):
+        radius = (3.0 * body.mass / (4.0 * np.pi * _DENSEST)) ** (1.0 / 3.0)
+        ball = 0.4 * body.mass * radius**2
+        largest = float(np.linalg.eigvalsh(body.inertia)[-1])
+        if largest < _POINT_LIKE * ball:
+            raise machine_error(
+                machine, f'{key}.inertia', body.inertia,
+                f'is too small for {body.mass:.6g} kg: a ball of osmium, the densest metal, has {ball:.3g} kg m^2, '
+                f'this body {largest:.3g}; give kg m^2 and kg (for a point mass at least the inertia of such a ball)',
+            )  # fmt: skip
 
 
 def _check_names(machine: Machine) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
+from pkm_description.kinematics.leg_positions import CLOSING_TOLERANCE
 from pkm_description.kinematics.overall_jacobian import scaled_condition
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
 from pkm_description.machine import Joint, Machine
@@ -42,6 +44,8 @@ def check_home(machine: Machine) -> None:
     if machine.has_closed_form:
         _check_strokes(machine)
     _check_sizes(machine)
+    if machine.planar:
+        _check_plane(machine)
     _check_condition(machine)
     _check_joints_and_forces(machine)
 
@@ -122,6 +126,31 @@ def _check_sizes(machine: Machine) -> None:
                 f'with {body.mass:.6g} kg the radius of gyration is {gyration:.6g} m, at home the legs are '
                 f'{lengths.max():.6g} m long; give kg m^2 (CAD programs: kg mm^2, g mm^2), and the mass in kg',
             )  # fmt: skip
+
+
+def _check_plane(machine: Machine) -> None:
+    """The legs of a planar machine must move in planes across z, each at the height of its platform point."""
+    chain = chain_pose(machine, machine.home_positions[None])
+    for place, joint in enumerate(machine.legs[0].joints):
+        axes = chain.axes[place][0]
+        off = np.linalg.norm(axes[:, :2], axis=1) if joint.kind == 'revolute' else np.abs(axes[:, 2])
+        if off.max() > CLOSING_TOLERANCE:
+            leg = machine.legs[int(off.argmax())]
+            raise machine_error(
+                machine, f'{joint_key(machine, leg.joints[place])}.axis', leg.joints[place].axis,
+                f'of {leg.joints[place].name} does not keep the leg in the plane (x, y) of a planar machine; revolute '
+                'axes must be along z of base_link, prismatic ones across it: change axis, origin.rpy or base_rpy',
+            )  # fmt: skip
+    tips, anchors = chain.tip[0, :, 2], machine.home.position[2] + _anchors(machine)[:, 2]
+    off = np.abs(tips - anchors)
+    if off.max() > CLOSING_TOLERANCE:
+        worst = int(off.argmax())
+        leg = machine.legs[worst]
+        raise machine_error(
+            machine, f'legs.{leg.name}.platform_point', leg.platform_point,
+            f'is at height {anchors[worst]:.6g} m at home, but the leg ends at {tips[worst]:.6g} m and moves in a '
+            'plane (freedom: planar); give z of base_point, of the chain and of platform_point the same height',
+        )  # fmt: skip
 
 
 def _check_condition(machine: Machine) -> None:

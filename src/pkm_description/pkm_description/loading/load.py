@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pkm_description.errors import MachineFileError
+from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
 from pkm_description.loading.read_legs import read_legs
@@ -41,7 +41,7 @@ def machine_file(name_or_path: str | Path) -> Path:
 
     Raises
     ------
-    MachineFileError
+    UnknownMachineError
         There is no such machine and no such file.
     """
     text = os.fspath(name_or_path)
@@ -52,8 +52,7 @@ def machine_file(name_or_path: str | Path) -> Path:
     if path.is_dir():
         path = path / 'machine.yaml'
     if not path.is_file():
-        known = ', '.join(machine_names())
-        raise MachineFileError(path, '(file)', None, f'no such machine and no such file; machines here: {known}')
+        raise UnknownMachineError(text, machine_names())
     return path
 
 
@@ -93,12 +92,14 @@ def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict
 
 def _machine(path: Path, content: dict[str, Any]) -> Machine:
     top = Section(path, '', content)
-    if 'schema' in content and content['schema'] != SCHEMA:
+    # type: YAML's true equals 1
+    if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
     needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs', 'sensors', 'servo']
     if 'platform' in content:
         top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance', 'ball_joint'])
     else:
+        _require_open_chain(top)
         top.expect_keys(needed, ['provenance'])
     freedom, home, platform = read_platform(top)
     legs = read_legs(top)
@@ -120,3 +121,14 @@ def _machine(path: Path, content: dict[str, Any]) -> Machine:
         provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
         freedom=freedom,
     )
+
+
+def _require_open_chain(top: Section) -> None:
+    """Refuse a file that has parts of a closed machine and no platform."""
+    for key in ('leg_tip', 'ball_joint'):
+        if key in top.content:
+            raise top.error(
+                'platform', None,
+                f'is missing, but there is {key!r}: add platform with link, home and body; an open chain, which has no '
+                f"platform, has no leg_tip, no ball_joint and no platform_point",
+            )  # fmt: skip

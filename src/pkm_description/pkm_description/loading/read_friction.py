@@ -28,7 +28,7 @@ def read_friction(section: Section, index: int, count: int, speed: float = np.in
     Raises
     ------
     MachineFileError
-        Unknown law or key, a parameter that is missing or that the law does not take.
+        Unknown law or key, a parameter that is missing or that the law does not take, static below Coulomb friction.
     """
     if 'law' not in section.content:
         section.expect_keys([], ['viscous', 'coulomb'])
@@ -53,9 +53,24 @@ def _read_law(section: Section, index: int, count: int) -> FrictionLaw:
             key: float(section.per_leg(key, count)[index]) if key in numbers else value
             for key, value in section.content.items()
         }
-        return friction_law(one_leg)
+        law = friction_law(one_leg)
     except FrictionLawError as error:
         value = section.content.get(error.key)
         one_of_list = isinstance(value, list) and error.value is not value
         key = f'{error.key}[{index}]' if one_of_list else error.key
         raise section.error(key, error.value, error.reason) from None
+    _require_static_above_coulomb(section, law, index)
+    return law
+
+
+def _require_static_above_coulomb(section: Section, law: FrictionLaw, index: int) -> None:
+    """Identified laws may have it the other way round; in a file it is a mix-up of two numbers."""
+    for static, coulomb in (('static', 'coulomb'), ('static_coefficient', 'coulomb_coefficient')):
+        low, high = getattr(law, static, None), getattr(law, coulomb, None)
+        if low is not None and high is not None and low < high:
+            key = f'{static}[{index}]' if isinstance(section.content[static], list) else static
+            raise section.error(
+                key, low,
+                f'is below {coulomb} = {high:g}, but friction at rest is at least that of motion; exchange them, or '
+                'choose a law without a static level (viscous_coulomb)',
+            )  # fmt: skip

@@ -50,14 +50,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_text(encoding='utf-8'), Loader=_UniqueKeyLoader)
     except OSError as error:
-        raise MachineFileError(path, '(file)', None, f'cannot be read: {error.strerror}') from None
+        raise _whole_file_error(path, None, f'cannot be read: {error.strerror}') from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
-        raise MachineFileError(path, '(file)', None, f'is not valid YAML: {error}') from None
+        raise _whole_file_error(path, None, f'is not valid YAML: {error}') from None
+    except RecursionError:
+        reason = 'has too many brackets or mappings inside each other; is a closing bracket missing?'
+        raise _whole_file_error(path, None, reason) from None
     if content is None:
-        raise MachineFileError(path, '(file)', None, 'is empty; copy the file of a machine that is like yours')
+        raise _whole_file_error(path, None, 'is empty; copy the file of a machine that is like yours')
     if not isinstance(content, dict):
-        raise MachineFileError(path, '(file)', content, 'must be a mapping of keys to values')
+        raise _whole_file_error(path, content, 'must be a mapping of keys to values')
     return content
+
+
+def _whole_file_error(path: Path, content: object, reason: str) -> MachineFileError:
+    return MachineFileError(path, MachineFileError.WHOLE_FILE, content, reason)
 
 
 class Section:
