@@ -33,15 +33,15 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     model = oh_model(machine)
     still = sine((), 0.0, np.zeros(1), model.home)
     forces = strut_forces(model.geometry, still, model.parameters)
-    yield near_each('golden', 'F_a at rest at home', STATIC_FORCES, forces, 5e-5, 'N')
+    yield near_each('T3', 'F_a at rest at home', STATIC_FORCES, forces, 5e-5, 'N')
     moving = case(1, FREQUENCIES['high'], np.array([TIME]), model.home)
     struts = strut_kinematics(model.geometry, moving)
-    yield near_each('golden', 'L, case 1, 4 pi rad/s, 0.1 s', LENGTHS, struts.length, 5e-6, 'm')
-    yield near_each('golden', "L', case 1, 4 pi rad/s, 0.1 s", LENGTH_RATES, struts.rate, 5e-6, 'm/s')
+    yield near_each('T2', 'L, case 1, 4 pi rad/s, 0.1 s', LENGTHS, struts.length, 5e-6, 'm')
+    yield near_each('T2', "L', case 1, 4 pi rad/s, 0.1 s", LENGTH_RATES, struts.rate, 5e-6, 'm/s')
     for number, figures in FORCES.items():
         motion = case(number, FREQUENCIES['high'], np.array([TIME]), model.home)
         forces = strut_forces(model.geometry, motion, model.parameters)
-        yield near_each('golden', f'F_a, case {number}, 4 pi rad/s, 0.1 s', figures, forces, 5e-5, 'N')
+        yield near_each('T3', f'F_a, case {number}, 4 pi rad/s, 0.1 s', figures, forces, 5e-5, 'N')
     yield from suite_checks(machine, model, moving, still)
     trapezoid, left, largest = energy_balance(model, 1e-3)
     yield near('T4', 'energy model, XY at 4 pi rad/s, 1 ms: largest step', 3.0e-2, largest, 5e-4, 'J')
@@ -53,8 +53,8 @@ def suite_checks(machine: Machine, model: OhModel, moving: OhMotion, still: OhMo
     """The same points by the suite's own kinematics and dynamics; case 1 turns no strut about its axis."""
     for text, motion, figures in (('at rest at home', still, STATIC_FORCES), ('case 1', moving, FORCES[1])):
         forces = inverse_dynamics(machine, model.platform_motion(motion), friction=False)
-        yield near_each('golden', f'suite: F_a {text}', figures, forces, 5e-5, 'N')
+        yield near_each('T3', f'suite: F_a {text}', figures, forces, 5e-5, 'N')
     legs = leg_motion(machine, model.platform_motion(moving))
-    yield near_each('golden', 'suite: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
+    yield near_each('T2', 'suite: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
     rates = legs.velocities[..., machine.actuated_index]
-    yield near_each('golden', "suite: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')
+    yield near_each('T2', "suite: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')
