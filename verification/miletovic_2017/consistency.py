@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
+from pkm_description.errors import ConfigurationError, PkmError
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models import STATE_SIZE
-from pkm_estimation.stream import ConfigurationError, EstimatorConfig, PlatformFilter
+from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from scipy.stats import chi2
 
 from verification.check import Check, at_least, at_most, equal, holds, refused, within

@@ -45,6 +45,10 @@ class UnknownMachineError(MachineFileError):
         self.args = (self.reason,)
 
 
+class ConfigurationError(PkmError):
+    """A setting has an unknown name or a value that cannot be used."""
+
+
 class KinematicsError(PkmError):
     """A pose or a set of leg lengths that the machine cannot take."""
 

@@ -7,8 +7,8 @@ import pytest
 rclpy = pytest.importorskip('rclpy')
 
 from pkm_description.errors import PkmError  # noqa: E402
+from pkm_description.ros.parameters import declare_settings  # noqa: E402
 from pkm_description.ros.testing import ros_domain  # noqa: E402
-from pkm_estimation.nodes.estimator_parameters import declare_config  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
@@ -25,7 +25,7 @@ def config_from(tmp_path, line):
     file.write_text(f'/**:\n  ros__parameters:\n    view_rate: 10.0\n    {line}\n')
     node = Node('estimator', cli_args=['--ros-args', '--params-file', str(file)])
     try:
-        config = declare_config(node)
+        config = declare_settings(node, EstimatorConfig)
         assert node.describe_parameter('estimate').read_only
         assert node.get_parameter('estimate').value == list(config.estimate)
         return config
@@ -54,5 +54,6 @@ def test_what_is_no_list_of_names_is_refused_by_name(tmp_path, value):
 
 
 def test_unknown_constant_is_refused_by_name(tmp_path):
-    with pytest.raises(PkmError, match="'imu_dely' is none of leg_offsets, imu_delay, imu_rotation, imu_position"):
+    words = "parameter estimate = .*'imu_dely'.*: choose one of leg_offsets, imu_delay, imu_rotation, imu_position"
+    with pytest.raises(PkmError, match=words):
         config_from(tmp_path, 'estimate: [imu_dely]')

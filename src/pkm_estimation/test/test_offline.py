@@ -7,20 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.errors import PkmError
+from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.bags import BagError, BagWriter, read_bag
 from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.motion_estimate import MotionEstimate
-from pkm_estimation.nodes.estimate import load_config, main
+from pkm_estimation.nodes.estimate import main
+from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
 from pkm_estimation.sensors import measure
-from pkm_estimation.stream import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 
 SRS = load_machine('srs')
 MECHANISM = SRS

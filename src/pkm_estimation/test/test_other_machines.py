@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import named_profile
@@ -11,7 +12,7 @@ from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorPipeline
 
-from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.config import EstimatorConfig
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])

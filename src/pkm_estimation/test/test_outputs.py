@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
-from pkm_estimation.stream import BaselinePipeline, ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 
 SRS = load_machine('srs')
 MECHANISM = SRS

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits
 from pkm_description.motion.profiles import mp1
 from pkm_estimation.sensors import measure
-from pkm_estimation.stream import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import summarise, values
 
 SRS = load_machine('srs')

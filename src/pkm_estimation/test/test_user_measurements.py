@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_estimation.filtering.platform_points import PlatformPoints
-from pkm_estimation.stream import ConfigurationError, EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import values
 from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
 

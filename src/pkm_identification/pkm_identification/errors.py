@@ -27,7 +27,3 @@ class NotExcitedError(PkmError):
 
 class InfeasibleParametersError(PkmError):
     """The identified bodies cannot exist (negative mass, inertia not positive definite), so no overlay is written."""
-
-
-class ConfigurationError(PkmError):
-    """A setting of the identification has an unknown name or an impossible value."""

@@ -18,11 +18,10 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
+from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import leg_motion, length_jacobian
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion
-
-from pkm_identification.errors import ConfigurationError
 
 #: samples per block: bounds the memory of the per-body intermediate results
 BLOCK = 4000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.dynamics import inverse_dynamics
+from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine
-from pkm_identification.errors import ConfigurationError
 from pkm_identification.least_squares import weighted
 from pkm_identification.observation import ObservationModel
 

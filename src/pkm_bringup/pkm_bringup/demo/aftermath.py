@@ -12,7 +12,7 @@ from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.stream import EstimatorConfig
-from pkm_identification.configuration import config_from_mapping
+from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.observation import ObservationModel
 
 from pkm_bringup.demo.criteria import Criterion
@@ -121,7 +121,7 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         content = yaml.load(
             path.read_text(encoding='utf-8'), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
         )
-        config = config_from_mapping(content['settings'])
+        config = IdentificationConfig.from_mapping(content['settings'])
         model = ObservationModel(true_machine, config.identical_legs, config.friction, config.fixed)
         true_values = dict(zip(model.names, model.parameters(true_machine).tolist(), strict=True))
         full = np.array([true_values[name] for name in content['parameters']])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
+from pkm_description.settings import Settings, setting
 from pkm_estimation.stream import EstimatorConfig
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
@@ -53,30 +55,30 @@ LISTENERS = {
 SINGLE_PUBLISHER = ('/clock', 'joint_states', 'imu/data_raw', 'platform/odometry')
 
 
+@dataclass(frozen=True)
+class DemoSettings(Settings):
+    """Lengths of the demo's parts, and where its results go."""
+
+    output: str = setting('', 'directory of this run: log, bag, identification')
+    tracking_duration: float = setting(70.0, 'tracking motion [s]', 4.0, 3600.0)
+    excitation_duration: float = setting(25.0, 'excitation motion [s]', 4.0, 3600.0)
+    validation_duration: float = setting(20.0, 'validation motion [s]', 4.0, 3600.0)
+    seed: int = setting(0, 'of the Fourier motions', 0, 2**31 - 1)
+    progress_period: float = setting(5.0, 'simulated time between progress lines [s]', 0.1, 3600.0)
+    patience: float = setting(60.0, 'longest wait for nodes and services [s]', 1.0, 3600.0)
+
+
 class DemoNode(Node):
     """The demo's view of the other nodes; see :class:`pkm_bringup.demo.system.DemoSystem`."""
 
     def __init__(self) -> None:
         super().__init__('demo')
         self._machine = declare_machine(self)
-        output = declare(
-            self, 'output', '', 'directory of this run: log, bag, identification', read_only=True
-        )
-        durations = [
-            declare(self, f'{name}_duration', default, f'{name} motion, s', (4.0, 3600.0), read_only=True)
-            for name, default in (('tracking', 70.0), ('excitation', 25.0), ('validation', 20.0))
-        ]
-        self._seed = declare(self, 'seed', 0, 'of the Fourier motions', (0, 2**31 - 1), read_only=True)
-        self._period = declare(
-            self, 'progress_period', 5.0, 's of simulated time between lines', (0.1, 3600.0), read_only=True
-        )
-        self._patience = declare(
-            self, 'patience', 60.0, 's to wait for nodes and services', (1.0, 3600.0), read_only=True
-        )
-        if not output:
+        self._settings = settings = declare_settings(self, DemoSettings)
+        if not settings.output:
             raise DemoError("parameter 'output' is empty: name the directory of this run")
-        self._output = Path(output)
-        self._timeline = plan(*durations)
+        self._output = Path(settings.output)
+        self._timeline = plan(settings.tracking_duration, settings.excitation_duration, settings.validation_duration)
         self._journal = Journal(self._output / 'demo.log')
         self._live = LiveErrors(self._machine)
         self._references = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
@@ -93,16 +95,16 @@ class DemoNode(Node):
 
     def run(self) -> None:
         """Lead through the demo; ends with SystemExit, code 0 only if every limit holds."""
-        say = self._journal.say
+        say, patience = self._journal.say, self._settings.patience
         say(f'=== demo: {self._machine.name}, {self._machine.description}; results in {self._output}')
-        run = DemoRun(self, self._timeline, self._motion, self._journal, self._period, self._patience)
+        run = DemoRun(self, self._timeline, self._motion, self._journal, self._settings.progress_period, patience)
         try:
             run.wait_for_nodes()
             run.play()
             say('  closing the bag ...')
-            say(f'  recorder: {self.call("recorder/stop", self._patience)}')
+            say(f'  recorder: {self.call("recorder/stop", patience)}')
             say('  identification from the two recordings ...')
-            say(f'  identification: {self.call("identification/identify", 2 * self._patience)}')
+            say(f'  identification: {self.call("identification/identify", 2 * patience)}')
             machine_file = str(self.get_parameter('machine_file').value)
             # the live estimator runs with its default settings in the demo
             outcome = assess(
@@ -190,7 +192,7 @@ class DemoNode(Node):
                 self._live.take_estimator_values({item.key: item.value for item in status.values})
 
     def _motion(self, phase: Phase) -> PlatformMotion:
-        return named_profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._seed)
+        return named_profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._settings.seed)
 
     def destroy_node(self) -> None:
         """Say that the run was interrupted, if it was."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS
 from pkm_description.ros.stamps import nanoseconds
+from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -22,19 +25,27 @@ from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 
 
+@dataclass(frozen=True)
+class LegControllerSettings(Settings):
+    """How the servo computes its forces."""
+
+    feedforward: str = setting('inverse_dynamics', 'added to the PD force', choices=FEEDFORWARD_MODES)
+    loop_delay: float = setting(
+        -1.0,
+        'delay from measurement to force that the gains must tolerate [s]; negative: 1.5 sample periods',
+        -1.0,
+        1.0,
+    )
+
+
 class LegControllerNode(Node):
     """Answers each joint state with leg forces; holds the first measured pose until a reference starts."""
 
     def __init__(self) -> None:
         super().__init__('leg_controller')
         machine = declare_machine(self)
-        feedforward = declare(
-            self, 'feedforward', 'inverse_dynamics', 'added to the PD force', choices=FEEDFORWARD_MODES, read_only=True,
-        )  # fmt: skip
-        delay = declare(
-            self, 'loop_delay', -1.0, 's from measurement to force, which the gains must bear; negative: 1.5 periods',
-            range=(-1.0, 1.0), read_only=True,
-        )  # fmt: skip
+        settings = declare_settings(self, LegControllerSettings)
+        feedforward, delay = settings.feedforward, settings.loop_delay
         self._machine = machine
         self._names = self._machine.actuated_joint_names
         period = 1.0 / machine.leg_sensors.rate

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS
+from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -22,39 +25,25 @@ from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 _CHECKS_PER_KNOT = 4
 
 
+@dataclass(frozen=True)
+class MotionPlayerSettings(Settings):
+    """Which motion, and when."""
+
+    profile: str = setting('mp1', 'named motion', choices=PROFILE_NAMES)
+    motion_file: str = setting('', 'CSV file time,x,y,z,qx,qy,qz,qw; replaces the profile')
+    duration: float = setting(60.0, 'of a named motion [s]', 1.0, 3600.0)
+    seed: int = setting(0, 'of the Fourier motions', 0, 2**31 - 1)
+    start_time: float = setting(-1.0, 'absolute start [s]; negative: start_delay from now', -1.0, 1e9)
+    start_delay: float = setting(1.0, 'time from now to the start if start_time is negative [s]', 0.0, 1e9)
+
+
 class MotionPlayerNode(Node):
     """Sends its motion once, latched, and stays so that late subscribers get it too."""
 
     def __init__(self) -> None:
         super().__init__('motion_player')
         machine = declare_machine(self)
-        self._profile = declare(self, 'profile', 'mp1', 'named motion', choices=PROFILE_NAMES, read_only=True)
-        self._file = declare(
-            self,
-            'motion_file',
-            '',
-            'CSV file time,x,y,z,qx,qy,qz,qw; takes the place of the profile',
-            read_only=True,
-        )
-        self._duration = declare(self, 'duration', 60.0, 's, of a named motion', range=(1.0, 3600.0), read_only=True)
-        self._seed = declare(self, 'seed', 0, 'of the Fourier motions', range=(0, 2**31 - 1), read_only=True)
-        start_time = declare(
-            self,
-            'start_time',
-            -1.0,
-            's, absolute start; negative: start_delay from now',
-            range=(-1.0, 1e9),
-            read_only=True,
-        )
-        self._delay = declare(
-            self,
-            'start_delay',
-            1.0,
-            's from now to the start if start_time is negative',
-            range=(0.0, 1e9),
-            read_only=True,
-        )
-
+        self._settings = declare_settings(self, MotionPlayerSettings)
         motion = self._motion(machine)
         between = np.linspace(motion.time[0], motion.time[-1], _CHECKS_PER_KNOT * (len(motion) - 1) + 1)
         legs = check_reference(machine, QuinticInterpolator(motion).evaluate(between))
@@ -65,25 +54,26 @@ class MotionPlayerNode(Node):
         self.get_logger().info(
             f'{machine.name}: motion of {self._motion_seconds:.2f} s is inside all limits, leg travel {travel:.3f} m'
         )
-        if start_time >= 0.0:
-            self._send(round(start_time * 1e9))
+        if self._settings.start_time >= 0.0:
+            self._send(round(self._settings.start_time * 1e9))
         else:
             # with simulation time "now" is unknown until the first /clock arrives
             self._timer = self.create_timer(0.02, self._send_from_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _motion(self, machine: Machine) -> PlatformMotion:
-        if self._file:
-            return read_motion_file(self._file, KNOT_RATE)
+        settings = self._settings
+        if settings.motion_file:
+            return read_motion_file(settings.motion_file, KNOT_RATE)
         try:
-            return named_profile(self._profile, machine, self._duration, KNOT_RATE, self._seed)
+            return named_profile(settings.profile, machine, settings.duration, KNOT_RATE, settings.seed)
         except ValueError as error:
-            raise ReferenceRefusedError(f'profile {self._profile} of {self._duration} s: {error}') from error
+            raise ReferenceRefusedError(f'profile {settings.profile} of {settings.duration} s: {error}') from error
 
     def _send_from_now(self) -> None:
         now_ns = self.get_clock().now().nanoseconds
         if now_ns > 0:
             self._timer.cancel()
-            self._send(now_ns + round(self._delay * 1e9))
+            self._send(now_ns + round(self._settings.start_delay * 1e9))
 
     def _send(self, start_ns: int) -> None:
         self._publisher.publish(message_from_motion(self._knots, start_ns))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
+from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
@@ -25,54 +28,42 @@ _BATCH = 200
 _SETTLING = 0.5
 
 
+@dataclass(frozen=True)
+class PlayerSettings(Settings):
+    """What is played, how fast, and which subscribers are awaited."""
+
+    bag: str = setting('', 'bag directory or file')
+    rate: float = setting(1.0, 'speed; 1 is as recorded', 1e-3, 1e3)
+    loop: bool = setting(False, 'start again at the end (the clock jumps back)')
+    start_offset: float = setting(0.0, 'skip this much at the beginning [s]', 0.0, 1e9)
+    topics: tuple[str, ...] = setting([''], 'topics to play, named as in the bag; empty: all')
+    exclude: tuple[str, ...] = setting([''], 'topics not to play')
+    wait_for_topics: tuple[str, ...] = setting([''], 'topics that need a subscriber; empty: all')
+    remap: tuple[str, ...] = setting([''], "topics to rename, entries of the form 'from:=to'")
+    wait_for_nodes: tuple[str, ...] = setting([], 'nodes, with commas, that must be the subscribers', commas=True)
+    clock_rate: float = setting(200.0, 'most messages on /clock per recorded second; 0: none', 0.0, 1e4)
+    wait_for_subscribers: float = setting(
+        0.0, 'longest wait until every topic has a subscriber [s]', 0.0, 3600.0
+    )
+
+
 class PlayerNode(Node):
     """Publishes each message when it is due by the machine's clock, and the recorded time on ``/clock``."""
 
     def __init__(self) -> None:
         super().__init__('player')
-        bag = declare(self, 'bag', '', 'bag directory or file', read_only=True)
-        rate = declare(self, 'rate', 1.0, 'speed, 1 is as recorded', (1e-3, 1e3), read_only=True)
-        self._loop = declare(
-            self, 'loop', False, 'start again at the end (the clock jumps back)', read_only=True
-        )
-        offset = declare(self, 'start_offset', 0.0, 's to skip at the beginning', (0.0, 1e9), read_only=True)
-        topics = declare(
-            self,
-            'topics',
-            [''],
-            'topics to play, as they are called in the bag; none means all',
-            read_only=True,
-        )
-        exclude = declare(self, 'exclude', [''], 'topics not to play', read_only=True)
-        awaited = declare(
-            self, 'wait_for_topics', [''], 'topics that need a subscriber; none means all', read_only=True
-        )
-        remap = declare(
-            self, 'remap', [''], "topics to rename, entries of the form 'from:=to'", read_only=True
-        )
-        nodes = declare(
-            self, 'wait_for_nodes', '', 'nodes, with commas, that must be the subscribers', read_only=True
-        )
-        clock_rate = declare(
-            self,
-            'clock_rate',
-            200.0,
-            'most messages on /clock per recorded second, 0 for none',
-            (0.0, 1e4),
-            read_only=True,
-        )
-        self._patience = declare(
-            self,
-            'wait_for_subscribers',
-            0.0,
-            's to wait at most until every topic has a subscriber',
-            (0.0, 3600.0),
-            read_only=True,
-        )
+        settings = declare_settings(self, PlayerSettings)
+        bag, rate = settings.bag, settings.rate
+        self._loop, self._patience = settings.loop, settings.wait_for_subscribers
         if not bag:
             raise BagError("parameter 'bag' is empty: name the bag to play")
         self._playback = Playback(
-            bag, self._resolved(topics), _remapping(remap), rate, offset, self._resolved(exclude)
+            bag,
+            self._resolved(settings.topics),
+            _remapping(settings.remap),
+            rate,
+            settings.start_offset,
+            self._resolved(settings.exclude),
         )
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')
@@ -82,9 +73,9 @@ class PlayerNode(Node):
             )
             for topic, kind in self._playback.types.items()
         }
-        self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
-        self._awaited_nodes = {name.strip() for name in nodes.split(',') if name.strip()}
-        self._clock_interval = round(1e9 / clock_rate) if clock_rate else None
+        self._awaited = self._resolved(settings.wait_for_topics) or list(self._publishers_by_topic)
+        self._awaited_nodes = set(settings.wait_for_nodes)
+        self._clock_interval = round(1e9 / settings.clock_rate) if settings.clock_rate else None
         self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
         self._messages = iter(self._playback)
         self._next = next(self._messages)
@@ -97,7 +88,7 @@ class PlayerNode(Node):
         self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
         self._timer = self.create_timer(1e-3, self._step, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _resolved(self, topics: list[str]) -> list[str]:
+    def _resolved(self, topics: Sequence[str]) -> list[str]:
         return [self.resolve_topic_name(topic) for topic in topics if topic]
 
     def _step(self) -> None:
@@ -169,7 +160,7 @@ class PlayerNode(Node):
             raise SystemExit(0)
 
 
-def _remapping(entries: list[str]) -> dict[str, str]:
+def _remapping(entries: Sequence[str]) -> dict[str, str]:
     """Turn ``['from:=to']`` into a mapping."""
     mapping = {}
     for entry in entries:

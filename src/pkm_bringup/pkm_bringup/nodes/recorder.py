@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS
+from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -38,30 +40,32 @@ DEFAULT_TOPICS = [
 ]
 
 
+@dataclass(frozen=True)
+class RecorderSettings(Settings):
+    """What is recorded, and where."""
+
+    output: str = setting('', 'directory of the bag to make; it must not exist')
+    storage: str = setting('mcap', 'format of the bag', choices=('mcap', 'sqlite3'))
+    topics: tuple[str, ...] = setting(DEFAULT_TOPICS, 'topics to record')
+    discovery_period: float = setting(0.2, 'time between two searches for new topics [s]', 0.01, 10.0)
+
+
 class RecorderNode(Node):
     """Subscribes to the topics as they turn up in the graph and writes their bytes as they come."""
 
     def __init__(self) -> None:
         super().__init__('recorder')
-        output = declare(
-            self, 'output', '', 'directory of the bag to make; it must not exist', read_only=True
-        )
-        storage = declare(
-            self, 'storage', 'mcap', 'format of the bag', choices=('mcap', 'sqlite3'), read_only=True
-        )
-        topics = declare(self, 'topics', DEFAULT_TOPICS, 'topics to record', read_only=True)
-        period = declare(
-            self, 'discovery_period', 0.2, 's between two looks for new topics', (0.01, 10.0), read_only=True
-        )
+        settings = declare_settings(self, RecorderSettings)
+        output, storage = settings.output, settings.storage
         if not output:
             raise BagError("parameter 'output' is empty: name the directory of the bag to make")
-        self._wanted = {self.resolve_topic_name(topic) for topic in topics}
+        self._wanted = {self.resolve_topic_name(topic) for topic in settings.topics}
         self._refused: dict[str, str] = {}
         self._recording = Recording(output, storage)
         self._diagnostics = DiagnosticsPublisher(self)
         # a simulated clock may stand still while topics turn up, so discovery goes by the machine's clock
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(period, self._discover, clock=steady)
+        self.create_timer(settings.discovery_period, self._discover, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
         self.create_service(Trigger, '~/stop', self._stop)
         self._discover()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -35,42 +37,39 @@ _BURST_PERIOD = 0.004
 _BURST_STEPS = 50
 
 
+@dataclass(frozen=True)
+class SimulatorSettings(Settings):
+    """What the simulator does, and how fast."""
+
+    seed: int = setting(0, 'seed of the sensor noise', 0, 2**31 - 1)
+    noise: bool = setting(True, 'noise and bias of the sensors, as in the machine file')
+    real_time_factor: float = setting(1.0, 'simulated seconds per second; 0: as fast as possible', 0.0, 1e3)
+    controller: str = setting('platform_reference', 'what drives the legs', choices=CONTROLLERS)
+    feedforward: str = setting('gravity', 'feed-forward of the servo', choices=FEEDFORWARD_MODES)
+    command_timeout: float = setting(0.2, 'time without a command after which the pose is held [s]', 1e-3, 1e3)
+    start_paused: bool = setting(False, 'wait at t = 0 without publishing until ~/start is called')
+    publish_ground_truth: bool = setting(True, 'publish ground_truth/odometry')
+
+
 class SimulatorNode(Node):
     """Steps the physics at a wall-clock pace; every stamp is simulation time."""
 
     def __init__(self) -> None:
         super().__init__('simulator')
         machine = declare_machine(self)
-        seed = declare(self, 'seed', 0, 'seed of the sensor noise', range=(0, 2**31 - 1), read_only=True)
-        noise = declare(self, 'noise', True, 'noise and bias of the sensors, as in the machine file', read_only=True)
-        self._factor = declare(
-            self, 'real_time_factor', 1.0, 'simulated s per s, 0: as fast as possible',
-            range=(0.0, 1e3), read_only=True,
-        )  # fmt: skip
-        controller = declare(
-            self, 'controller', 'platform_reference', 'what drives the legs', choices=CONTROLLERS, read_only=True,
-        )  # fmt: skip
-        feedforward = declare(
-            self, 'feedforward', 'gravity', "the servo's feed-forward", choices=FEEDFORWARD_MODES, read_only=True,
-        )  # fmt: skip
-        timeout = declare(
-            self, 'command_timeout', 0.2, 's without a command until the pose is held',
-            range=(1e-3, 1e3), read_only=True,
-        )  # fmt: skip
-        paused = declare(self, 'start_paused', False, 'wait at t = 0, silent, until ~/start is called', read_only=True)
-        truth = declare(self, 'publish_ground_truth', True, 'publish ground_truth/odometry', read_only=True)
-
+        settings = declare_settings(self, SimulatorSettings)
+        self._factor = settings.real_time_factor
         self._controlled = ControlledSimulation(
             machine,
-            seed,
-            noise=noise,
-            controller=controller,
-            feedforward=feedforward,
-            command_timeout=timeout,
+            settings.seed,
+            noise=settings.noise,
+            controller=settings.controller,
+            feedforward=settings.feedforward,
+            command_timeout=settings.command_timeout,
         )
-        self._messages = SampleMessages(machine, noise)
+        self._messages = SampleMessages(machine, settings.noise)
         self._pacer = Pacer(self._factor)
-        self._running = not paused
+        self._running = not settings.start_paused
         self._failure = ''
         self._closure_error = 0.0
         self._rejections = Rejections(self)
@@ -80,9 +79,9 @@ class SimulatorNode(Node):
         self._imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self._diagnostics = DiagnosticsPublisher(self)
         self._truth = None
-        if truth:
+        if settings.publish_ground_truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
-        if controller == 'effort':
+        if settings.controller == 'effort':
             self.create_subscription(Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10)
         else:
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
@@ -94,7 +93,7 @@ class SimulatorNode(Node):
         self.create_timer(1.0, self._diagnose, clock=wall)
         state = 'runs' if self._running else f'waits for {self.get_name()}/start'
         rate = 1.0 / self._controlled.simulation.time_step
-        self.get_logger().info(f'{machine.name}: physics at {rate:g} Hz, {controller} controller; {state}')
+        self.get_logger().info(f'{machine.name}: physics at {rate:g} Hz, {settings.controller} controller; {state}')
 
     def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = not self._failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from rclpy.node import Node
@@ -14,11 +15,20 @@ from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
 from pkm_description.ros.stamps import nanoseconds
+from pkm_description.settings import Settings, setting
 from pkm_description.viewing.force_arrows import ForceArrows
 from pkm_description.viewing.joint_reading import JointReader
+
+
+@dataclass(frozen=True)
+class ForceMarkersSettings(Settings):
+    """Rate and size of the arrows."""
+
+    rate: float = setting(10.0, 'highest rate of the markers [Hz]', 0.1, 1000.0)
+    scale: float = setting(0.0, 'length of the arrows [m per N or N m]; 0: chosen at home', 0.0, 1e3)
 
 
 class ForceMarkers(Node):
@@ -27,13 +37,10 @@ class ForceMarkers(Node):
     def __init__(self) -> None:
         super().__init__('force_markers')
         machine = declare_machine(self)
-        rate = declare(self, 'rate', 10.0, 'highest rate of the markers, Hz', (0.1, 1000.0), read_only=True)
-        scale = declare(
-            self, 'scale', 0.0, 'length of the arrows, m per N or N m; 0: chosen at home', (0.0, 1e3), read_only=True
-        )
-        self._arrows = ForceArrows(machine, scale)
+        settings = declare_settings(self, ForceMarkersSettings)
+        self._arrows = ForceArrows(machine, settings.scale)
         self._reader = JointReader(machine, self._arrows.joint_names)
-        self._period = int(1e9 / rate)
+        self._period = int(1e9 / settings.rate)
         self._shown_at: int | None = None
         self._problem, self._source = '', 'no joint states yet'
         self._markers = self.create_publisher(MarkerArray, 'leg_forces', 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -19,12 +20,20 @@ from pkm_description.ros.conversions import array3, array4, point, quaternion_of
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS
 from pkm_description.ros.transforms import TransformBroadcaster
+from pkm_description.settings import Settings, setting
 from pkm_description.viewing.coupled_pose import COORDINATES
 from pkm_description.viewing.posing import Poser, Posture
 from pkm_description.viewing.sliders import SliderBoard, slider_urdf
+
+
+@dataclass(frozen=True)
+class PlatformPoserSettings(Settings):
+    """Rate of the state; the coordinates are parameters that can be changed while the node runs."""
+
+    rate: float = setting(30.0, 'how often the state is published [Hz]', 0.1, 1000.0)
 
 
 class PlatformPoser(Node):
@@ -38,7 +47,7 @@ class PlatformPoser(Node):
         machine = declare_machine(self)
         self._machine = machine
         self._poser = Poser(self._machine)
-        rate = declare(self, 'rate', 30.0, 'how often the state is published, Hz', (0.1, 1000.0), read_only=True)
+        rate = declare_settings(self, PlatformPoserSettings).rate
         # all six for every machine: what it cannot do is refused by name, not ignored
         self._rest = {**dict.fromkeys(COORDINATES, 0.0), **self._poser.rest}
         start = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
@@ -17,10 +18,19 @@ from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine_files
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
 from pkm_description.ros.stamps import nanoseconds
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
+from pkm_description.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class StatePublisherSettings(Settings):
+    """Parameters of robot_state_publisher that this node has, too."""
+
+    robot_description: str = setting('', 'URDF text; empty: made from the machine')
+    frame_prefix: str = setting('', 'put before every frame name')
 
 
 class StatePublisher(Node):
@@ -28,12 +38,11 @@ class StatePublisher(Node):
 
     def __init__(self) -> None:
         super().__init__('state_publisher')
-        text = declare(self, 'robot_description', '', 'URDF text; made from the machine where empty', read_only=True)
+        settings = declare_settings(self, StatePublisherSettings)
         machine, overlay = declare_machine_files(self)
-        prefix = declare(self, 'frame_prefix', '', 'put before every frame name', read_only=True)
-        text = text or urdf_text(load_machine(machine, overlay))
+        text = settings.robot_description or urdf_text(load_machine(machine, overlay))
         joints = urdf_joints(text)
-        self._prefix, self._problem = prefix, ''
+        self._prefix, self._problem = settings.frame_prefix, ''
         self._moving = {joint.name: joint for joint in moving_joints(joints)}
         self._static = StaticTransformBroadcaster(self)
         self._broadcaster = TransformBroadcaster(self)

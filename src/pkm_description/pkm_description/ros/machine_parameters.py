@@ -6,15 +6,14 @@ from rclpy.node import Node
 
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.node_settings import MachineSettings
+from pkm_description.ros.parameters import declare_settings
 
 
 def declare_machine_files(node: Node) -> tuple[str, str | None]:
     """Declare ``machine``, ``machine_file`` and ``overlay``; returns name or path, and the overlay's path."""
-    name = declare(node, 'machine', 'srs', 'name of a machine of pkm_description', read_only=True)
-    file = declare(node, 'machine_file', '', 'path of a machine file; takes the place of the name', read_only=True)
-    overlay = declare(node, 'overlay', '', 'path of a parameter overlay, e.g. from an identification', read_only=True)
-    return file or name, overlay or None
+    settings = declare_settings(node, MachineSettings)
+    return settings.machine_file or settings.machine, settings.overlay or None
 
 
 def declare_machine(node: Node) -> Machine:

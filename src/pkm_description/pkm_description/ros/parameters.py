@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from copy import deepcopy
+from dataclasses import fields
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -12,10 +13,45 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from pkm_description.errors import PkmError
+from pkm_description.settings import AnySettings, default_of
 
 
 class ParameterError(PkmError):
     """A node parameter has a value of the wrong type or outside its range."""
+
+
+def declare_settings(
+    node: Node, settings: type[AnySettings], names: Container[str] | None = None
+) -> AnySettings:
+    """Declare the fields of a settings class as read-only parameters and return their values.
+
+    Parameters
+    ----------
+    settings : class whose fields are made by :func:`pkm_description.settings.setting`
+    names : fields that the node needs (default: all); the others keep their defaults
+
+    Raises
+    ------
+    ParameterError, ConfigurationError
+        A value given at start does not fit; names the parameter, the value and what is allowed.
+    """
+    values = {}
+    for entry in fields(settings):
+        if names is not None and entry.name not in names:
+            continue
+        default, metadata = default_of(entry), entry.metadata
+        if isinstance(default, tuple):
+            default = ','.join(default) if metadata['commas'] else list(default)
+        values[entry.name] = declare(
+            node,
+            entry.name,
+            default,
+            metadata['description'],
+            range=None if metadata['low'] is None else (metadata['low'], metadata['high']),
+            read_only=True,
+            choices=metadata['choices'] or None,
+        )
+    return settings.from_mapping(values)
 
 
 def declare(
@@ -35,7 +71,7 @@ def declare(
     description : one line, with the unit
     range : smallest and largest value (int or float parameters)
     read_only : the value is fixed at start
-    choices : allowed strings
+    choices : allowed strings, also of the entries of a list
 
     Raises
     ------
@@ -58,7 +94,8 @@ def declare(
     except (InvalidParameterTypeException, InvalidParameterValueException) as error:
         allowed = f'{type(default).__name__} in {list(range)}' if range else type(default).__name__
         raise ParameterError(f'parameter {name} ({description}) must be {allowed}: {error}') from None
-    if choices is not None and value not in choices:
+    chosen = value if isinstance(value, list) else [value]
+    if choices is not None and not set(chosen) <= set(choices):
         raise ParameterError(f'parameter {name} = {value!r}: choose one of {", ".join(choices)}')
     return value
 

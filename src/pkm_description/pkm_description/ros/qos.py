@@ -5,7 +5,8 @@ from __future__ import annotations
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.node_settings import SubscriptionSettings
+from pkm_description.ros.parameters import declare_settings
 
 #: subscriptions to sensor streams: best effort, so that every driver connects
 SENSOR_QOS = QoSProfile(
@@ -49,8 +50,5 @@ def declare_stream_qos(node: Node) -> QoSProfile:
     ParameterError
         It is neither ``best_effort`` nor ``reliable``.
     """
-    reliability = declare(
-        node, 'reliability', 'best_effort', 'of the sensor subscriptions; reliable where no sample may be lost',
-        read_only=True, choices=('best_effort', 'reliable'),
-    )  # fmt: skip
+    reliability = declare_settings(node, SubscriptionSettings).reliability
     return LOSSLESS_QOS if reliability == 'reliable' else SENSOR_QOS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
 
-from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.start import start_deviation
 from pkm_estimation.filters import ExtendedKalmanFilter, ScaledUnscentedTransform, UnscentedKalmanFilter

@@ -7,21 +7,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 
 from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.files import write_result
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
 from pkm_estimation.offline.report import report_text
 from pkm_estimation.offline.result import EstimationResult
-from pkm_estimation.stream import ConfigurationError, EstimatorConfig
+from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
 
 
@@ -111,23 +110,6 @@ def describe(result: EstimationResult, data: RecordedData, settling: float, conf
         except PkmError as error:  # the estimate is there nevertheless
             lines.append(f'no errors to show: {error}')
     return '\n'.join(lines)
-
-
-def load_config(path: Path) -> EstimatorConfig:
-    """Read settings from a ROS parameter file (any node name) or a mapping; the node's own parameters may be there."""
-    try:
-        content: Any = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(f'{path}: cannot be read: {error}') from None
-    while isinstance(content, dict) and len(content) == 1 and isinstance(next(iter(content.values())), dict):
-        content = next(iter(content.values()))
-    if not isinstance(content, dict):
-        raise ConfigurationError(f'{path}: needs names and values of settings, holds {content!r:.60}')
-    of_the_node = (
-        'machine', 'machine_file', 'overlay', 'publish_tf', 'view_rate', 'child_frame', 'reliability', 'autostart',
-        'use_sim_time',
-    )  # fmt: skip
-    return EstimatorConfig.from_mapping({name: value for name, value in content.items() if name not in of_the_node})
 
 
 def _compare(result: EstimationResult, data: RecordedData) -> int:

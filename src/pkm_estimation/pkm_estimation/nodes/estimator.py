@@ -7,7 +7,7 @@ from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, OdometryWriter, read_imu, read_joint_state
 from pkm_description.ros.stamps import stamp
 from pkm_description.ros.stream_executor import StreamExecutor
@@ -16,6 +16,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
+from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
@@ -27,15 +28,9 @@ class EstimatorNode(StreamNode):
 
     def __init__(self) -> None:
         super().__init__('estimator')
-        self._publish_tf = declare(
-            self, 'publish_tf', True, 'publish base_link -> platform_link on /tf', read_only=True
-        )
-        self._viewing = messages.RateLimit(
-            declare(
-                self, 'view_rate', 100.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]',
-                range=(0.0, 1e4), read_only=True,
-            )
-        )  # fmt: skip
+        settings = declare_settings(self, EstimatorNodeSettings)
+        self._publish_tf = settings.publish_tf
+        self._viewing = messages.RateLimit(settings.view_rate)
         self._point = np.array(self.config.reference_point)
         self._transforms: TransformBroadcaster | None = None
         self.start()

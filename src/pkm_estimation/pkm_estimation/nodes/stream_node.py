@@ -13,7 +13,7 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE
 from pkm_description.ros.transforms import StaticTransformBroadcaster
@@ -22,8 +22,8 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from std_srvs.srv import Trigger
 
 from pkm_estimation.nodes.estimator_messages import PLATFORM_FRAME
-from pkm_estimation.nodes.estimator_parameters import declare_config
-from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
+from pkm_estimation.nodes.node_settings import StreamNodeSettings
+from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
@@ -44,9 +44,10 @@ class StreamNode(LifecycleNode):
     def __init__(self, name: str, settings: tuple[str, ...] | None = None) -> None:
         super().__init__(name)
         self.machine = declare_machine(self)
-        self.config = declare_config(self, settings)
-        self.child_frame = self._declare_child_frame()
-        self.autostart = declare(self, 'autostart', True, 'configure and activate at start', read_only=True)
+        self.config = declare_settings(self, EstimatorConfig, settings)
+        of_node = declare_settings(self, StreamNodeSettings)
+        self.child_frame = self._child_frame(of_node.child_frame)
+        self.autostart = of_node.autostart
         self._input_qos = declare_stream_qos(self)
         self.is_active = False
         self._pipeline: Pipeline | None = None
@@ -74,12 +75,8 @@ class StreamNode(LifecycleNode):
         gc.collect()
         gc.freeze()
 
-    def _declare_child_frame(self) -> str:
+    def _child_frame(self, frame: str) -> str:
         point: NDArray[np.float64] = np.array(self.config.reference_point)
-        frame: str = declare(
-            self, 'child_frame', '', 'frame at the reference point; empty: platform_link at the platform origin, '
-            'reference_point elsewhere', read_only=True,
-        )  # fmt: skip
         if point.any() and frame == PLATFORM_FRAME:
             raise PkmError(
                 f'child_frame = {frame!r} is the frame of the platform origin, but reference_point = {point.tolist()}: '

@@ -17,7 +17,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
 
 from pkm_estimation.bags import read_bag
-from pkm_estimation.nodes.estimate import load_config
+from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
 from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table

@@ -1,6 +1,6 @@
 """From stamped sensor samples to estimates: the one code path of the node and of offline use."""
 
-from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.point_motion import PointMotion
 from pkm_estimation.stream.baseline import BaselinePipeline
@@ -9,7 +9,6 @@ from pkm_estimation.stream.pipeline import EstimatorPipeline
 
 __all__ = [
     'BaselinePipeline',
-    'ConfigurationError',
     'EstimatorConfig',
     'EstimatorOutput',
     'EstimatorPipeline',

@@ -10,9 +10,10 @@ from operator import attrgetter
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
 
-from pkm_estimation.config import ConfigurationError, EstimatorConfig
+from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.platform_points import PlatformPoints
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE

@@ -7,7 +7,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare
+from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import declare_stream_qos
 from pkm_description.ros.stamps import nanoseconds
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -26,29 +25,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from pkm_identification.configuration import FRICTION_SETS, MOTION_SOURCES, IdentificationConfig, config_from_mapping
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.session import IdentificationSession
-
-#: descriptions and ranges of the parameters that are fields of IdentificationConfig
-_SETTINGS: dict[str, tuple[str, tuple[float, float] | None, Sequence[str] | None]] = {
-    'identical_legs': ('one set of body parameters for all legs', None, None),
-    'friction': ('joints with friction', None, FRICTION_SETS),
-    'fixed': ('patterns of parameters held at nominal, with commas, e.g. leg_*.*', None, None),
-    'motion_source': ('leg_lengths: forward kinematics; estimator: platform/odometry', None, MOTION_SOURCES),
-    'motion_cutoff_frequency': ('Hz, low-pass on the motion, 0: automatic', (0.0, 1e4), None),
-    'force_cutoff_frequency': ('Hz, low-pass on forces and regressor, 0: automatic', (0.0, 1e4), None),
-    'fourier_base_frequency': ('Hz, fit a Fourier series of this base frequency, 0: low-pass', (0.0, 1e4), None),
-    'fourier_harmonics': ('harmonics of the Fourier fit', (0, 1000), None),
-    'dead_band': ('m/s, slower legs are at rest, negative: automatic', (-1.0, 1e3), None),
-    'rank_tolerance': ('relative, of the base-parameter reduction', (1e-15, 1.0), None),
-    'max_relative_deviation': (
-        'standard deviation over value up to which a parameter is identified',
-        (1e-9, 1e9),
-        None,
-    ),
-    'platform_uncertainty': ('relative trust in the nominal platform, 1 sigma', (1e-9, 1e9), None),
-    'leg_uncertainty': ('relative trust in the nominal leg bodies, 1 sigma', (1e-9, 1e9), None),
-}
 
 
 class IdentificationNode(Node):
@@ -57,13 +36,12 @@ class IdentificationNode(Node):
     def __init__(self) -> None:
         super().__init__('identification')
         machine = declare_machine(self)
-        config = self._config()
-        directory = declare(
-            self, 'output_directory', '', 'folder for report, overlay and numbers; empty: ROS home', read_only=True
-        )
-        longest = declare(self, 'longest_recording', 600.0, 's, longer recordings are cut', (1.0, 1e5), read_only=True)
+        config = declare_settings(self, IdentificationConfig)
+        settings = declare_settings(self, IdentificationNodeSettings)
         qos = declare_stream_qos(self)
-        self._session = IdentificationSession(machine, config, _output_directory(directory), longest)
+        self._session = IdentificationSession(
+            machine, config, _output_directory(settings.output_directory), settings.longest_recording
+        )
 
         # a long identification must not hold up the recording of messages, nor the diagnostics
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
@@ -76,16 +54,6 @@ class IdentificationNode(Node):
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self._diagnose, callback_group=streams, clock=wall)
         self.get_logger().info(f'{machine.name}: ready; call {self.get_name()}/start_recording')
-
-    def _config(self) -> IdentificationConfig:
-        values: dict[str, object] = {}
-        for field in fields(IdentificationConfig):
-            description, span, choices = _SETTINGS[field.name]
-            default = '' if field.name == 'fixed' else field.default
-            values[field.name] = declare(
-                self, field.name, default, description, range=span, choices=choices, read_only=True
-            )
-        return config_from_mapping(values)
 
     def _take_joint_states(self, message: JointState) -> None:
         self._session.add_joint_states(

@@ -12,8 +12,9 @@ from pkm_description.loading import load_machine
 
 from pkm_identification.bag_recordings import parse_split, recordings_from_bag
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
-from pkm_identification.configuration import IdentificationConfig, load_config
+from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.files import write_result
+from pkm_identification.nodes.node_settings import load_config
 from pkm_identification.pipeline import identify
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 

@@ -1,0 +1,27 @@
+"""Settings that several nodes share; no ROS, so that programs can read the nodes' parameter files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pkm_description.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class MachineSettings(Settings):
+    """Which machine a node works on."""
+
+    machine: str = setting('srs', 'name of a machine of pkm_description')
+    machine_file: str = setting('', 'path of a machine file; replaces the name')
+    overlay: str = setting('', 'path of a parameter overlay, e.g. from an identification')
+
+
+@dataclass(frozen=True)
+class SubscriptionSettings(Settings):
+    """How a node subscribes to sensor streams."""
+
+    reliability: str = setting(
+        'best_effort',
+        "of the sensor subscriptions; 'best_effort' connects to every driver, 'reliable' loses no sample",
+        choices=('best_effort', 'reliable'),
+    )

@@ -1,0 +1,43 @@
+"""Settings of the nodes beside those of the estimator; no ROS, so that programs can read parameter files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pkm_description.ros.node_settings import MachineSettings, SubscriptionSettings
+from pkm_description.settings import Settings, setting
+
+from pkm_estimation.config import EstimatorConfig
+
+
+@dataclass(frozen=True)
+class StreamNodeSettings(Settings):
+    """Settings of every node of this package."""
+
+    child_frame: str = setting(
+        '', 'frame at the reference point; empty: platform_link at the platform origin, reference_point elsewhere'
+    )
+    autostart: bool = setting(True, 'configure and activate at start')
+
+
+@dataclass(frozen=True)
+class EstimatorNodeSettings(Settings):
+    """Settings of the node ``estimator`` about what it publishes."""
+
+    publish_tf: bool = setting(True, 'publish base_link -> platform_link on /tf')
+    view_rate: float = setting(
+        100.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]', 0.0, 1e4
+    )
+
+
+def load_config(path: str | Path) -> EstimatorConfig:
+    """Read the settings of the estimator from a YAML file: names and values, or the node's parameter file.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, or has an unknown name or a value that is not allowed.
+    """
+    of_the_node = (MachineSettings, SubscriptionSettings, StreamNodeSettings, EstimatorNodeSettings)
+    return EstimatorConfig.from_file(path, 'estimator', of_the_node)
