@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_estimation.filters import INTEGRATORS, ScaledUnscentedTransform
+from pkm_estimation.filters import INTEGRATORS, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import EstimatorGeometry, InertialProcess, LegLengthModel
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
@@ -70,7 +70,8 @@ def transform(lab: Laboratory) -> Iterator[Check]:
     scaling = (config.alpha, config.beta, config.kappa)
     yield near_each('S3-15', 'default alpha, beta, kappa', (0.1, 2.0, 0.0), scaling, 0)
     chosen = _filter(machine_named('srs'), EstimatorConfig(filter='paper', alpha=0.5, beta=1.0, kappa=3.0)).ukf
-    chosen_scaling = [getattr(chosen.transform, name) for name in ('alpha', 'beta', 'kappa')]  # type: ignore[union-attr]
+    assert isinstance(chosen, UnscentedKalmanFilter)
+    chosen_scaling = [getattr(chosen.transform, name) for name in ('alpha', 'beta', 'kappa')]
     yield near_each('S3-15', 'set to 0.5, 1, 3: in the filter', (0.5, 1.0, 3.0), chosen_scaling, 0)
 
 

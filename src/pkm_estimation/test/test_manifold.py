@@ -104,7 +104,7 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
 def calibration_run(name, machine, late=0, duration=45.0, seed=4):
     """Filter that believes the shipped file on the sensors of another machine; returns estimate and deviation."""
     motion = mp1(SRS, duration=duration)
-    data = measure(type(MECHANISM)(machine), motion, seed)
+    data = measure(machine, motion, seed)
     filter_ = make_filter(SRS, EstimatorConfig(estimate=(name,)))
     filter_.start_at(f_pose(motion))
     inputs = platform_inputs(SRS, data)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import length_jacobian
 from pkm_description.machine import Machine
 
+from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models import POSITION
-
-if TYPE_CHECKING:
-    from pkm_estimation.filtering.platform_filter import PlatformFilter
 
 #: ns after which the pose is looked at again: a platform takes longer to pass a singular pose
 _WATCH_INTERVAL = 100_000_000

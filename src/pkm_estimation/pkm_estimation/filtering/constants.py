@@ -22,12 +22,10 @@ from pkm_description.arrays import Array
 from scipy.linalg import eigh
 
 from pkm_estimation.filtering.input_curvature import InputCurvature
-from pkm_estimation.filters import CovarianceError, ExtendedKalmanFilter, UnscentedKalmanFilter
+from pkm_estimation.filters import CovarianceError, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
-
-Filter = UnscentedKalmanFilter | ExtendedKalmanFilter
 
 #: s: the error of a product lasts that long
 _LASTING = 1.0
@@ -111,7 +109,7 @@ class ConstantStates:
         correction = self._curvature.correction(imu_start, imu_end, duration, imu_interval)
         return imu_start + correction, imu_end + correction
 
-    def advance(self, ukf: Filter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
+    def advance(self, ukf: KalmanFilter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
         """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes.
 
         Raises
@@ -141,7 +139,7 @@ class ConstantStates:
                 self._forget(ukf, self._layout.imu_position)
         self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
 
-    def after_update(self, ukf: Filter, state: Array, covariance: Array) -> None:
+    def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
 
         While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
@@ -152,7 +150,7 @@ class ConstantStates:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
 
-    def length_variance(self, ukf: Filter) -> float:
+    def length_variance(self, ukf: KalmanFilter) -> float:
         """What an unknown delay makes of unknown speeds and of its own square, as variance [m^2] of the lengths.
 
         The variance is that of independent noise.
@@ -168,7 +166,7 @@ class ConstantStates:
         updates = _LASTING / interval if 0.0 < interval < _LASTING else 1.0
         return float(updates * (variance * speed + bend**2))
 
-    def _growth(self, ukf: Filter, imu: Array) -> Array:
+    def _growth(self, ukf: KalmanFilter, imu: Array) -> Array:
         """What an unknown mounting makes of biases and of itself, as growth of the variances (n,) per second.
 
         Turned by a rotation vector of variance s^2 per axis, a vector v errs to second order by s^2 |v|.
@@ -188,7 +186,7 @@ class ConstantStates:
         better = reference @ directions[:, ratios < _BETTER**-2]  # by how much these directions were unknown
         return bool((np.abs(better) > self._linear[:, None]).any())
 
-    def _forget(self, ukf: Filter, place: slice) -> None:
+    def _forget(self, ukf: KalmanFilter, place: slice) -> None:
         """Go back to the prior where the IMU's place is hardly known; what is known of the platform's pose stays."""
         prior = self._place_variance
         variances, directions = np.linalg.eigh(ukf.covariance[place, place])
@@ -202,7 +200,7 @@ class ConstantStates:
             ukf.state[:] = ukf.state - (direction @ ukf.state[place]) * shift
             ukf.covariance[:] = ukf.covariance + (prior - variance) * np.outer(shift, shift)
 
-    def _doubt(self, ukf: Filter) -> None:
+    def _doubt(self, ukf: KalmanFilter) -> None:
         """Multiply all deviations, but those of constants to no more than the prior allows.
 
         That is the posterior if the data so far have a small weight and the prior has its full one. The biases' own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkm_estimation.filters import ExtendedKalmanFilter, UnscentedKalmanFilter
+from pkm_estimation.filters import KalmanFilter
 
 #: the rest becomes part of the declared delay when it is longer than this [s], and than so many standard deviations
 _LONG, _SIGNIFICANT = 1e-3, 3.0
@@ -36,16 +36,14 @@ class DeclaredDelay:
         """Take the delay of the beginning."""
         self.nanoseconds = self._configured
 
-    def is_impossible(self, ukf: UnscentedKalmanFilter | ExtendedKalmanFilter) -> bool:
+    def is_impossible(self, ukf: KalmanFilter) -> bool:
         """Whether the delay, with the rest, is far from what it can be."""
         if self._row is None:
             return False
         found = 1e-9 * (self.nanoseconds - self._configured) + ukf.state.item(self._row.start)
         return not abs(found) <= _IMPOSSIBLE * self._deviation
 
-    def absorb(
-        self, ukf: UnscentedKalmanFilter | ExtendedKalmanFilter, tell: Callable[[str, str], None]
-    ) -> None:
+    def absorb(self, ukf: KalmanFilter, tell: Callable[[str, str], None]) -> None:
         """Take over the rest if it is worth it; the filter's state for the rest becomes smaller by as much."""
         if self._row is None:
             return

@@ -10,8 +10,14 @@ from pkm_description.machine import Machine
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.start import start_deviation
-from pkm_estimation.filters import ExtendedKalmanFilter, ScaledUnscentedTransform, UnscentedKalmanFilter
-from pkm_estimation.filters.posterior_linearisation import MAX_ITERATIONS
+from pkm_estimation.filters import (
+    ExtendedKalmanFilter,
+    IteratedUnscentedFilter,
+    KalmanFilter,
+    ScaledUnscentedTransform,
+    UnscentedKalmanFilter,
+)
+from pkm_estimation.filters.iterated import MAX_ITERATIONS
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
     ATTITUDE,
@@ -23,20 +29,25 @@ from pkm_estimation.models import (
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.leg_model import LegModel
 
 
-def make_filter(size: int, config: EstimatorConfig) -> UnscentedKalmanFilter | ExtendedKalmanFilter:
+def make_filter(config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry) -> KalmanFilter:
     """Filter of the kind that the settings name."""
+    size = layout.size
     if config.filter in ('ekf', 'iekf'):
         iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
         return ExtendedKalmanFilter(np.zeros(size), np.eye(size), iterations)
     transform = ScaledUnscentedTransform(size, config.alpha, config.beta, config.kappa)
-    return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+    if config.filter == 'paper':
+        return UnscentedKalmanFilter(transform, np.zeros(size), np.eye(size))
+    limits = step_limits(layout, geometry)
+    return IteratedUnscentedFilter(transform, np.zeros(size), np.eye(size), config.iteration_nis, limits)
 
 
 def measurement_model(
     geometry: EstimatorGeometry, layout: StateLayout, estimate: tuple[str, ...], machine: Machine | None
-) -> LegLengthModel | CalibratedLegModel | DriveModel:
+) -> LegModel:
     """What the legs measure, as the machine's kind and the further states ask for.
 
     Raises

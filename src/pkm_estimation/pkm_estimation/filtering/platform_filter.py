@@ -11,20 +11,19 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, Pose
+from scipy.linalg import block_diag
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.correction import LegCorrection
 from pkm_estimation.filtering.parts import (
     constant_states,
     make_filter,
     measurement_model,
-    step_limits,
     walk_variances,
 )
 from pkm_estimation.filtering.platform_points import PlatformPoints, observed
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_deviation, start_spread
-from pkm_estimation.filters import INTEGRATORS, Innovation, UnscentedKalmanFilter
+from pkm_estimation.filters import INTEGRATORS, Innovation
 from pkm_estimation.models import (
     ATTITUDE,
     POSITION,
@@ -33,8 +32,6 @@ from pkm_estimation.models import (
     InertialProcess,
 )
 from pkm_estimation.models.attitude_chart import move_chart, rotation_of
-from pkm_estimation.models.calibrated_legs import CalibratedLegModel
-from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 
 #: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
@@ -54,6 +51,12 @@ class PlatformFilter:
     length_covariance : (L, L) m^2
     config : settings
     machine : needed for machines whose legs are no U-P struts: then "lengths" are positions of the drives
+
+    Attributes
+    ----------
+    ukf : the filter, in its own coordinates
+    legs : the model of what the legs measure
+    length_covariance : (m, m) of what the legs measure, of constraints too
 
     Raises
     ------
@@ -75,15 +78,12 @@ class PlatformFilter:
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
         self._nominal_noise = imu_covariance, length_covariance
-        self.ukf = make_filter(size, config)
+        self.ukf = make_filter(config, self.layout, geometry)
         self._walk, self._walk_duration = walk_variances(self.layout, config), 0.0
         self._walk_covariance = np.zeros((size, size))
         self._set_chart(np.eye(3))
         self._moves = config.filter == 'manifold'
         self._constants = constant_states(self.layout, geometry, config)
-        iteration_nis = config.iteration_nis if self._moves else inf
-        limits = step_limits(self.layout, geometry)
-        self._correction = LegCorrection(self.ukf, self.legs, self._constants, iteration_nis, limits)
         self.set_noise(1.0, 1.0)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
@@ -91,8 +91,10 @@ class PlatformFilter:
         config, (imu, lengths) = self.config, self._nominal_noise
         self._noise_factors = q_factor, r_factor
         self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
-        length_covariance = config.noise_inflation * config.r_scale * r_factor * lengths
-        self._correction.set_noise(length_covariance, config.constraint_deviation)
+        noise: Array = config.noise_inflation * config.r_scale * r_factor * lengths
+        if self.legs.constraint_count:
+            noise = block_diag(noise, config.constraint_deviation**2 * np.eye(self.legs.constraint_count))
+        self.length_covariance = noise
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
 
     @property
@@ -109,11 +111,6 @@ class PlatformFilter:
     def covariance(self) -> Array:
         """Covariance of the filter's own coordinates (n, n): position and attitude in the axes of the present chart."""
         return self.ukf.covariance
-
-    @property
-    def length_covariance(self) -> Array:
-        """Covariance (m, m) of what the legs measure, of constraints too."""
-        return self._correction.noise
 
     @property
     def imu_point(self) -> Array:
@@ -167,17 +164,16 @@ class PlatformFilter:
         -------
         The innovation, ``None`` if no pose on the home mode explains the lengths
         """
-        ukf = self.ukf
-        if not self._moves or not isinstance(ukf, UnscentedKalmanFilter):
+        if not self._moves:
             innovation = self.update(lengths)
             # on the mirror assembly these would stay for ever
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
+        ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(1.0)
 
         def here() -> bool:
             return is_home_mode(self.imu_point, self.rotation)
 
-        axes = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
-        return likeliest_update(ukf, lambda begin: self._correction.update_from(begin, lengths), here, axes)
+        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, observe, lengths, noise), here)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
@@ -201,8 +197,7 @@ class PlatformFilter:
             if x * x + y * y + z * z > CHART_RADIUS**2:
                 chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
                 self._set_chart(chart)
-        if isinstance(self.legs, CalibratedLegModel):
-            self.legs.imu, self.legs.angular_acceleration = imu_end, (imu_end[3:] - imu_start[3:]) / duration
+        self.legs.follow(imu_start, imu_end, duration)
         if self._constants is not None:
             self._constants.advance(ukf, process.gravity, imu_start, imu_end, duration)
 
@@ -219,7 +214,39 @@ class PlatformFilter:
         The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
         that happens: the state stays the predicted one. ``noise_scale`` multiplies the lengths' noise variances.
         """
-        return self._correction.update(lengths, used, limit, noise_scale)
+        ukf, observe, noise, constants = self.ukf, self.legs.observe, self._leg_noise(noise_scale), self._constants
+        if self.legs.constraint_count:
+            return self._update_with_constraints(lengths, noise, used, limit)
+        if constants is None:
+            return ukf.update_iterated(observe, lengths, noise, used, limit)
+        state, covariance = ukf.state.copy(), ukf.covariance.copy()
+        innovation = ukf.update_iterated(observe, lengths, noise, used, limit)
+        if innovation.nis <= limit:
+            constants.after_update(ukf, state, covariance)
+        return innovation
+
+    def _update_with_constraints(
+        self, positions: Array, noise: Array, used: NDArray[np.intp] | None, limit: float
+    ) -> Innovation:
+        """Correct with the drive positions, whose innovation comes back, after the constraints."""
+        drives, values = len(positions), self._onto_constraints(positions)
+        used = np.arange(drives) if used is None else used
+        innovation = self.ukf.update_iterated(self.legs.observe, values, noise, used, limit)
+        return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
+
+    def _onto_constraints(self, positions: Array) -> Array:
+        """Bring the state onto the constraints; gives the positions with the zeros that these measure behind them."""
+        values = np.concatenate([positions, np.zeros(self.legs.constraint_count)])
+        rows = np.arange(len(positions), len(values))
+        self.ukf.update_iterated(self.legs.observe, values, self._leg_noise(1.0), rows)
+        return values
+
+    def _leg_noise(self, scale: float) -> Array:
+        """Covariance (m, m) of what the legs measure, times ``scale``, with what unknown constants make of it."""
+        noise = self.length_covariance
+        if self._constants is not None:
+            noise = noise + self._constants.length_variance(self.ukf) * np.eye(len(noise))
+        return noise if scale == 1.0 else scale * noise
 
     def update_with(
         self,
@@ -236,26 +263,25 @@ class PlatformFilter:
         Raises ObservationError where it is not finite or of another shape, and CovarianceError.
         """
         return self.ukf.update(
-            lambda points: observed(observe, PlatformPoints(self, points, imu), len(value)),
+            lambda states: observed(observe, self.points(states, imu), len(value)),
             value,
             noise_covariance,
             limit=limit,
         )
 
+    def points(self, states: Array, imu: Array) -> PlatformPoints:
+        """Motions of the platform in the filter's own states (n, N), with the IMU sample (6,) of now."""
+        return PlatformPoints(self.layout, self.geometry, self.chart, states, imu)
+
     def snapshot(self) -> tuple[object, ...]:
         """What :meth:`restore` needs."""
-        legs = self.legs
-        memory: Any = None
         constants = None if self._constants is None else self._constants.snapshot()
-        if isinstance(legs, CalibratedLegModel):
-            memory = legs.imu, legs.angular_acceleration
-        elif isinstance(legs, DriveModel):
-            memory = legs.joints
-        return self.ukf.state.copy(), self.ukf.covariance.copy(), self.chart, memory, self._noise_factors, constants
+        state, covariance, legs = self.ukf.state.copy(), self.ukf.covariance.copy(), self.legs.snapshot()
+        return state, covariance, self.chart, legs, self._noise_factors, constants
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Become what it was, to the last bit."""
-        state, covariance, chart, memory, noise_factors, constants = snapshot
+        state, covariance, chart, legs, noise_factors, constants = snapshot
         self.ukf.state[:], self.ukf.covariance[:] = state, covariance
         if chart is not self.chart:
             self._set_chart(chart)
@@ -263,14 +289,17 @@ class PlatformFilter:
             self.set_noise(*noise_factors)
         if self._constants is not None:
             self._constants.restore(constants)
-        if isinstance(self.legs, CalibratedLegModel):
-            self.legs.imu, self.legs.angular_acceleration = memory
-        elif isinstance(self.legs, DriveModel):
-            self.legs.joints = memory
+        self.legs.restore(legs)
 
     def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
-        return self._correction.predicted(lengths, noise_scale)
+        ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(noise_scale)
+        if not self.legs.constraint_count:
+            return ukf.predicted_innovation(observe, lengths, noise)
+        state, covariance, drives = ukf.state.copy(), ukf.covariance.copy(), len(lengths)
+        residual, spread = ukf.predicted_innovation(observe, self._onto_constraints(lengths), noise)
+        ukf.state[:], ukf.covariance[:] = state, covariance
+        return residual[:drives], spread[:drives, :drives]
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

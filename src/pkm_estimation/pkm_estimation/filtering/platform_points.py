@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import matrix_from_quaternion, rotated, rotation_exp
 
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
-
-if TYPE_CHECKING:
-    from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
+from pkm_estimation.models.extra_states import StateLayout
 
 
 class ObservationError(PkmError):
@@ -33,6 +30,13 @@ def observed(observe: Callable[[PlatformPoints], Array], points: PlatformPoints,
 class PlatformPoints:
     """N possible motions of the platform; vectors are (N, 3), whatever the filter's own coordinates are.
 
+    Parameters
+    ----------
+    layout, geometry : where the filter's states lie, and what it knows of the machine
+    chart : (3, 3), the chart's axes to base axes
+    states : (n, N), position and attitude seen from the chart
+    imu : (6,) IMU sample of now, platform axes
+
     Attributes
     ----------
     rotation : (N, 3, 3), platform axes to base axes
@@ -40,23 +44,24 @@ class PlatformPoints:
     specific_force : (N, 3) m/s^2, of the IMU's point, platform axes: the IMU sample less its bias
     """
 
-    def __init__(self, filter_: PlatformFilter, states: Array, imu: Array) -> None:
-        layout = filter_.layout
+    def __init__(
+        self, layout: StateLayout, geometry: EstimatorGeometry, chart: Array, states: Array, imu: Array
+    ) -> None:
         vector = states[ATTITUDE].T
         scalar = np.sqrt(np.maximum(1.0 - np.sum(vector * vector, axis=1, keepdims=True), 0.0))
-        rotation = filter_.chart @ matrix_from_quaternion(np.concatenate([vector, scalar], axis=1))
+        rotation = chart @ matrix_from_quaternion(np.concatenate([vector, scalar], axis=1))
         rate, force = imu[3:] - states[GYROSCOPE_BIAS].T, imu[:3] - states[ACCELEROMETER_BIAS].T
         if layout.imu_rotation is not None:
             mounting = rotation_exp(states[layout.imu_rotation].T)
             rate, force = rotated(mounting, rate), rotated(mounting, force)
-        self._imu_place = np.broadcast_to(filter_.geometry.imu_position, vector.shape)
+        self._imu_place = np.broadcast_to(geometry.imu_position, vector.shape)
         if layout.imu_position is not None:
             self._imu_place = self._imu_place + states[layout.imu_position].T
-        self._imu_point = states[POSITION].T @ filter_.chart.T
+        self._imu_point = states[POSITION].T @ chart.T
         self._velocity = states[VELOCITY].T
         if layout.imu_delay is not None:  # the states lag by the rest of the delay
             rest = states[layout.imu_delay].T
-            felt = rotated(np.swapaxes(rotation, 1, 2), np.broadcast_to(filter_.geometry.gravity, vector.shape))
+            felt = rotated(np.swapaxes(rotation, 1, 2), np.broadcast_to(geometry.gravity, vector.shape))
             acceleration = force + felt
             moved = rest * self._velocity + 0.5 * rest**2 * acceleration
             self._imu_point = self._imu_point + rotated(rotation, moved)

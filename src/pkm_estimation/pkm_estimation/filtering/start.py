@@ -8,10 +8,13 @@ import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filters import CovarianceError, Innovation, UnscentedKalmanFilter
+from pkm_estimation.filters import CovarianceError, Innovation, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+
+#: the states that make the pose
+_POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 
 #: how many points around a broad prior's mean are tried, and how far they lie compared to the prior
 _BEGINS, _BEGIN_SPREAD = 40, 1.5
@@ -53,19 +56,17 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     if layout.imu_position is not None:
         spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
     if layout.leg_offsets is not None:
-        pose = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
-        step = 1e-6 * np.eye(layout.size)[:, pose]
+        step = 1e-6 * np.eye(layout.size)[:, _POSE]
         lengths = observe(np.hstack([state[:, None] + step, state[:, None] - step]))
         slope = (lengths[:, :6] - lengths[:, 6:]) / 2e-6
-        spread[np.ix_(pose, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
+        spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
     return spread
 
 
 def likeliest_update(
-    ukf: UnscentedKalmanFilter,
+    ukf: KalmanFilter,
     update_from: Callable[[Array], Innovation],
     is_home_mode: Callable[[], bool],
-    axes: list[int],
 ) -> Innovation | None:
     """First update from a broad prior: the likeliest explanation of the measurement on the home assembly mode.
 
@@ -77,7 +78,6 @@ def likeliest_update(
     ukf : filter with the prior
     update_from : iterates the update of ``ukf``, linearised first at a state (n,); raises CovarianceError
     is_home_mode : tells it of the present state of ``ukf``
-    axes : states in which the points around the mean differ from it
 
     Returns
     -------
@@ -85,12 +85,12 @@ def likeliest_update(
     """
     prior, covariance = ukf.state.copy(), ukf.covariance.copy()
     precision = np.linalg.inv(covariance)
-    deviation = np.sqrt(covariance[axes, axes])
+    deviation = np.sqrt(covariance[_POSE, _POSE])
     begins = [prior]
     # beyond the mean: points drawn from the prior, always the same ones
-    for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(axes))):
+    for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(_POSE))):
         point = prior.copy()
-        point[axes] += _BEGIN_SPREAD * draw * deviation
+        point[_POSE] += _BEGIN_SPREAD * draw * deviation
         begins.append(point)
     best, best_cost = None, np.inf
     for begin in begins:

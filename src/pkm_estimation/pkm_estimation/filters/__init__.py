@@ -2,7 +2,9 @@
 
 from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.integrators import INTEGRATORS, Integrator
-from pkm_estimation.filters.unscented import CovarianceError, Innovation, UnscentedKalmanFilter
+from pkm_estimation.filters.iterated import IteratedUnscentedFilter
+from pkm_estimation.filters.kalman import CovarianceError, Innovation, KalmanFilter
+from pkm_estimation.filters.unscented import UnscentedKalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
 __all__ = [
@@ -11,6 +13,8 @@ __all__ = [
     'ExtendedKalmanFilter',
     'Innovation',
     'Integrator',
+    'IteratedUnscentedFilter',
+    'KalmanFilter',
     'ScaledUnscentedTransform',
     'UnscentedKalmanFilter',
 ]

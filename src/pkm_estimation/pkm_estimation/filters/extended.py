@@ -6,13 +6,12 @@ sigma points, and it is the derivative of the very model that the unscented filt
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.filters.unscented import CovarianceError, Indices, Innovation
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Model
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5
@@ -21,8 +20,8 @@ _STEP = 1e-5
 _SETTLED = 1e-12
 
 
-class ExtendedKalmanFilter:
-    """Linearised filter with the interface of :class:`UnscentedKalmanFilter`.
+class ExtendedKalmanFilter(KalmanFilter):
+    """Linearised filter.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class ExtendedKalmanFilter:
         step = _STEP * np.eye(len(state))
         self._steps = np.hstack([np.zeros((len(state), 1)), step, -step])
 
-    def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
+    def predict(self, propagate: Model, noise_factor: Array) -> None:
         """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
         moved, slope = self._linearise(propagate, self.state)
         self.state[:] = moved
@@ -46,13 +45,13 @@ class ExtendedKalmanFilter:
 
     def update(
         self,
-        observe: Callable[[Array], Array],
+        observe: Model,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
         limit: float = inf,
     ) -> Innovation:
-        """Correct the state; parameters and result as :meth:`UnscentedKalmanFilter.update`."""
+        """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
         rows = np.arange(len(measurement)) if used is None else used
         noise = noise_covariance[np.ix_(rows, rows)]
         prior, here = self.state.copy(), self.state
@@ -88,13 +87,13 @@ class ExtendedKalmanFilter:
         return first
 
     def predicted_innovation(
-        self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array
+        self, observe: Model, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted, slope = self._linearise(observe, self.state)
         return measurement - predicted, slope @ self.covariance @ slope.T + noise_covariance
 
-    def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
+    def _linearise(self, function: Model, state: Array) -> tuple[Array, Array]:
         """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""
         size = len(state)
         values = function(state[:, None] + self._steps)

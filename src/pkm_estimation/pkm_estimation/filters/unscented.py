@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy import add, multiply, negative
-from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.linalg.lapack import dpotrf, dtrtri
 
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Model
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
-Indices = NDArray[np.intp]
 
-
-class CovarianceError(Exception):
-    """A covariance is no longer positive definite (or not finite); the filter must be started again."""
-
-
-class Innovation(NamedTuple):
-    """What one measurement said.
-
-    Attributes
-    ----------
-    residual : (m,) measured minus predicted; NaN where an entry was not used
-    variance : (m,) of the residual
-    nis : normalised innovation squared
-    """
-
-    residual: Array
-    variance: Array
-    nis: float
-
-    @property
-    def standard_deviation(self) -> Array:
-        """Standard deviation (m,) of the residual."""
-        deviation: Array = np.sqrt(self.variance)
-        return deviation
-
-
-class UnscentedKalmanFilter:
+class UnscentedKalmanFilter(KalmanFilter):
     """Scaled UKF; sigma points are drawn anew before the update (Miletovic 3.4).
 
     Parameters
@@ -91,7 +62,7 @@ class UnscentedKalmanFilter:
         self._roots: dict[int, tuple[Array, Array, Array]] = {}
         self._corrections: dict[int, _Correction] = {}
 
-    def predict(self, propagate: Callable[[Array], Array], noise_factor: Array) -> None:
+    def predict(self, propagate: Model, noise_factor: Array) -> None:
         """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
         points = propagate(self.draw_points())
         root, transposed, shift = self._root(points)
@@ -103,22 +74,13 @@ class UnscentedKalmanFilter:
 
     def update(
         self,
-        observe: Callable[[Array], Array],
+        observe: Model,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
         limit: float = inf,
     ) -> Innovation:
-        """Correct the state with ``measurement`` (m,).
-
-        Parameters
-        ----------
-        observe : maps points (n, 2n+1) to predicted measurements (m, 2n+1)
-        measurement : (m,)
-        noise_covariance : (m, m)
-        used : indices of the entries to use, all by default; the others come back as NaN in the innovation
-        limit : normalised innovation squared beyond which nothing is corrected
-        """
+        """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
         predicted = observe(self.draw_points())
         if used is not None:
             predicted, measurement = predicted[used], measurement[used]
@@ -162,7 +124,7 @@ class UnscentedKalmanFilter:
         return innovation
 
     def predicted_innovation(
-        self, observe: Callable[[Array], Array], measurement: Array, noise_covariance: Array
+        self, observe: Model, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
         predicted = observe(self.draw_points())

@@ -9,9 +9,10 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models.leg_model import LegModel
 
 
-class CalibratedLegModel:
+class CalibratedLegModel(LegModel):
     """Distances between base and platform joints for states with extra entries, all points (columns) in one call.
 
     Parameters
@@ -24,16 +25,33 @@ class CalibratedLegModel:
     Attributes
     ----------
     imu : (6,) IMU sample of now, nominal platform axes; needed where the delay is a state
-    angular_acceleration : (3,) of now, the same
+    angular_acceleration : (3,) rad/s^2 of now, the same
     """
 
     def __init__(self, base_points: Array, platform_points: Array, gravity: Array, layout: StateLayout) -> None:
         self.leg_count = len(base_points)
         self._platform_points, self._layout = platform_points, layout
         self.imu, self.angular_acceleration = np.zeros(6), np.zeros(3)
-        self.outside_unit_sphere = 0
+        self._outside = 0
         self._base = base_points, gravity
         self.set_chart(np.eye(3))
+
+    @property
+    def outside_unit_sphere(self) -> int:
+        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+        return self._outside
+
+    def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """Take note of the last IMU sample (6,), and of how the angular rate changes."""
+        self.imu, self.angular_acceleration = imu_end, (imu_end[3:] - imu_start[3:]) / duration
+
+    def snapshot(self) -> tuple[Array, Array]:
+        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        return self.imu, self.angular_acceleration
+
+    def restore(self, snapshot: tuple[Array, Array]) -> None:
+        """Become what it was."""
+        self.imu, self.angular_acceleration = snapshot
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
@@ -56,7 +74,7 @@ class CalibratedLegModel:
     def _pose(self, states: Array) -> tuple[Array, Array]:
         """Position (N, 3) and rotation (N, 3, 3) at the time of the measurement."""
         rotation, outside = rotations_of(states[ATTITUDE].T)
-        self.outside_unit_sphere += outside
+        self._outside += outside
         position = states[POSITION].T
         if self._layout.imu_delay is None:
             return position, rotation

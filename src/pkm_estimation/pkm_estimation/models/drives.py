@@ -15,6 +15,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
+from pkm_estimation.models.leg_model import LegModel
 
 
 def measured_at_zero(machine: Machine) -> Array:
@@ -29,7 +30,7 @@ def measured_positions(machine: Machine, position: Array, rotation_base_platform
     return drive_positions(machine, position, rotation_base_platform)
 
 
-class DriveModel:
+class DriveModel(LegModel):
     """Drive positions and constraint residuals for all points (columns) in one call.
 
     The legs are closed onto each point by iterations that begin at the legs of the last first point, the filter's mean.
@@ -50,11 +51,24 @@ class DriveModel:
         self.machine, self._imu_position = machine, imu_position
         self.leg_count = machine.actuated_count
         self.constraint_count = machine.constraint_count
-        self.outside_unit_sphere = 0
+        self._outside = 0
         home = machine.home
         self._home_height, self._home_up = home.position[2], home.rotation_base_platform[2]
         self.joints = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
         self._chart = np.eye(3)
+
+    @property
+    def outside_unit_sphere(self) -> int:
+        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+        return self._outside
+
+    def snapshot(self) -> Array:
+        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        return self.joints
+
+    def restore(self, snapshot: Array) -> None:
+        """Become what it was."""
+        self.joints = snapshot
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
@@ -64,7 +78,7 @@ class DriveModel:
         """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
         machine = self.machine
         rotation, outside = rotations_of(states[ATTITUDE].T)
-        self.outside_unit_sphere += outside
+        self._outside += outside
         rotation = self._chart @ rotation
         position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
         levers = machine.platform_points @ np.swapaxes(rotation, 1, 2)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy import multiply, sqrt
 from pkm_description.arrays import Array
 
+from pkm_estimation.models.leg_model import LegModel
 from pkm_estimation.models.quaternion_products import QUATERNION_PAIRS, ScalarPart, rotation_table
 
 # rows of the factors: c, V (unused, but copied along with its neighbours), (q, e0), 1
@@ -26,7 +27,7 @@ class _Workspace:
         self.vectors = np.empty((3 * leg_count, count))
 
 
-class LegLengthModel:
+class LegLengthModel(LegModel):
     """Distances between base and platform joint centres, for all points (columns) in one call.
 
     Parameters

@@ -15,7 +15,7 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegMessageReader, LegSample
 from pkm_estimation.stream.samples import seconds
-from pkm_estimation.stream.stamps import Instant, StampGate, admit
+from pkm_estimation.stream.stamps import Instant, StampGate
 
 #: event at a sample that fits no pose
 WITHOUT_POSE = 'baseline_without_pose'
@@ -121,7 +121,7 @@ class BaselinePipeline:
             self.health.event(stamp, reason, detail)
 
         sample = self._reader.read(names, positions, None, complain)
-        instant = None if sample is None else admit('legs', self._gate, stamp, self.health)
+        instant = None if sample is None else self.health.admit('legs', self._gate, stamp)
         if sample is None or instant is None:
             self.health.count('legs_rejected')
             return None

@@ -12,6 +12,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models import STATE_GROUPS
 from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.stamps import Instant, StampGate, StampVerdict
 
 #: innovations that are kept before they are summed up, all at once
 _MOST_KEPT = 1000
@@ -119,14 +120,24 @@ class HealthMonitor:
         self._event_counts[name] += 1
         self._events.append(Event(stamp, name, detail))
 
-    def accepted(self, topic: str, stamp: int) -> None:
-        """Note an accepted sample of a topic."""
+    def admit(self, topic: str, gate: StampGate, stamp: int) -> Instant | None:
+        """Instant of a good stamp [ns] of a topic; of another one ``None``, with an event that says why."""
+        epoch, last = gate.epoch, gate.last
+        verdict = gate.judge(stamp)
+        if verdict is StampVerdict.LATE:
+            self.count(f'{topic}_late')
+        elif verdict is not StampVerdict.GOOD:
+            self.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
+            return None
+        if gate.epoch != epoch:
+            self.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
         stream = self._streams.get(topic)
         if stream is None:
             stream = self._streams[topic] = _Stream(topic, stamp)
         self.counters[stream.counter] += 1
         stream.count += 1
         stream.last = stamp
+        return Instant(gate.epoch, stamp)
 
     @property
     def span(self) -> int:

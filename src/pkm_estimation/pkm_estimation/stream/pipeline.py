@@ -27,7 +27,7 @@ from pkm_estimation.stream.samples import (
     UserMeasurement,
     measurement_order,
 )
-from pkm_estimation.stream.stamps import Instant, StampGate, admit
+from pkm_estimation.stream.stamps import Instant, StampGate
 from pkm_estimation.stream.tracker import Tracker
 
 
@@ -200,13 +200,13 @@ class EstimatorPipeline:
             gate.epoch = self._leg_gate.epoch
         if not gate.follow(self._leg_gate, stamp):
             gate.follow(self._imu_gate, stamp)
-        instant = admit(name, gate, stamp, self.health)
+        instant = self.health.admit(name, gate, stamp)
         return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
 
     def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
         if gate.epoch != other.epoch and gate.join(other, stamp):
             self.health.event(stamp, 'clocks_disagree', f'only the topic beside {topic} restarted its clock')
-        return admit(topic, gate, stamp, self.health)
+        return self.health.admit(topic, gate, stamp)
 
     def _take(self, measurement: Measurement) -> list[EstimatorOutput]:
         if len(self._waiting) >= self.config.queue_length:

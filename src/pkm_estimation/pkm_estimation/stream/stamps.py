@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pkm_estimation.stream.health import HealthMonitor
+from typing import NamedTuple
 
 
 class StampVerdict(Enum):
@@ -113,18 +110,3 @@ class StampGate:
     def is_near(self, stamp: int) -> bool:
         """Whether ``stamp`` [ns] is no jump away from the last one."""
         return self.last is not None and abs(stamp - self.last) <= self._jump
-
-
-def admit(topic: str, gate: StampGate, stamp: int, health: HealthMonitor) -> Instant | None:
-    """Instant of a good stamp [ns]; of another one ``None``, with an event that says why."""
-    epoch, last = gate.epoch, gate.last
-    verdict = gate.judge(stamp)
-    if verdict is StampVerdict.LATE:
-        health.count(f'{topic}_late')
-    elif verdict is not StampVerdict.GOOD:
-        health.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
-        return None
-    if gate.epoch != epoch:
-        health.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
-    health.accepted(topic, stamp)
-    return Instant(gate.epoch, stamp)

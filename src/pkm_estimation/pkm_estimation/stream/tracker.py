@@ -116,20 +116,37 @@ class Tracker:
 
     def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
         """Estimate at a leg measurement; ``None`` where there is none, and an event says why."""
-        stamp = measurement.instant.stamp
-        if self.now is not None and self.leg_gate.disbelieves(measurement.sample.used):
+        stamp, sample, gate = measurement.instant.stamp, measurement.sample, self.leg_gate
+        if self.now is not None and gate.disbelieves(sample.used):
             self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
             return None
         path = self._path(measurement.instant, queue)
         if path is None:
             return None
-        if self.now is not None:
-            innovation = self._advance(stamp, path, measurement.sample)
-            if innovation is not None:
-                output = self._output(measurement, path.end.value, innovation, started=False)
-                self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
-                return output
-        return self._start(measurement, path.end)
+        if self.now is None:
+            return self._start(measurement, path.end)
+        innovation = None
+        try:
+            self._predict_along(path)
+            if gate.faults:
+                innovation = self._correct_with_believed(stamp, sample)
+            else:
+                self.health.left_out = {}
+                count = len(sample.used)
+                used, limit = None if count == self.machine.leg_count else sample.used, gate.limit(count)
+                innovation = self.filter.update(sample.lengths, used, limit, gate.noise_scale)
+                if innovation.nis <= limit:
+                    gate.accept(sample.lengths, innovation)
+                else:
+                    innovation = self._correct_surprised(stamp, sample)
+        except CovarianceError as error:
+            self._fail(stamp, 'covariance_lost', str(error))
+            innovation = None
+        if innovation is None or not self._is_sound(stamp, path.end, innovation):
+            return self._start(measurement, path.end)
+        output = self._output(measurement, path.end.value, innovation, started=False)
+        self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
+        return output
 
     def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
         """Correct with a user's measurement; False where that was not possible, and an event says why."""
@@ -190,56 +207,17 @@ class Tracker:
 
     # -- prediction and correction -------------------------------------------------------------------------------------
 
-    def _advance(self, stamp: int, path: InputPath, sample: LegSample) -> Innovation | None:
-        """Predict along the path and correct; ``None`` if the filter had to be stopped."""
-        try:
-            self._predict_along(path)
-            innovation = self._correct(stamp, sample)
-        except CovarianceError as error:
-            self._fail(stamp, 'covariance_lost', str(error))
+    def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
+        """Correct with a measurement that does not fit the prediction; ``None`` if the filter had to be stopped."""
+        if self.leg_gate.on_probation and self.config.start == 'forward_kinematics':
+            self.leg_gate.give_up_start()
+            self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
             return None
-        if innovation is None:
-            return None
-        self.now = path.end
-        if self.delay.is_impossible(self.filter.ukf):
-            self.delay.reset()
-            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
-            return None
-        is_lost = not innovation.nis <= self.config.divergence_nis
-        if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise
-            self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
-            self.filter.set_noise(*self.health.noise_factors)
-        if not self._side.holds(self.filter):
-            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
-            return None
-        trouble = self.pose_watch.look(self.filter, stamp)
-        if trouble == 'wrong_assembly_mode':
-            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
-            return None
-        if trouble:
-            self.health.event(stamp, 'near_singular_pose', trouble)
-        self._lost_samples = self._lost_samples + 1 if is_lost else 0
-        if self._lost_samples >= self.config.divergence_samples:
-            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
-            return None
-        return innovation
+        return self._correct_with_believed(stamp, sample)
 
-    def _correct(self, stamp: int, sample: LegSample) -> Innovation | None:
-        """Correct the filter with the legs that can be believed; ``None`` if the filter had to be stopped."""
+    def _correct_with_believed(self, stamp: int, sample: LegSample) -> Innovation:
+        """Correct with the legs that can be believed."""
         gate, filter_ = self.leg_gate, self.filter
-        if not gate.faults:
-            self.health.left_out = {}
-            count = len(sample.used)
-            used = None if count == self.machine.leg_count else sample.used
-            limit = gate.limit(count)
-            innovation = filter_.update(sample.lengths, used, limit, gate.noise_scale)
-            if innovation.nis <= limit:
-                gate.accept(sample.lengths, innovation)
-                return innovation
-            if gate.on_probation and self.config.start == 'forward_kinematics':
-                gate.give_up_start()
-                self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
-                return None
 
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)
@@ -252,6 +230,32 @@ class Tracker:
         for leg in gate.faults:
             self.health.count(f'{self.machine.legs[leg].name}_left_out')
         return innovation
+
+    def _is_sound(self, stamp: int, now: ImuSample, innovation: Innovation) -> bool:
+        """Whether the filter can go on after a correction; if not, it was stopped."""
+        self.now = now
+        if self.delay.is_impossible(self.filter.ukf):
+            self.delay.reset()
+            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
+            return False
+        is_lost = not innovation.nis <= self.config.divergence_nis
+        if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise
+            self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
+            self.filter.set_noise(*self.health.noise_factors)
+        if not self._side.holds(self.filter):
+            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
+            return False
+        trouble = self.pose_watch.look(self.filter, stamp)
+        if trouble == 'wrong_assembly_mode':
+            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
+            return False
+        if trouble:
+            self.health.event(stamp, 'near_singular_pose', trouble)
+        self._lost_samples = self._lost_samples + 1 if is_lost else 0
+        if self._lost_samples >= self.config.divergence_samples:
+            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
+            return False
+        return True
 
     def _predict_along(self, path: InputPath) -> None:
         for segment in path.segments:

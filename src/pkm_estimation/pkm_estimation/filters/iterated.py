@@ -1,0 +1,133 @@
+"""Unscented filter that linearises surprising measurements around their own result: posterior linearisation.
+
+One unscented update linearises over the prior. Where the prior is a metre wide and the sensor is good to ten
+micrometres, its answer is centimetres off and claims micrometres. So the measurement is linearised again over each
+answer, with the prior unchanged, until the answer stays (Garcia-Fernandez, Svensson, Sarkka 2015).
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, Model
+from pkm_estimation.filters.unscented import UnscentedKalmanFilter
+from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+
+MAX_ITERATIONS = 30
+
+#: the iteration ends when no state changes by more than this part of its standard deviation
+_SETTLED = 1e-3
+
+
+class IteratedUnscentedFilter(UnscentedKalmanFilter):
+    """Unscented filter whose updates are iterated where the measurement surprises.
+
+    Parameters
+    ----------
+    transform, state, covariance : as in :class:`UnscentedKalmanFilter`
+    iteration_nis : normalised innovation squared beyond which a measurement is linearised anew
+    longest_step : (n,) largest change of each state in one iteration
+    """
+
+    def __init__(
+        self,
+        transform: ScaledUnscentedTransform,
+        state: Array,
+        covariance: Array,
+        iteration_nis: float,
+        longest_step: Array,
+    ) -> None:
+        super().__init__(transform, state, covariance)
+        self._iteration_nis, self._longest_step = iteration_nis, longest_step
+
+    def update_iterated(
+        self,
+        observe: Model,
+        measurement: Array,
+        noise_covariance: Array,
+        used: Indices | None = None,
+        limit: float = inf,
+    ) -> Innovation:
+        """Correct the state; the innovation is the one that the prediction had."""
+        innovation = self.update(observe, measurement, noise_covariance, used, min(limit, self._iteration_nis))
+        if self._iteration_nis < innovation.nis <= limit:
+            state, covariance = self.state.copy(), self.covariance.copy()
+            try:
+                self.update_from(None, observe, measurement, noise_covariance, used)
+            except CovarianceError:  # no answer that stays: the plain update's is as good as any
+                self.state[:], self.covariance[:] = state, covariance
+                self.update(observe, measurement, noise_covariance, used)
+        return innovation
+
+    def update_from(
+        self,
+        begin: Array | None,
+        observe: Model,
+        measurement: Array,
+        noise_covariance: Array,
+        used: Indices | None = None,
+    ) -> Innovation:
+        """Correct the state with a measurement (m,), linearised around the result.
+
+        Parameters
+        ----------
+        begin : (n,) where to linearise first; ``None``: the prior mean
+        observe, measurement, noise_covariance, used : as in :meth:`KalmanFilter.update`
+
+        Returns
+        -------
+        Innovation of the last linearisation: small where the measurement could be explained at all
+
+        Raises
+        ------
+        CovarianceError
+            A covariance is not positive definite, or the iteration does not settle.
+        """
+        rows = np.arange(len(measurement)) if used is None else used
+        noise = noise_covariance[np.ix_(rows, rows)]
+        prior, prior_covariance = self.state.copy(), self.covariance.copy()
+        identity = np.eye(len(prior))
+        if begin is not None:
+            self.state[:] = begin
+        for _ in range(MAX_ITERATIONS):
+            slope, predicted, excess = self._linearise(observe, rows)
+            spread = slope @ prior_covariance @ slope.T + noise + excess
+            gain = np.linalg.solve(spread, slope @ prior_covariance).T
+            residual = measurement[rows] - predicted - slope @ (prior - self.state)
+            step = prior + gain @ residual - self.state
+            excess_step = float(np.abs(step / self._longest_step).max())
+            self.state += step / max(1.0, excess_step)
+            if excess_step <= 1.0:
+                kept = identity - gain @ slope
+                covariance = kept @ prior_covariance @ kept.T + gain @ (noise + excess) @ gain.T
+                self.covariance[:] = 0.5 * (covariance + covariance.T)
+                if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
+                    return _innovation(residual, spread, rows, len(measurement))
+        raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
+
+    def _linearise(self, observe: Model, rows: Indices) -> tuple[Array, Array, Array]:
+        """Statistical linear regression over the present distribution: slope, mean, covariance of the rest."""
+        points = self.draw_points()
+        deviations = points[:, 1:] - points[:, :1]
+        values = observe(points)[rows]
+        weight = self.transform.weight
+        changes = values[:, 1:] - values[:, :1]
+        shift = weight * changes.sum(axis=1)
+        cross = weight * changes @ deviations.T
+        slope: Array = np.asarray(np.linalg.solve(self.covariance, cross.T).T, dtype=float)
+        spread = weight * changes @ changes.T + self.transform.shift_weight * np.outer(shift, shift)
+        rest = spread - slope @ self.covariance @ slope.T
+        # rounding can make the rest slightly indefinite where the model is linear
+        values_, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
+        excess: Array = (vectors * np.maximum(values_, 0.0)) @ vectors.T
+        mean: Array = values[:, 0] + shift
+        return slope, mean, excess
+
+
+def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Innovation:
+    full_residual, variance = np.full(size, np.nan), np.full(size, np.nan)
+    full_residual[rows], variance[rows] = residual, spread.diagonal()
+    return Innovation(full_residual, variance, float(residual @ np.linalg.solve(spread, residual)))

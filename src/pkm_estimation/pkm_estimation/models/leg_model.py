@@ -1,0 +1,48 @@
+"""What the filter asks of a model of the legs' measurement, whatever kind of legs it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from pkm_description.arrays import Array
+
+
+class LegModel(ABC):
+    """Predicts what the legs measure, for all points (columns) in one call.
+
+    Attributes
+    ----------
+    leg_count : L
+    constraint_count : K, rows of :meth:`observe` behind those of the legs, whose measured value is always zero
+    """
+
+    leg_count: int
+    constraint_count: int = 0
+
+    @property
+    @abstractmethod
+    def outside_unit_sphere(self) -> int:
+        """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
+
+    @abstractmethod
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+
+    @abstractmethod
+    def observe(self, states: Array) -> Array:
+        """Predictions (L + K, N) for ``states`` (n, N)."""
+
+    # what follows concerns models that depend on more than the state
+
+    def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """Take note of the IMU samples (6,) between which the state was predicted, ``duration`` s."""
+        return
+
+    def snapshot(self) -> Any:
+        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what it was."""
+        return
