@@ -31,6 +31,15 @@ def compose(first: Pose, second: Pose) -> Pose:
     return first[0] + first[1] @ second[0], first[1] @ second[1]
 
 
+def shared_names(element: Element) -> list[str]:
+    """Names that several siblings have, anywhere below an element: SDF 1.7 and later refuse them, of whatever kind."""
+    found = []
+    for one in element.iter():
+        names = [str(child.get('name')) for child in one if child.get('name') is not None and child.tag != 'plugin']
+        found += sorted({name for name in names if names.count(name) > 1})
+    return found
+
+
 class SdfModel:
     """The model of an SDF text, alone or in a world."""
 

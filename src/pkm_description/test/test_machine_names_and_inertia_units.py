@@ -48,6 +48,45 @@ def test_two_joints_of_one_name(
     assert 'two joints have this name; rename one' in str(error)
 
 
+@pytest.mark.parametrize(
+    ('joint', 'leg', 'name'),
+    [
+        ('tip', 'leg1', 'leg1_tip'),
+        ('ball', 'leg1', 'leg1_ball'),
+        ('closure', 'leg1', 'leg1_closure'),
+        ('link', 'imu', 'imu_link'),
+        ('x', 'platform', 'platform_x'),
+        ('mount_link', 'base', ''),
+    ],
+)
+def test_joints_called_like_links_and_frames_of_exports(tmp_path: Path, joint: str, leg: str, name: str) -> None:
+    """SDF has one set of names for links, joints and frames; MJCF has joints of the platform."""
+    content = copy.deepcopy(CONTENT['palida'])
+    del content['provenance']
+    content['leg_chain'] = _renamed(content['leg_chain'], {'universal_2': joint})
+    content['legs'] = _renamed(content['legs'], {'leg1': leg})
+    path = tmp_path / 'machine.yaml'
+    if not name:
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        assert load_machine(path).joint_names[1] == 'base_mount_link'
+        return
+    error = _refused(path, content)
+    assert (error.key, error.value) == (f'leg_chain.{joint}', name)
+    assert 'would clash with a link, frame or joint of the exported models; rename it' in str(error)
+
+
+@pytest.mark.parametrize(('key', 'name'), [('name', 'world'), ('platform.link', 'world'), ('platform.link', '__pkm__')])
+def test_names_that_simulators_keep(tmp_path: Path, key: str, name: str) -> None:
+    content = copy.deepcopy(CONTENT['palida'])
+    if key == 'name':
+        content['name'] = name
+    else:
+        content['platform']['link'] = name
+    error = _refused(tmp_path / 'machine.yaml', content)
+    assert (error.key, error.value) == (key, name)
+    assert 'keep this name for themselves' in str(error)
+
+
 @pytest.mark.parametrize('factor', [1e3, 1e6, 1e9], ids=['g m^2', 'kg mm^2', 'g mm^2'])
 @pytest.mark.parametrize('place', [('platform',), ('leg_chain', 'universal_2'), ('leg_chain', 'prismatic')])
 @pytest.mark.parametrize('name', CONTENT)

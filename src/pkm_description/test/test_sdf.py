@@ -19,7 +19,7 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from scipy.linalg import eigh, null_space
-from sdf_reader import PKM, SdfModel, compose
+from sdf_reader import PKM, SdfModel, compose, shared_names
 
 needs_sdformat = pytest.mark.skipif(
     shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'
@@ -53,6 +53,10 @@ def test_names_are_unique_and_joints_join_what_exists(sdf: SdfModel) -> None:
     for frame in sdf.frames.values():
         assert frame.get('attached_to') in sdf.links
     assert all(sdf.inertial(link)[0] > 0.0 for link in sdf.links)
+
+
+def test_siblings_have_different_names(sdf: SdfModel) -> None:
+    assert shared_names(sdf.root) == []
 
 
 def test_loops(machine: Machine, loop: str, sdf: SdfModel) -> None:

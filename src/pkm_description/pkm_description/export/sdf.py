@@ -27,6 +27,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.drawing import drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import HomeConfiguration, home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.sdf_names import unused_name, with_unique_links
 from pkm_description.export.sdf_parts import (
     PKM_NAMESPACE,
     add_axis,
@@ -78,6 +79,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
         The platform is too light for the links that detachable joints need.
     """
     options = options or SdfOptions()
+    machine = with_unique_links(machine)
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})
     if options.world:
         parent = SubElement(root, 'world', name=f'{machine.name}_world')
@@ -92,13 +94,13 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
 
 
 def _add_physics(world: Element, machine: Machine) -> None:
-    physics = SubElement(world, 'physics', name='dart', type='dart')
+    physics = SubElement(world, 'physics', name=unused_name('dart', [machine.name], '_engine'), type='dart')
     SubElement(physics, 'max_step_size').text = numbers([TIME_STEP])
     SubElement(physics, 'real_time_factor').text = '1.0'
     # the default solver (dantzig) crashes on redundant loops, gz-physics issue 719
     SubElement(SubElement(SubElement(physics, 'dart'), 'solver'), 'solver_type').text = 'pgs'
     SubElement(world, 'gravity').text = numbers(machine.gravity)
-    light = SubElement(world, 'light', name='sun', type='directional')
+    light = SubElement(world, 'light', name=unused_name('sun', [machine.name], '_light'), type='directional')
     SubElement(light, 'pose').text = '0 0 10 0 0 0'
     SubElement(light, 'direction').text = '-0.4 0.2 -0.9'
 

@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.sdf_names import unused_name
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import ImuSensor, Joint, RigidBody
 
@@ -81,7 +82,8 @@ def add_axis(element: Element, joint: Joint, home: float) -> None:
 
 def add_imu(link: Element, imu: ImuSensor, topic: str) -> None:
     """Inertial measurement unit with its noise and bias."""
-    sensor = SubElement(link, 'sensor', name=imu.frame, type='imu')
+    visuals = [str(visual.get('name')) for visual in link.findall('visual')]
+    sensor = SubElement(link, 'sensor', name=unused_name(imu.frame, visuals, '_sensor'), type='imu')
     add_pose(sensor, imu.position, imu.rotation_platform_imu)
     SubElement(sensor, 'always_on').text = '1'
     SubElement(sensor, 'update_rate').text = numbers([imu.rate])

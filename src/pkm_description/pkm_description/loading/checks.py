@@ -12,7 +12,8 @@ from pkm_description.arrays import Array
 from pkm_description.errors import MachineFileError
 from pkm_description.loading.drive_checks import check_drives
 from pkm_description.loading.home_checks import check_home
-from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
+from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, machine_error
+from pkm_description.loading.name_checks import check_names
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 
@@ -82,7 +83,7 @@ def check_machine(machine: Machine) -> None:
     MachineFileError
         Naming the key concerned and what to do.
     """
-    _check_names(machine)
+    check_names(machine)
     _check_drives(machine)
     _check_units(machine)
     check_home(machine)
@@ -103,34 +104,6 @@ def _check_inertias(machine: Machine) -> None:
                 f'is too small for {body.mass:.6g} kg: a ball of osmium, the densest metal, has {ball:.3g} kg m^2, '
                 f'this body {largest:.3g}; give kg m^2 and kg (for a point mass at least the inertia of such a ball)',
             )  # fmt: skip
-
-
-def _check_names(machine: Machine) -> None:
-    links = [('platform.link', 'base_link')]
-    joints = []
-    if machine.has_platform:
-        links += [('platform.link', machine.platform.name), ('sensors.imu.link', machine.imu.frame)]
-        # the URDF's fixed joints count, too
-        joints += [('platform.link', f'{machine.platform.name}_pose')]
-        joints += [('sensors.imu.link', f'{machine.imu.frame}_mount')]
-    for number, leg in enumerate(machine.legs, start=1):
-        links += [(f'legs.{leg.name}', f'{leg.name}_base'), (f'legs.{leg.name}', f'{leg.name}_tip')]
-        links += [(f'legs.{leg.name}', f'platform_anchor{number}')]
-        links += [(f'{joint_key(machine, joint)}.body.name', joint.body.name) for joint in leg.joints]
-    names = set()
-    for key, name in links:
-        if name in names:
-            raise MachineFileError(machine.path, key, name, 'two links have this name; rename one')
-        names.add(name)
-    for number, leg in enumerate(machine.legs, start=1):
-        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
-        joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
-        joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
-    names = set()
-    for key, name in joints:
-        if name in names:
-            raise MachineFileError(machine.path, key, name, 'two joints have this name; rename one')
-        names.add(name)
 
 
 def _check_drives(machine: Machine) -> None:

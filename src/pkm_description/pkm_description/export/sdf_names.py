@@ -1,0 +1,36 @@
+"""Names in SDF: siblings of any kind (links, joints, frames) need different names, unlike in URDF and MJCF."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from pkm_description.loading.name_checks import exported_names
+from pkm_description.machine import Joint, Machine
+
+
+def unused_name(wanted: str, taken: Collection[str], suffix: str) -> str:
+    """The wanted name, with the suffix as often as it takes to differ from all others."""
+    while wanted in taken:
+        wanted += suffix
+    return wanted
+
+
+def with_unique_links(machine: Machine) -> Machine:
+    """The machine with other names for leg bodies that are called like a joint, or like what the exporter adds.
+
+    Joints keep their names, because commands and joint states use them; a link ``leg1_slide`` beside a joint
+    ``leg1_slide`` becomes ``leg1_slide_link``. That no joint is called like a frame is checked when a file is loaded.
+    """
+    fixed = exported_names(machine) | set(machine.joint_names)
+    bodies = {joint.body.name for leg in machine.legs for joint in leg.joints}
+
+    def renamed(joint: Joint) -> Joint:
+        if joint.body.name not in fixed:
+            return joint
+        name = unused_name(joint.body.name, fixed | bodies, '_link')
+        bodies.add(name)
+        return dataclasses.replace(joint, body=dataclasses.replace(joint.body, name=name))
+
+    legs = [dataclasses.replace(leg, joints=tuple(renamed(joint) for joint in leg.joints)) for leg in machine.legs]
+    return dataclasses.replace(machine, legs=tuple(legs))

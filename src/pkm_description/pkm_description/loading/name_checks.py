@@ -1,0 +1,73 @@
+"""Names of a machine's links, joints and frames, in its file and in the models that are written from it."""
+
+from __future__ import annotations
+
+from pkm_description.errors import MachineFileError
+from pkm_description.loading.keys import joint_key
+from pkm_description.machine import Machine
+
+
+def exported_names(machine: Machine) -> set[str]:
+    """Names of the links, frames and joints of the exported models that are not those of leg bodies and joints."""
+    names = {'base_link', 'base_mount', machine.platform.name, machine.imu.frame}
+    names |= {f'platform_{axis}' for axis in ('x', 'y', 'z', 'rotation')}  # joints of the platform in MJCF
+    for number, leg in enumerate(machine.legs, start=1):
+        # in SDF legs end in small links (ball) and closing joints
+        names |= {f'{leg.name}_tip', f'{leg.name}_ball', f'{leg.name}_closure', f'platform_anchor{number}'}
+    return names
+
+
+def check_names(machine: Machine) -> None:
+    """Refuse names that stand twice, that simulators keep for themselves, or that the exported models need.
+
+    Raises
+    ------
+    MachineFileError
+        Naming the key concerned, and the name.
+    """
+    links = [('platform.link', 'base_link')]
+    joints = []
+    if machine.has_platform:
+        links += [('platform.link', machine.platform.name), ('sensors.imu.link', machine.imu.frame)]
+        # the URDF's fixed joints count, too
+        joints += [('platform.link', f'{machine.platform.name}_pose')]
+        joints += [('sensors.imu.link', f'{machine.imu.frame}_mount')]
+    for number, leg in enumerate(machine.legs, start=1):
+        links += [(f'legs.{leg.name}', f'{leg.name}_base'), (f'legs.{leg.name}', f'{leg.name}_tip')]
+        links += [(f'legs.{leg.name}', f'platform_anchor{number}')]
+        links += [(f'{joint_key(machine, joint)}.body.name', joint.body.name) for joint in leg.joints]
+    _check_unique(machine, 'links', links)
+    _check_reserved(machine, links)
+    for number, leg in enumerate(machine.legs, start=1):
+        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
+        joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
+        joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
+    _check_unique(machine, 'joints', joints)
+    _check_exported_names(machine)
+
+
+def _check_unique(machine: Machine, kind: str, named: list[tuple[str, str]]) -> None:
+    names = set()
+    for key, name in named:
+        if name in names:
+            raise MachineFileError(machine.path, key, name, f'two {kind} have this name; rename one')
+        names.add(name)
+
+
+def _check_reserved(machine: Machine, links: list[tuple[str, str]]) -> None:
+    for key, name in [('name', machine.name), *links]:
+        if name == 'world' or (name.startswith('__') and name.endswith('__')):
+            reason = 'simulators (SDF, MuJoCo) keep this name for themselves; rename it'
+            raise MachineFileError(machine.path, key, name, reason)
+
+
+def _check_exported_names(machine: Machine) -> None:
+    """SDF has one set of names for joints, links and frames; links are renamed by its exporter, joints never."""
+    taken = exported_names(machine)
+    for leg in machine.legs:
+        for joint in leg.joints:
+            if joint.name in taken:
+                raise MachineFileError(
+                    machine.path, joint_key(machine, joint), joint.name,
+                    'a joint of this name would clash with a link, frame or joint of the exported models; rename it',
+                )  # fmt: skip
