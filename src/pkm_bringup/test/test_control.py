@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.control import (
     CommandError,
     EffortCommands,
@@ -25,9 +26,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
 from scipy.spatial.transform import Rotation
-from spec_platform import six_axis_sinusoids, spec_platform
 
-MACHINE = spec_platform(viscous=20.0, coulomb=1.0)
+MACHINE = hand_built_platform(viscous=20.0, coulomb=1.0)
 MECHANISM = MACHINE
 SECOND = 10**9
 
@@ -62,7 +62,7 @@ def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) ->
 def test_forces_have_no_steps_of_the_knots(knots: PlatformMotion) -> None:
     """At 1 kHz successive forces differ smoothly; a 50 Hz staircase would show up in the second difference."""
     for mode in ('gravity', 'inverse_dynamics'):
-        frictionless = spec_platform()
+        frictionless = hand_built_platform()
         reference = LegReference(frictionless, knots, 0, mode)
         forces = reference.evaluate(np.arange(14000, dtype=np.int64) * 10**6).forces
         staircase = np.abs(np.diff(forces[::20], axis=0)).max()

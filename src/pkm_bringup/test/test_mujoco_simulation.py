@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.simulation import MujocoSimulation, SimulationRecord, TruthSample, simulate
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_motion
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
-from spec_platform import six_axis_sinusoids, spec_platform
 
 
 def _times(duration: float, rate: float = 100.0) -> np.ndarray:
@@ -21,7 +21,7 @@ def _times(duration: float, rate: float = 100.0) -> np.ndarray:
 
 @pytest.fixture(scope='module')
 def frictionless() -> tuple[Machine, PlatformMotion, SimulationRecord]:
-    machine = spec_platform()
+    machine = hand_built_platform()
     motion = six_axis_sinusoids(machine).evaluate(_times(14.0))
     return machine, motion, simulate(machine, motion, noise=False, feedforward='inverse_dynamics')
 
@@ -42,7 +42,7 @@ def test_analytic_forces_of_the_true_motion_are_the_applied_ones(
 def test_forces_of_the_reference_are_the_applied_ones(
     frictionless: tuple[Machine, PlatformMotion, SimulationRecord],
 ) -> None:
-    """The spec's own figure: feed-forward + PD while tracking, minus the analytic force; 2 to 4 mN there."""
+    """Feed-forward + PD while tracking, minus the analytic force; 2 to 4 mN with another simulator program."""
     machine, motion, record = frictionless
     during = (record.joint_stamps >= record.motion_starts[0]) & (
         record.joint_stamps <= record.motion_starts[0] + 14 * 10**9
@@ -61,7 +61,7 @@ def test_joint_positions_are_those_of_the_true_pose(
 
 
 def test_friction_of_sliding_joints_is_the_machine_files() -> None:
-    machine = spec_platform(viscous=20.0, coulomb=5.0)
+    machine = hand_built_platform(viscous=20.0, coulomb=5.0)
     record = simulate(machine, six_axis_sinusoids(machine).evaluate(_times(14.0)), noise=False)
     rigid = inverse_dynamics(machine, record.truth, friction=False)
     sliding = np.abs(record.joint_velocities) > 0.01
@@ -72,7 +72,7 @@ def test_friction_of_sliding_joints_is_the_machine_files() -> None:
 
 def test_friction_holds_a_resting_joint() -> None:
     """At rest the drives may be off by less than the Coulomb force without anything moving."""
-    simulation = MujocoSimulation(spec_platform(coulomb=5.0), noise=False)
+    simulation = MujocoSimulation(hand_built_platform(coulomb=5.0), noise=False)
     weight = simulation.data.ctrl.copy()
     for _ in range(500):
         simulation.step(weight + 2.0)
@@ -81,7 +81,7 @@ def test_friction_holds_a_resting_joint() -> None:
 
 def _second_order_errors(time_step: float) -> np.ndarray:
     """Largest differences between successive truth samples' differences and the sampled derivatives."""
-    machine = spec_platform(viscous=20.0)
+    machine = hand_built_platform(viscous=20.0)
     rate = 1.0 / time_step
     machine = replace(
         machine, imu=replace(machine.imu, rate=rate), leg_sensors=replace(machine.leg_sensors, rate=rate),
@@ -142,7 +142,7 @@ class _WatchedSimulation(MujocoSimulation):
 
 
 def test_imu_agrees_with_mujocos_sensors() -> None:
-    simulation = _WatchedSimulation(spec_platform(), noise=False)
+    simulation = _WatchedSimulation(hand_built_platform(), noise=False)
     weight, count = simulation.data.ctrl.copy(), 0
     for step in range(400):
         sample = simulation.step(weight + 20.0 * np.sin(0.01 * step + np.arange(6)))
@@ -155,7 +155,7 @@ def test_imu_agrees_with_mujocos_sensors() -> None:
 
 
 def test_noise_has_the_files_deviation_and_bias() -> None:
-    machine = spec_platform()
+    machine = hand_built_platform()
     hold = PlatformMotion.at_rest(machine.home.position, machine.home.rotation_base_platform)
     noisy = simulate(machine, hold, seed=3, pause=10.0)
     quiet = simulate(machine, hold, noise=False, pause=10.0)
@@ -178,7 +178,7 @@ def test_noise_has_the_files_deviation_and_bias() -> None:
 
 
 def test_runs_repeat_bit_for_bit_and_seeds_differ() -> None:
-    machine = spec_platform(viscous=20.0, coulomb=5.0)
+    machine = hand_built_platform(viscous=20.0, coulomb=5.0)
     motion = six_axis_sinusoids(machine).evaluate(_times(14.0))
     first, second, other = (simulate(machine, motion, seed=seed) for seed in (5, 5, 6))
     for name in ('joint_positions', 'joint_velocities', 'joint_efforts', 'specific_force', 'angular_rate'):
@@ -189,7 +189,7 @@ def test_runs_repeat_bit_for_bit_and_seeds_differ() -> None:
 
 
 def test_first_sample_is_one_period_after_zero() -> None:
-    machine = spec_platform()
+    machine = hand_built_platform()
     machine = replace(machine, leg_sensors=replace(machine.leg_sensors, rate=200.0))
     hold = PlatformMotion.at_rest(machine.home.position, machine.home.rotation_base_platform)
     record = simulate(machine, hold, pause=0.05)
@@ -198,7 +198,7 @@ def test_first_sample_is_one_period_after_zero() -> None:
 
 
 def test_effort_limit_is_applied_and_counted() -> None:
-    simulation = MujocoSimulation(spec_platform(), noise=False)
+    simulation = MujocoSimulation(hand_built_platform(), noise=False)
     simulation.step(np.array([1e4, 0.0, 0.0, 0.0, 0.0, -1e4]))
     assert simulation.data.ctrl.tolist() == [300.0, 0.0, 0.0, 0.0, 0.0, -300.0]
     assert simulation.saturation_count.tolist() == [1, 0, 0, 0, 0, 1]
@@ -207,10 +207,10 @@ def test_effort_limit_is_applied_and_counted() -> None:
 @pytest.mark.parametrize('forces', [np.zeros(5), np.full(6, np.nan), np.array([np.inf] + [0.0] * 5)])
 def test_unusable_forces_are_refused(forces: np.ndarray) -> None:
     with pytest.raises(ValueError, match='6 finite numbers'):
-        MujocoSimulation(spec_platform()).step(forces)
+        MujocoSimulation(hand_built_platform()).step(forces)
 
 
 def test_sensor_rate_that_is_no_fraction_of_the_physics_rate_is_named() -> None:
-    machine = spec_platform()
+    machine = hand_built_platform()
     with pytest.raises(SimulationError, match=r'imu.rate = 300.0 Hz'):
         MujocoSimulation(replace(machine, imu=replace(machine.imu, rate=300.0)))

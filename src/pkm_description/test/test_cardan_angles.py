@@ -63,7 +63,7 @@ def test_angular_motion_is_the_derivative(order: str, angles: np.ndarray) -> Non
 
 
 def test_printed_matrix_of_the_cardan_angles() -> None:
-    """S of the specification: columns e_x, (0, cos a, sin a), (sin b, -sin a cos b, cos a cos b)."""
+    """Columns of S, worked out by hand: e_x, (0, cos a, sin a), (sin b, -sin a cos b, cos a cos b)."""
     a, b = 0.3, -0.5
     expected = [[1, 0, np.sin(b)], [0, np.cos(a), -np.sin(a) * np.cos(b)], [0, np.sin(a), np.cos(a) * np.cos(b)]]
     np.testing.assert_allclose(angle_rate_matrix(np.array([a, b, 0.7]), 'xyz'), expected, atol=1e-15)

@@ -31,7 +31,7 @@ def test_inspect_machine_prints_the_figures() -> None:
     done = _command('inspect_machine', 'srs')
     assert (done.returncode, done.stderr) == (0, '')
     lines = {' '.join(line.split()) for line in done.stdout.splitlines()}
-    # condition and excursions: Miletovic specification 1.3; 23 and 88: Heimann's counts for rigid bodies
+    # condition and excursions: S3-03 and S3-06; 23 and 88: R4-11
     assert any(line.startswith('condition at home 3.273 (Jacobian of the drives, m and rad)') for line in lines)
     assert 'degrees of freedom 6, 6 drives' in lines
     assert 'base parameters 23 of 40 (legs alike, as in this file)' in lines

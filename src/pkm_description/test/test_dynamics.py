@@ -120,7 +120,7 @@ def relative_rank(regressor: Array) -> tuple[int, float]:
     [(False, True, 88), (False, False, 82), (True, True, 23), (True, False, 22)],
 )
 def test_ranks_of_the_check_robot(identical: bool, rings: bool, rank: int) -> None:
-    """Ranks of Heimann & Abdellatif's three-body legs, specification section 2.4."""
+    """Ranks of hexapods with three bodies per leg (R4-11)."""
     machine = heimann_check_robot()
     regressor = rigid_body_regressor(machine, random_states(machine, 80, seed=8), identical)
     if not rings:

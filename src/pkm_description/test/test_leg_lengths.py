@@ -12,7 +12,7 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_f
 from pkm_description.machine import Machine
 from scipy.optimize import brentq
 
-# Miletovic et al. 2017, check state of the specification, section 8 (z-down frame)
+# Miletovic et al. 2017, Eq. 1 at a check state (S3-02), z-down frame
 POSITION = np.array([0.1, -0.2, -2.4])
 QUATERNION_VECTOR = np.array([0.03, -0.04, 0.05])
 ROTATION = np.array(

@@ -30,12 +30,12 @@ from pkm_description.machine import Machine
 @pytest.mark.parametrize(
     ('build', 'shared', 'full', 'felt', 'rank'),
     [
-        # Mata specification 1.4 and 3.1: 31 columns of 70 are non-zero, rank 25
+        # M10: 31 columns of 70 are non-zero, rank 25 (Mata et al. 2008, Table 1)
         (three_rps, False, 70, 31, 25),
-        # Heimann & Abdellatif specification, table 2.4
+        # R4-11
         (heimann_check_robot, False, 190, 142, 88),
         (heimann_check_robot, True, 40, 32, 23),
-        # Rosyid specification 4.4: M, J per leg, platform 4; here links have their centre anywhere, so my of each too
+        # R2-39: M, J per leg, platform 4; here links have their centre anywhere, so my of each too
         (planar_prr, False, 70, 19, 13),
         # cart: m of three bodies in one; links: first moments of both about their joints, inertias of both
         (cart_with_pendulum, False, 30, 9, 7),
@@ -85,7 +85,7 @@ def test_forms_reach_the_machine() -> None:
 
 @pytest.mark.parametrize(
     ('build', 'rank'),
-    # Mata specification 3.1: 25 + Coulomb, viscous and rotor of three drives, each seen by itself
+    # M12: 25 + Coulomb, viscous and rotor of three drives, each seen by itself
     [(three_rps, 34), (heimann_check_robot, 88 + 12 + 6)],
 )
 def test_friction_and_rotors_take_part(build: Callable[[], Machine], rank: int) -> None:

@@ -20,7 +20,7 @@ MACHINES = sorted([*HEXAPODS, 'double_pendulum', 'hexaglide_6pus', 'khalifa_3prr
 #: paper's axes (z down) to those of the machine file
 FLIP = np.diag([1.0, -1.0, -1.0])
 
-# Miletovic et al. 2017, joint coordinates of the specification, section 1.3 (m, z down, z = 0)
+# Miletovic et al. 2017, joints worked out from Table 1 (m, z down, z = 0)
 PLATFORM_POINTS = np.array(
     [
         [1.596871942, -0.100000000],
@@ -106,7 +106,7 @@ def test_every_number_has_a_provenance(name: str) -> None:
 
 
 def test_simona_layout_from_four_numbers() -> None:
-    """Specification 1.3 in the frame of the machine file, and the machine file itself."""
+    """Table 1 in the frame of the machine file, and the machine file itself."""
     base, platform = hexapod_layout(1.65, 1.6, 0.6, 0.2)
     flat = np.zeros((6, 1))
     np.testing.assert_allclose(base, np.hstack([BASE_POINTS, flat]) @ FLIP, atol=1e-9)

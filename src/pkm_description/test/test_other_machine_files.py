@@ -31,7 +31,7 @@ def test_valencia_has_the_frames_of_the_paper() -> None:
             assert chain.origins[1][sample, leg] == pytest.approx(ball_joint, abs=1e-12)
             if leg == 0:
                 assert poses.position[sample] == pytest.approx(ball_joint, abs=1e-9)
-    # specification 1.4: level with legs of 0.60 m
+    # level with legs of 0.60 m
     assert poses.joint_positions[0, :, 0] == pytest.approx(np.full(3, -0.2296), abs=5e-5)
     platform = chain.rotations[1][0, 0]
     for alpha, theta in ((-np.pi / 2, 1.8004), (-np.pi / 2, -np.pi / 2), (np.pi / 2, np.pi / 3)):
@@ -64,7 +64,7 @@ def test_valencia_figures_are_the_papers() -> None:
 
 
 def test_khalifa_figures_are_the_papers() -> None:
-    """Rosyid and El-Khasawneh 2020, Table 1 (design), section 1.2; inertias there are about the pivots."""
+    """Rosyid and El-Khasawneh 2020, Table 1 (design), section 5; inertias there are about the pivots."""
     machine = load_machine('khalifa_3prr')
     assert machine.platform_points[:, 0].tolist() == [0.28, 0.0, 0.28]
     assert [leg.tip[0] for leg in machine.legs] == [0.600, 0.475, 0.604]
@@ -80,14 +80,14 @@ def test_khalifa_figures_are_the_papers() -> None:
     for law, load in zip(laws, [378.95, 209.99, 222.32], strict=True):
         assert isinstance(law, LoadDependentStribeck)
         assert law.additional_load == pytest.approx(load, abs=5e-3)
-        # section 3.5: effective coefficient of 0.2025 at the Stribeck velocity, on the force that the machine exerts
+        # R2-15: effective coefficient of 0.2025 at the Stribeck velocity, on the force that the machine exerts
         viscous_and_weight = law.force(0.3281, 0.0)
         assert law.force(0.3281, 100.0) - viscous_and_weight == pytest.approx(20.25, abs=5e-2)
         assert viscous_and_weight == pytest.approx(83.1797 * 0.3281 + 0.1449 * load, abs=5e-3)
 
 
 def test_khalifa_estimates_are_the_papers() -> None:
-    """Rosyid and El-Khasawneh 2020, Table 1 (estimates), as an overlay; loads and weight of specification 3.5."""
+    """Rosyid and El-Khasawneh 2020, Table 1 (estimates), as an overlay; loads by Eq. 39, weight."""
     overlay = machine_file('khalifa_3prr').with_name('table1_estimates.yaml')
     machine = load_machine('khalifa_3prr', overlay)
     sliders, rods = zip(*[(leg.joints[0].body, leg.joints[1].body) for leg in machine.legs], strict=True)

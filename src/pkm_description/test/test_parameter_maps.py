@@ -35,7 +35,7 @@ def regressor() -> np.ndarray:
 
 @pytest.mark.parametrize(
     ('shared', 'forms', 'columns', 'felt', 'rank'),
-    # Heimann & Abdellatif specification, table 2.4: columns (of them non-zero) and rank
+    # R4-11: columns (of them non-zero) and rank
     [
         (False, {}, 190, 142, 88),
         (False, NO_RINGS, 130, 124, 82),

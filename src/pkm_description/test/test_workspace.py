@@ -32,7 +32,7 @@ def _lifted(machine: Machine, *heights: float) -> PlatformMotion:
 @pytest.mark.parametrize(
     ('margin', 'expected'),
     [
-        # Miletovic specification, section 1.3: full stroke, then 50 mm less at both ends; z and with it heave,
+        # SIMONA: full stroke, then 50 mm less at both ends; z and with it heave,
         # sway, pitch and yaw are turned to z up
         (0.0, [(-1.054, 1.340), (-1.105, 1.105), (-0.741, 0.690), (-28.25, 28.25), (-26.56, 25.92), (-45.14, 45.14)]),
         (0.05, [(-0.981, 1.259), (-1.030, 1.030), (-0.678, 0.636), (-25.92, 25.92), (-24.29, 23.72), (-41.56, 41.56)]),

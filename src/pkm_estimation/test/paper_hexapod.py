@@ -10,7 +10,7 @@ D = np.diag([1.0, -1.0, -1.0])
 GRAVITY = np.array([0.0, 0.0, 9.80665])
 IMU_POSITION = np.array([-0.305, 0.0, -0.0105])
 
-#: joint table of the specification, 1.3
+#: joints worked out from Table 1, m
 PLATFORM_POINTS = np.array(
     [
         [1.596871942, -0.100000000, 0.0],
@@ -32,7 +32,7 @@ BASE_POINTS = np.array(
     ]
 )
 
-#: state and input of the specification's section 8
+#: check state and input
 STATE = np.array(
     [0.1, -0.2, -2.4, 0.3, -0.2, 0.1, 0.03, -0.04, 0.05, 0.4898, -0.009023, -0.1894, -0.01822, -0.005067, -0.02159]
 )

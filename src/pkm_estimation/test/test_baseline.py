@@ -62,8 +62,8 @@ def test_gauss_newton_iterations_and_noise_free_residual():
     assert min(e.position[2] for e in estimates) > 0.0
 
 
-def test_pose_covariance_is_the_noise_map_of_the_specification():
-    """Static 1 sigma pose error from the length noise: 13.9, 14.7, 5.0 um and 4.2, 5.2, 6.3 urad (1.3)."""
+def test_pose_covariance_is_the_map_of_the_length_noise():
+    """Static 1 sigma pose error from the length noise: 13.9, 14.7, 5.0 um and 4.2, 5.2, 6.3 urad."""
     covariance = np.diag(SRS.leg_sensors.position_noise**2)
     home = SRS.home
     lengths = np.linalg.norm(

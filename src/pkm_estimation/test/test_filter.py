@@ -1,4 +1,4 @@
-"""Sigma points, the filter's algebra, and its accuracy on exact truth (Miletovic et al. 2017, section 4.6)."""
+"""Sigma points, the filter's algebra, and its accuracy on exact truth (Miletovic et al. 2017, section 4.5)."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_lost_covariance_is_an_error(bad):
 
 
 def test_machine_file_gives_the_papers_lengths():
-    """Section 8 through the machine file: SRS is the paper's hexapod turned over."""
+    """The check state through the machine file: SRS is the paper's hexapod turned over."""
     geometry = EstimatorGeometry.from_machine(SRS)
     state = paper.turn_over(paper.STATE)
     at_centroid = LegLengthModel(geometry.base_points, geometry.platform_points)
@@ -192,7 +192,7 @@ def test_covariance_describes_the_errors(mp1_runs):
 
 
 def test_euler_needs_a_truth_of_its_own(mp1_runs):
-    """Printed discretisation on exact truth: much worse in velocity, far out of band (3.5)."""
+    """Printed discretisation on exact truth: much worse in velocity, far out of band."""
     errors, innovations, _ = run(SRS, mp1(SRS, duration=30.0), 1, EstimatorConfig(integrator='euler'))
     assert np.sqrt(np.mean(errors[1500:, 3:6] ** 2)) > 1e-3
     assert np.mean([i.nis for i in innovations[1500:]]) > 50.0

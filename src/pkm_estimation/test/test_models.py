@@ -1,4 +1,4 @@
-"""Process and measurement model against the specification's vectors and against finite differences."""
+"""Process and measurement model against worked-out vectors and against finite differences."""
 
 from __future__ import annotations
 

@@ -53,6 +53,6 @@ def require_excitation(observation: Array, names: Sequence[str], tolerance: floa
 
 
 def classify(estimate: Estimate, max_relative_deviation: float) -> tuple[str, ...]:
-    """Status of every base parameter by its relative standard deviation (Mata et al. 2008, section 3.4)."""
+    """Status of every base parameter by its relative standard deviation (Mata et al. 2008, section 6.2)."""
     sigma, value = estimate.standard_deviations, np.abs(estimate.parameters)
     return tuple(IDENTIFIED if good else WEAK for good in sigma <= max_relative_deviation * value)

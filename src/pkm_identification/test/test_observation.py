@@ -14,7 +14,7 @@ from pkm_identification.observation import ObservationModel
 
 @pytest.mark.parametrize(
     ('identical', 'friction', 'rank'),
-    # Heimann & Abdellatif specification, table 2.4: 23 with identical legs, 88 without, plus two per joint
+    # R4-11: 23 with identical legs, 88 without, plus two per joint
     # with friction
     [(True, 'none', 23), (True, 'actuated', 35), (True, 'all', 59), (False, 'none', 88), (False, 'actuated', 100)],
 )

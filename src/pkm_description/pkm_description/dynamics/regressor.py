@@ -19,7 +19,7 @@ CHUNK = 512
 def wrench_regressor(
     angular_velocity: Array, angular_acceleration: Array, proper_acceleration: Array
 ) -> Array:
-    """Inertial wrench of a body, linear in its ten parameters (Newton-Euler, Heimann & Abdellatif sec. 2).
+    """Inertial wrench of a body, linear in its ten parameters (Newton-Euler; Heimann & Abdellatif, Eq. 1).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Inverse dynamics of a machine as one C file without dependencies, for controllers in real time.
 
 The numbers of the machine are tables, the code around them is the same for every hexapod of U-P legs: closed-form
-joint angles, Newton-Euler recursions along the legs, virtual power (Heimann & Abdellatif, secs. 2.1 to 2.3). No memory
+joint angles, Newton-Euler recursions along the legs, virtual power (Heimann & Abdellatif, Eqs. 1 to 3). No memory
 is allocated, no loop depends on data.
 """
 

@@ -41,7 +41,8 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
 def length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Jacobian (N, L, 6): leg rates = J @ [velocity of the platform origin, angular velocity], base axes.
 
-    Row i is ``[n_i, (R p_i) x n_i]`` with the leg's unit vector n_i (Heimann & Abdellatif, section 2).
+    Row i is ``[n_i, (R p_i) x n_i]`` with the leg's unit vector n_i (the derivative of Miletovic et al. 2017,
+    Eq. 1).
 
     Parameters
     ----------

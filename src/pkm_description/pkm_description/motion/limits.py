@@ -27,8 +27,8 @@ def check_motion(machine: Machine, motion: PlatformMotion) -> list[LimitViolatio
     """Every limit that a motion breaks, in order of samples.
 
     Positions of all joints, cones of the ball joints, speeds of all joints, forces of the drives with friction: the
-    check before motion that machines need whose workspace is smaller than their strokes (Heimann & Abdellatif,
-    sec. 1.1).
+    check before motion that machines need whose workspace is smaller than their strokes (Heimann & Abdellatif
+    on their hydraulic hexapod MSI).
 
     Raises
     ------

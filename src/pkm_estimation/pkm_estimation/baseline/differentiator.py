@@ -21,7 +21,7 @@ class ButterworthDifferentiator:
 
     Parameters
     ----------
-    time_constant : s; the default is the paper's tau_d, a cut-off of 25 rad/s (its "25 Hz" is a slip, D3)
+    time_constant : s; the default is the paper's tau_d, a cut-off of 25 rad/s (the "25 Hz" in print is a slip)
     damping : sqrt(2) makes it a Butterworth filter
     """
 

@@ -1,4 +1,4 @@
-"""Noise of IMU (Q) and legs (R), adapted while running to what the innovations say (Miletovic 7.6, S3-55)."""
+"""Noise of IMU (Q) and legs (R), adapted at run time to the innovations (Miletovic et al. 2017, section 6)."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class PlatformFilter:
         self._start(position, rotation, config.start_position_deviation, config.start_attitude_deviation)
 
     def start_as_printed(self) -> None:
-        """Start from the paper's far-off state (Miletovic 3.7)."""
+        """Start from the paper's far-off state (Miletovic Eq. 22)."""
         config = self.config
         position = np.array(config.printed_start_position)
         deviations = config.printed_start_position_deviation, config.printed_start_attitude_deviation

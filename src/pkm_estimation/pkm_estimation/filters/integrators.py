@@ -19,7 +19,7 @@ class Integrator:
 
 
 INTEGRATORS: dict[str, Integrator] = {
-    # first order, input of the start only: what Miletovic et al. print (3.5)
+    # first order, input of the start only: Miletovic et al. 2017, section 4
     'euler': Integrator((0.0,), (1.0,)),
     'heun': Integrator((0.0, 1.0), (0.5, 0.5)),
     # Heun's method of third order

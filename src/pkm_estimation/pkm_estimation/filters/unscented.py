@@ -14,7 +14,7 @@ from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 
 
 class UnscentedKalmanFilter(KalmanFilter):
-    """Scaled UKF; sigma points are drawn anew before the update (Miletovic 3.4).
+    """Scaled UKF (Miletovic et al. 2017, section 3.2); sigma points are drawn anew before the update.
 
     Parameters
     ----------

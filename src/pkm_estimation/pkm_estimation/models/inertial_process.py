@@ -202,7 +202,7 @@ class InertialProcess:
     def noise_factor(self, state: Array, imu_noise_factor: Array, duration: float) -> Array:
         """Square root (n, 6) of the process noise ``duration^2 G Q G^T``; overwritten by the next call.
 
-        ``imu_noise_factor`` (6, 6) is a square root of ``Q``, the covariance of one IMU sample (Miletovic 3.6).
+        ``imu_noise_factor`` (6, 6) is a square root of ``Q``, the covariance of one IMU sample (Miletovic Eq. 23).
         """
         if imu_noise_factor is not self._noise_factor_of:
             self._noise_factor_of = imu_noise_factor

@@ -41,7 +41,7 @@ def rotation_table() -> Array:
 
 
 class ScalarPart:
-    """``e0 = sqrt(1 - q.q) >= 0`` for many quaternions, with the guard of Miletovic 3.1.
+    """``e0 = sqrt(1 - q.q) >= 0`` (Miletovic Eq. 12) for many quaternions; 0 where ``q.q > 1``.
 
     Parameters
     ----------

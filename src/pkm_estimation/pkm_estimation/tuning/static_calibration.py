@@ -1,4 +1,4 @@
-"""Noise and biases from a recording that stands still (Miletovic et al. 2017, section 1.4, Tables 4 and 5)."""
+"""Noise and biases from a recording that stands still (Miletovic et al. 2017, section 4.2, Tables 4 and 5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IMU_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 LEG_TOLERANCE, FORCE_TOLERANCE, RATE_TOLERANCE = 5e-5, 2e-2, 2e-3
 #: s, shorter recordings do not tell the noise to a few percent
 LEAST_DURATION = 10.0
-#: m, what is left of leg offsets after calibration ("no more than a few tenths of a millimetre", Miletovic 1.4)
+#: m, what is left of leg offsets after calibration ("no more than a few tenths of a millimetre", Miletovic 5.2)
 LEG_OFFSET_DEVIATION = 3e-4
 #: a recording's rate that differs by more than this part from the machine file's goes into the overlay
 _RATE_DIFFERENCE = 0.01

@@ -1,4 +1,4 @@
-"""Least-squares fit of a finite Fourier series, and its analytic derivatives (Heimann & Abdellatif, section 4)."""
+"""Least-squares fit of a finite Fourier series, and its analytic derivatives (Heimann & Abdellatif, Eq. 11)."""
 
 from __future__ import annotations
 

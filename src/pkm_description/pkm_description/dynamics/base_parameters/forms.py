@@ -20,7 +20,7 @@ _PLACE = {name: place for place, name in enumerate(INERTIAL_PARAMETERS)}
 
 @dataclass(frozen=True)
 class BodyForm:
-    """What is assumed about a body; its parameters follow from fewer than ten (Heimann & Abdellatif sec. 2).
+    """What is assumed about a body; its parameters follow from fewer than ten (Heimann & Abdellatif, Eq. 1).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The test platform of the simulators' specification, as a Machine made by hand (no machine file)."""
+"""A symmetric hexapod as a Machine made by hand (no machine file), for tests of control and simulation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pkm_description.machine import (
 from pkm_description.motion.fourier import FourierSeries
 
 
-def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
+def hand_built_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
     """10 kg platform with full inertia and offset centre of mass on six legs of 1.5 + 0.8 kg, 0.8 m high."""
     base_angles = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
     platform_angles = np.radians([-8.0, 8.0, 112.0, 128.0, 232.0, 248.0])
@@ -40,7 +40,7 @@ def spec_platform(viscous: float = 0.0, coulomb: float = 0.0) -> Machine:
     )  # fmt: skip
     sensors = LegSensors(100.0, np.full(6, 1e-5), np.full(6, 1e-4), np.full(6, 0.05))
     return Machine(
-        'spec_platform', Path('spec_platform'), 'test platform', np.array([0.0, 0.0, -9.80665]),
+        'hand_built_platform', Path('hand_built_platform'), 'test platform', np.array([0.0, 0.0, -9.80665]),
         Pose(height, np.eye(3)), body, legs, imu, sensors, ServoGains(2e4, 500.0),
     )  # fmt: skip
 
