@@ -121,7 +121,7 @@ def convergence_checks(starts: int, duration: float) -> list[Check]:
     return [
         holds('start', 'starts drawn from the broad prior that converge', '>= 98 %', f'{found} of {starts}',
               found >= 0.98 * starts),
-        holds('start', 'of the same starts, with the filter as printed (16 of 40 in the specification)',
+        holds('start', 'of the same starts, with the filter as printed (16 of 40 with an independent prototype)',
               f'< {found}', f'{printed} of {starts}', printed < found),
         equal('start', f'starts from forward kinematics that converge, of {starts}', starts, kinematic),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from pkm_estimation.stream import EstimatorConfig, PlatformFilter
 from verification.consistency.monte_carlo import forward_pose, make_filter, noisy
 from verification.consistency.scenarios import Scenario, mp1_scenario
 
-#: m, error of the position at the end that counts as converged (Miletovic 3.7)
+#: m, error of the position at the end that counts as converged
 CONVERGED = 1e-4
 
 

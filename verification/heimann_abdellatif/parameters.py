@@ -35,7 +35,7 @@ _PRINCIPAL = _RING | {name: BodyForm(center='z', inertia='principal') for name i
 _AXISYMMETRIC = _RING | {name: BodyForm(center='z', inertia='z') for name in ('leg_cylinder', 'leg_rod')}
 _PLATFORM = {'platform_link': BodyForm(center='z', inertia='principal')}
 
-#: rows of table 2.4: text, are legs alike, forms of bodies, columns, of them non-zero, rank
+#: R4-11: text, are legs alike, forms of bodies, columns, of them non-zero, rank
 TABLE: tuple[tuple[str, bool, dict[str, BodyForm], int, int, int], ...] = (
     ('19 bodies, legs different', False, {}, 190, 142, 88),
     ('13 bodies (no rings), legs different', False, _NO_RING, 130, 124, 82),
@@ -49,7 +49,7 @@ TABLE: tuple[tuple[str, bool, dict[str, BodyForm], int, int, int], ...] = (
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the parameters of the hexapod on which table 2.4 was computed."""
+    """Judge the parameters of the hexapod whose ranks R4-11 gives."""
     motion = random_states(machine, 80, seed=51)
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
     yield from geometry_checks(machine)
@@ -67,14 +67,14 @@ def geometry_checks(machine: Machine) -> Iterator[Check]:
     ):
         angle = np.radians(degrees)
         expected = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(6)], axis=1)
-        yield at_most('R4-11', f'check robot: {what} points as in table 2.4', 1e-12, points - expected, 'm')
+        yield at_most('R4-11', f'check robot: {what} points as for R4-11', 1e-12, points - expected, 'm')
     axes = machine.axes_in_parent[:, 0]
     radial = np.sum(axes * machine.base_points, axis=1) / 0.6
     yield at_most('R4-11', 'check robot: first cardan axes tangential', 1e-12, np.stack([radial, axes[:, 2]]))
 
 
 def rank_checks(machine: Machine, regressor: Array) -> Iterator[Check]:
-    """R4-11 and R4-12: table 2.4, forces from base parameters, and how these are combined."""
+    """R4-11 and R4-12: ranks, forces from base parameters, and how these are combined."""
     gaps, errors = [], []
     for text, shared, forms, columns, felt, rank in TABLE:
         assumed = _assumption(machine, shared, forms)

@@ -54,7 +54,7 @@ def robot_of(machine: Machine) -> ThreeRps:
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Checklist items 1-8 and 10-15 of the specification, named M1 ... M15."""
+    """Requirements M1 to M8 and M10 to M15."""
     robot = robot_of(machine)
     # the paper's number of points, which is few enough for a quick run, too
     samples = random_samples(robot, 75, machine.gravity)

@@ -16,7 +16,7 @@ from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, Sce
 
 FILTERS = (('printed filter', PRINTED), ('default filter', DEFAULT))
 
-#: id, quantity, rows of the state, printed order and limit measured for the specification, unit
+#: id, quantity, rows of the state, printed order, limit from an independent prototype, unit
 LIMITS = (
     ('S3-19', 'position', slice(0, 3), 1e-5, 6e-6, 'm'),
     ('S3-20', 'velocity', slice(3, 6), 1e-4, 5e-5, 'm/s'),

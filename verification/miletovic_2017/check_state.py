@@ -1,4 +1,4 @@
-"""Section 8 of the specification: the check state's velocity and biases, its input, f and G (z down, SI units).
+"""Check state of the model (worked out independently): velocity, biases, input, f and G (z down, SI units).
 
 Position, attitude and lengths are in :mod:`verification.miletovic_2017.data`.
 """

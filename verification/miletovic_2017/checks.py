@@ -47,7 +47,7 @@ def geometry_checks(machine: Machine) -> Iterator[Check]:
         ('the machine file', (machine.base_points, machine.platform_points)),
     ):
         difference = np.stack([points[0] - paper.BASE_POINTS @ D, points[1] - paper.PLATFORM_POINTS @ D])
-        yield at_most('S3-01', f'joint table of 1.3 from {source}', 1e-9, difference, 'm')
+        yield at_most('S3-01', f'joints worked out from Table 1, from {source}', 1e-9, difference, 'm')
     yield near('S3-01', 'neutral height', -2.3888, -float(machine.home.position[2]), 5e-5, 'm')
 
 
@@ -66,7 +66,7 @@ def length_checks(machine: Machine) -> Iterator[Check]:
     for pose, expected in paper.PRINTED_POSES:
         lengths = _lengths(machine, np.array(pose[:3]), matrix_from_rpy(np.radians(pose[3:])))
         worst.append(np.abs(lengths - expected).max())
-    yield at_most('S3-02', 'lengths at the eight poses of tables 2 and 3 (rounded to 1 cm)', 0.01, worst, 'm')
+    yield at_most('S3-02', 'lengths at the eight poses of Tables 2 and 3 (rounded to 1 cm)', 0.01, worst, 'm')
 
 
 def limit_checks(machine: Machine) -> Iterator[Check]:

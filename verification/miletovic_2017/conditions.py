@@ -1,4 +1,4 @@
-"""Sensor conditions of the paper's experiment, as far as they are described (sections 1.4, 1.5, 4.6, 5)."""
+"""Sensor conditions of the paper's experiment, as far as they are described (sections 5.2 to 5.4)."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def standstill(lab: Laboratory) -> Iterator[Check]:
 
 
 def observability_ranks() -> list[int]:
-    """Ranks of the lengths' derivatives by the state after one, two, three samples at rest (section 3.9)."""
+    """Ranks of the lengths' derivatives by the state after one, two, three samples at rest (section 3.1)."""
     machine = machine_named('centred')
     filter_ = make_filter(Scenario())
     filter_.start_at(machine.home)

@@ -7,11 +7,11 @@ import numpy as np
 #: the paper's z-down axes to z-up axes and back: vectors ``D v``, rotations ``D R D``
 D = np.diag([1.0, -1.0, -1.0])
 
-#: table 1: upper and lower joint circle, pair distances, m
+#: Table 1: upper and lower joint circle, pair distances, m
 PLATFORM_RADIUS, BASE_RADIUS, PLATFORM_PAIR, BASE_PAIR = 1.60, 1.65, 0.20, 0.60
 SHORTEST, LONGEST, NEUTRAL_LENGTH = 2.08, 3.33, 2.705
 
-#: joints of table 1, leg by leg, m
+#: joints worked out from Table 1, leg by leg, m
 PLATFORM_POINTS = np.array(
     [
         [1.596871942, -0.100000000, 0.0],
@@ -48,7 +48,7 @@ IMU_POSITION = np.array([-0.305, 0.0, -0.0105])
 LENGTHS = (2.605980145, 2.630850836, 2.742285239, 2.607813087, 3.028066551, 2.736326055)
 LENGTHS_FROM_IMU = (2.676249918, 2.673360468, 2.575541406, 2.681956869, 3.097775986, 2.604091396)
 
-#: tables 2 and 3: x, y, z (m), roll, pitch, yaw (deg), and the leg lengths there (m)
+#: Tables 2 and 3: x, y, z (m), roll, pitch, yaw (deg); and the leg lengths there (m)
 PRINTED_POSES: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = (
     ((-0.07, -0.49, -2.39, -4.76, -4.75, 0.19), (2.390, 2.833, 2.955, 2.714, 2.880, 2.711)),  # MP1 20.00 s
     ((0.49, -0.07, -2.39, 2.71, 2.70, 0.06), (2.883, 2.929, 2.423, 2.767, 2.921, 2.545)),  # MP1 21.25 s
@@ -60,7 +60,7 @@ PRINTED_POSES: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = (
     ((0.00, 0.01, -2.38, -3.57, -0.64, -0.82), (2.670, 2.693, 2.773, 2.792, 2.618, 2.637)),  # MP2 69.20 s
 )
 
-#: published excursions, one axis at a time with 50 mm of buffer: m for x, y, z, deg about them; z down
+#: excursions published elsewhere, one axis at a time with 50 mm of buffer: m for x, y, z, deg about them; z down
 MOTION_LIMITS = (
     ('surge', -0.981, 1.259),
     ('sway', -1.031, 1.031),

@@ -1,4 +1,4 @@
-"""S3-45 and S3-46: tables 3.5 and 4.6 of the specification again."""
+"""S3-45 and S3-46: integrators and Monte-Carlo runs beside the figures of an independent prototype."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STATES = ('x', 'y', 'z', 'u', 'v', 'w', 'ex', 'ey', 'ez', 'lx', 'ly', 'lz', 'lp'
 #: m, m/s, 1 in 1e-6; m/s^2 in 1e-5; rad/s in 1e-6
 SCALES = np.array([1e6] * 9 + [1e5] * 3 + [1e6] * 3)
 
-#: table 3.5: motion, integrator, truth; u [mm/s], z [um], mean NIS
-TABLE_35 = (
+#: of the prototype: motion, integrator, truth; u [mm/s], z [um], mean NIS
+INTEGRATOR_FIGURES = (
     ('mp1', 'euler', 'exact', 3.0, 14.0, 330.0),
     ('mp2', 'euler', 'exact', 0.060, 2.3, 96.0),
     ('mp1', 'heun', 'exact', 0.037, 2.1, 5.40),
@@ -28,8 +28,8 @@ TABLE_35 = (
     ('mp1', 'euler', 'euler', 0.031, 2.1, 5.46),
 )
 
-#: table 4.6: title, motion, integrator, truth, rms errors of the fifteen states
-TABLE_46 = (
+#: of the prototype: title, motion, integrator, truth, rms errors of the fifteen states
+MONTE_CARLO_FIGURES = (
     ('MP1, Heun, exact truth', 'mp1', 'heun', 'exact',
      (4.6, 5.0, 2.1, 37, 41, 24, 1.10, 1.30, 1.52, 3.8, 1.4, 1.3, 1.5, 2.1, 2.5)),
     ('MP1, Euler, Euler truth', 'mp1', 'euler', 'euler',
@@ -37,22 +37,22 @@ TABLE_46 = (
     ('MP2 surrogate, Heun', 'mp2', 'heun', 'exact',
      (4.3, 4.8, 1.9, 31, 37, 23, 1.13, 1.28, 1.51, 4.0, 1.4, 1.0, 1.6, 2.1, 2.6)),
 )  # fmt: skip
-SIGMA_46 = (4.5, 4.9, 2.3, 31, 38, 25, 1.18, 1.40, 1.62, 0.70, 0.90, 0.73, 1.6, 1.9, 1.9)
+FINAL_SIGMA = (4.5, 4.9, 2.3, 31, 38, 25, 1.18, 1.40, 1.62, 0.70, 0.90, 0.73, 1.6, 1.9, 1.9)
 
 TOLERANCE = 0.15
-#: s, left out of the tables; their runs last 100 s, also in quick mode
+#: s, left out of the statistics; the runs last 100 s, also in quick mode
 SETTLING = 20.0
-#: runs that the specification's table was made with
-SEEDS_46 = 6
+#: runs of the prototype
+PROTOTYPE_RUNS = 6
 
 #: ratio of two rms of so many runs each that equal filters exceed once in twenty times
-BIAS_RATIO = float(np.sqrt(f_distribution.ppf(0.975, SEEDS_46, SEEDS_46)))
+BIAS_RATIO = float(np.sqrt(f_distribution.ppf(0.975, PROTOTYPE_RUNS, PROTOTYPE_RUNS)))
 
 
 def truths(lab: Laboratory) -> Iterator[Check]:
-    """S3-45: 100 s as the table; the surrogate's phases are not the table's, so its Euler rows are not compared."""
-    for motion, integrator, truth, u, z, nis in TABLE_35:
-        runs = lab.filters(_runs(motion, integrator, truth)[: 2 if lab.quick else SEEDS_46])
+    """S3-45: 100 s as the prototype; its MP2 surrogate had other phases, so that Euler's row is not compared."""
+    for motion, integrator, truth, u, z, nis in INTEGRATOR_FIGURES:
+        runs = lab.filters(_runs(motion, integrator, truth)[: 2 if lab.quick else PROTOTYPE_RUNS])
         rms = pooled_rms(runs, SETTLING)
         name = f'{motion}, {integrator}, {truth} truth'
         if motion == 'mp2':
@@ -65,16 +65,16 @@ def truths(lab: Laboratory) -> Iterator[Check]:
             ('mean NIS', nis, mean_nis(runs, SETTLING), ''),
         ):
             low, high = (1.0 - TOLERANCE) * expected, (1.0 + TOLERANCE) * expected
-            yield within('S3-45', f'{name}: {what}, table 3.5 gives {expected:g}', low, high, float(found), unit)
+            yield within('S3-45', f'{name}: {what}, prototype {expected:g}', low, high, float(found), unit)
 
 
 def monte_carlo(lab: Laboratory) -> Iterator[Check]:
-    """S3-46: printed start, six runs like the table's.
+    """S3-46: printed start, six runs like the prototype's.
 
-    A bias hardly changes within a run, so six runs are six samples of it: two such tables, of equal filters, differ by
+    A bias hardly changes within a run, so six runs are six samples of it: two such sets, of equal filters, differ by
     up to a factor, which an F test gives (95 %). All else is averaged well within a run and is compared as required.
     """
-    rows = TABLE_46[:1] if lab.quick else TABLE_46
+    rows = MONTE_CARLO_FIGURES[:1] if lab.quick else MONTE_CARLO_FIGURES
     lab.filters([one for _, motion, integrator, truth, _ in rows for one in _runs(motion, integrator, truth)])
     for title, motion, integrator, truth, printed in rows:
         runs = lab.filters(_runs(motion, integrator, truth))
@@ -96,9 +96,9 @@ def monte_carlo(lab: Laboratory) -> Iterator[Check]:
         yield Check('S3-46', f'{title}: innovations of {len(runs)} runs', 'NIS 5.2 .. 5.7', text, status)
     runs = lab.filters(_runs('mp1', 'heun', 'exact'))
     sigma = runs[0].deviation[-1] * SCALES
-    good = bool((np.abs(sigma / SIGMA_46 - 1.0) <= TOLERANCE).all())
-    yield holds('S3-46', "MP1: the filter's own sigma at the end", f'{_row(SIGMA_46)} +- 15 %', _row(sigma), good)
-    # section 3.7: the printed start leaves the filter too sure of itself
+    good = bool((np.abs(sigma / FINAL_SIGMA - 1.0) <= TOLERANCE).all())
+    yield holds('S3-46', "MP1: the filter's own sigma at the end", f'{_row(FINAL_SIGMA)} +- 15 %', _row(sigma), good)
+    # the printed start leaves the filter overconfident
     ratios = [float(np.mean([run.error[row, 9] / run.deviation[row, 9] for run in runs])) for row in (50, 200, 1000)]
     what = 'MP1, printed start: error of bias x over its sigma after 0.5, 2, 10 s, mean of the runs'
     good = bool((np.abs(np.array(ratios) / (50.0, 14.0, 6.0) - 1.0) <= TOLERANCE).all())
@@ -117,4 +117,4 @@ def _runs(motion: str, integrator: str, truth: str) -> list[Scenario]:
         config=replace(PRINTED, integrator=integrator),
         start='printed',
     )
-    return [replace(scenario, seed=seed) for seed in range(1, SEEDS_46 + 1)]
+    return [replace(scenario, seed=seed) for seed in range(1, PROTOTYPE_RUNS + 1)]

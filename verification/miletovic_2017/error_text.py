@@ -15,8 +15,8 @@ _QUANTITIES = (('position', 'um', 1e6), ('attitude', 'urad', 1e6), ('velocity', 
 def errors_against(run: PipelineRun, scenario: Scenario, lag: float) -> tuple[PoseErrors, PoseErrors]:
     """Errors of filter and baseline against the truth (lag 0) or against set-points that are ``lag`` s ahead of it.
 
-    The paper had set-points only; its platform followed them 32 to 36 ms later (section 5.3), which is no error of
-    an estimator.
+    The paper had set-points only (section 5.5). Its platform follows them 32 to 36 ms later, as its errors of x show,
+    which is no error of an estimator.
     """
     stamps = run.result.motion.stamps
     evaluate = profile_named(scenario.machine, scenario.motion)

@@ -23,7 +23,7 @@ from verification.miletovic_2017.scenario import (
     profile_named,
 )
 
-#: S3-10: rows of section 2.4: damping, time constant s, b0, a1, a2 at 100 Hz
+#: S3-10: damping, time constant s, b0, a1, a2 at 100 Hz
 COEFFICIENTS = (
     (2.0**0.5, 0.04, 2.62076112, -1.65107950, 0.70349473),
     (2.0, 0.04, 2.46913580, -1.55555556, 0.60493827),

@@ -73,12 +73,12 @@ def forward_kinematics_start(lab: Laboratory) -> Iterator[Check]:
         last = np.abs([run.error[-1] for run in runs])
         text = f'{last[:, 9:12].max():.2g} m/s^2, {last[:, 12:].max():.2g} rad/s'
         low_enough = bool(last[:, 9:12].max() <= 3 * 5.6e-5 and last[:, 12:].max() <= 3 * 1.2e-5)
-        what = f'{name}: largest bias errors at {SETTLED_AFTER:g} s, within 3 times those of section 3.7'
+        what = f'{name}: largest bias errors at {SETTLED_AFTER:g} s, within 3 times those of the prototype'
         yield holds('S3-33', what, '1.7e-04 m/s^2, 3.6e-05 rad/s', text, low_enough)
 
 
 def mirrored_start(lab: Laboratory) -> Iterator[Check]:
-    """S3-34: z = +1 in the paper's axes (D1), which locked the prototype on the mirror assembly for ever."""
+    """S3-34: z = +1 in the paper's axes, where the filter as printed settles on the mirrored pose below the base."""
     del lab
     for name, config in FILTERS:
         mirrored = replace(config, start='printed', printed_start_position=(0.0, 0.0, -1.0))

@@ -108,7 +108,7 @@ def bursts(lab: Laboratory) -> Iterator[Check]:
 
 
 def static_record(lab: Laboratory) -> Iterator[Check]:
-    """S3-54: 60 s at rest, tables 4 and 5."""
+    """S3-54: 60 s at rest, Tables 4 and 5."""
     imu, legs = machine_named('srs').imu, machine_named('srs').leg_sensors
     noise = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise, legs.position_noise])
     bias = np.concatenate([imu.accelerometer_bias, imu.gyroscope_bias])
@@ -118,13 +118,13 @@ def static_record(lab: Laboratory) -> Iterator[Check]:
         found = calibrate_static(machine_named('srs'), streams_of(scenario))
         ratios.append(np.concatenate([found.imu.noise, found.legs.noise]) / noise)
         standardised.append((found.bias - bias) / found.bias_deviation)
-    yield at_most('S3-54', f'12 noise deviations of table 4, {len(ratios)} records: relative error', 0.05,
+    yield at_most('S3-54', f'12 noise deviations of Table 4, {len(ratios)} records: relative error', 0.05,
                   np.array(ratios) - 1.0)  # fmt: skip
     count = np.size(standardised)
     share = float(np.mean(np.abs(standardised) <= 2.0))
     # of so many estimates one in twenty lies outside; three standard deviations of that number
     least = 0.954 - 3.0 * float(np.sqrt(0.954 * 0.046 / count))
-    yield at_least('S3-54', f'{count} biases of table 5: share within 2 sigma', round(least, 3), share)
+    yield at_least('S3-54', f'{count} biases of Table 5: share within 2 sigma', round(least, 3), share)
 
 
 def noise_from_innovations(lab: Laboratory) -> Iterator[Check]:

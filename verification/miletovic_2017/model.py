@@ -20,14 +20,14 @@ from verification.miletovic_2017.filter_run import mean_nis
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, PRINTED, RATE, Scenario, machine_named
 
-#: gravity of section 8, z down
+#: gravity, section 4, z down
 GRAVITY = np.array([0.0, 0.0, 9.80665])
-#: table 3.3: dimension, spread of the points, weight of each; the centre's weights are the same for all
+#: section 3.2: dimension, spread of the points, weight of each; the centre's weights are the same for all
 WEIGHTS = ((15, 0.387298, 3.333333), (21, 0.458258, 2.380952), (27, 0.519615, 1.851852))
 
 
 def vectors(lab: Laboratory) -> Iterator[Check]:
-    """S3-13 and S3-37: section 8, in the paper's frame."""
+    """S3-13 and S3-37: the check state, in the paper's frame."""
     del lab
     state = np.concatenate([paper.POSITION, check_state.VELOCITY, paper.QUATERNION_VECTOR, check_state.BIASES])
     process = InertialProcess(GRAVITY, INTEGRATORS['heun'])
@@ -59,7 +59,7 @@ def inputs(lab: Laboratory) -> Iterator[Check]:
 
 
 def transform(lab: Laboratory) -> Iterator[Check]:
-    """S3-15: table 3.3."""
+    """S3-15: weights and settings."""
     del lab
     for size, spread, weight in WEIGHTS:
         own = ScaledUnscentedTransform(size)
@@ -114,7 +114,7 @@ def integrators(lab: Laboratory) -> Iterator[Check]:
         yield within('S3-18', f'mean NIS on exact MP1, {name}', 5.2, 5.7, mean_nis(runs, lab.settling))
     euler = lab.monte_carlo(Scenario(config=replace(PRINTED, integrator='euler')))
     nis = mean_nis(euler, lab.settling)
-    yield at_least('S3-18', 'mean NIS on exact MP1, Euler: it needs a truth of its own (D11)', 100.0, nis)
+    yield at_least('S3-18', 'mean NIS on exact MP1, Euler: it needs a truth of its own (S3-45)', 100.0, nis)
     slope = [_order(name) for name in ('euler', 'heun', 'rk3', 'rk4')]
     excess = np.array(slope) - [1.0, 2.0, 3.0, 4.0]
     yield at_least('S3-18', 'observed orders less 1, 2, 3, 4', -0.1, excess)

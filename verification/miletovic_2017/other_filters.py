@@ -54,7 +54,7 @@ def other_geometries(lab: Laboratory) -> Iterator[Check]:
 
 
 def extended_filters(lab: Laboratory) -> Iterator[Check]:
-    """S3-64: settled errors beside the UKF's, then the starts of section 3.7."""
+    """S3-64: settled errors beside the UKF's, then different starts."""
     for motion in ('mp1', 'mp2'):
         reference = pooled_rms(lab.monte_carlo(Scenario(motion=motion)), lab.settling)
         for name in EXTENDED:
@@ -74,10 +74,10 @@ def extended_filters(lab: Laboratory) -> Iterator[Check]:
             counts[name] = sum(converged(run) for run in runs)
         text = ', '.join(f'{name} {count}' for name, count in counts.items())
         if kind == 'printed_drawn':
-            # the printed UKF: 16 of 40 in the specification; the counts of two such samples differ by chance
+            # the printed UKF: 16 of 40 with an independent prototype; the counts of two such samples differ by chance
             spread = 2.0 * float(np.sqrt(0.4 * 0.6 * (1.0 / 40.0 + 1.0 / lab.starts)))
             good = abs(counts['paper'] / lab.starts - 0.4) <= spread
-            required = f'paper {100 * 0.4:.0f} +- {100 * spread:.0f} % (16 of 40 in section 3.7)'
+            required = f'paper {100 * 0.4:.0f} +- {100 * spread:.0f} % (16 of 40 with the prototype)'
             yield holds('S3-64', f'{title}: converged to 0.1 mm of {lab.starts}', required, text, good)
             continue
         everyone = f'the UKFs {lab.starts}'

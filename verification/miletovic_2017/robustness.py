@@ -18,7 +18,7 @@ from verification.miletovic_2017.filter_run import in_band, make_filter, signals
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, EXPERIMENT, INTERVAL, RATE, Scenario
 
-#: s, by which the paper's set-points lead its platform (section 5.3)
+#: s, by which the paper's set-points lead its platform (from the errors of x, Fig. 15)
 SET_POINT_LEAD = 0.034
 
 

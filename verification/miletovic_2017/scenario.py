@@ -48,7 +48,7 @@ class Scenario:
     config : settings of the filter
     believed : machine that the filter believes in, where it is another one
     start : ``'forward_kinematics'``; ``'printed'``; ``'pose_known'``: forward kinematics, velocity and biases off by
-        one standard deviation; ``'printed_drawn'``: drawn from the printed start's own distribution (section 3.7)
+        one standard deviation; ``'printed_drawn'``: drawn from the printed start's own distribution (Eq. 22)
     seed : of sensor noise, and of drawn starts
     """
 

@@ -39,7 +39,7 @@ def first_profile(lab: Laboratory) -> Iterator[Check]:
     crossings = motion.time[1:][(rates[:-1, 0] < -1e-9) & (rates[1:, 0] >= -1e-9)]
     yield near('S3-41', 'period of the rates', 2.5, float(np.diff(crossings).mean()), 1e-3, 's')
     roll, pitch, yaw = rpy_from_matrix(rotation).T
-    yield at_most('S3-41', 'yaw less roll x pitch / 2 (table 2)', 2e-4, yaw - roll * pitch / 2, 'rad')
+    yield at_most('S3-41', 'yaw less roll x pitch / 2 (Table 2)', 2e-4, yaw - roll * pitch / 2, 'rad')
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     travel = float(np.abs(lengths - NEUTRAL_LENGTH).max())
     yield within('S3-41', 'largest leg travel from neutral', 0.30, 0.40, travel, 'm')

@@ -33,7 +33,7 @@ _INERTIA_B, _INERTIA_P, _INERTIA_E = range(3, 6), range(6, 9), range(9, 12)
 
 @dataclass(frozen=True)
 class PartialVelocities:
-    """Derivatives by the generalised speeds [v_c, angle_rates], sec. 3.2.
+    """Derivatives by the generalised speeds [v_c, angle_rates], Eqs. 2.47-2.53.
 
     ``platform`` (N, 3, 6) of the platform's centre, ``platform_spin`` (N, 3, 6), and per strut (N, 6, 3, 6): ``joint``
     of the platform joint, ``e`` and ``b`` of the centres of mass, ``spin`` of both bodies.

@@ -1,4 +1,4 @@
-"""Trajectories of Oh (2003), table 2.2: sines of one inch or five degrees around home, some with a radial offset."""
+"""Trajectories of Oh (2003), Table 2.2: sines of one inch or five degrees around home, some with a radial offset."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def sine(
 
 
 def case(number: int, frequency: float, time: Array, home: Array) -> OhMotion:
-    """One of the six trajectories of table 2.2."""
+    """One of the six trajectories of Table 2.2."""
     coordinates, has_offset = CASES[number]
     return sine(coordinates, frequency, time, home, OFFSET if has_offset else None)

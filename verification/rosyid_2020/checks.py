@@ -34,7 +34,7 @@ _G = 9.81
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Requirements R2-01 to R2-13, and the closed form of the specification's section 4.4 (R2-39)."""
+    """Requirements R2-01 to R2-13, and the closed form of the base parameters (R2-39)."""
     geometry = geometry_of(machine)
     samples = random_planar(geometry, machine.home.position * [1.0, 1.0, 0.0], 20 if quick else 200)
     yield from kinematic_checks(geometry, samples)

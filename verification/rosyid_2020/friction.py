@@ -1,4 +1,4 @@
-"""R2-14 to R2-20: friction that grows with the normal force of the guides (Rosyid & El-Khasawneh 2020, Sec. 3)."""
+"""R2-14 to R2-20: friction that grows with the normal force of the guides (Rosyid & El-Khasawneh 2020, 2.2 and 5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinematics of a planar 3-PRR in redundant coordinates (Rosyid & El-Khasawneh 2020, Sec. 2), as an oracle.
+"""Kinematics of a planar 3-PRR in redundant coordinates (Rosyid & El-Khasawneh 2020, section 2), as an oracle.
 
 Shares nothing with the package's own kinematics: 12 coordinates, 9 constraint equations, all motion from the
 constraint Jacobian. Coordinates, with the guides along x and the plane of motion x-y::

@@ -214,7 +214,7 @@ def forward_checks(machine: Machine, where: str, samples: PlanarSamples, motion:
 
 
 def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
-    """The suite's regressor against the paper's, and its null space against the closed form of section 4.4."""
+    """The suite's regressor against the paper's, and its null space against the closed form."""
     robot = dynamics_of(machine)
     names = rigid_body_parameter_names(machine, identical_legs=False)
     full = rigid_body_regressor(machine, motion, identical_legs=False) @ embedding(names, machine)

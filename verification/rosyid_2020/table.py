@@ -9,7 +9,7 @@ from pkm_description.machine import Machine, RigidBody
 from verification.rosyid_2020.dynamics import PlanarDynamics
 from verification.rosyid_2020.model import PlanarGeometry
 
-#: m, section 2: legs, pins on the platform, centres of mass of the legs and of the platform
+#: m, section 5: legs, pins on the platform, centres of mass of the legs and of the platform
 LENGTHS = (0.600, 0.475, 0.604)
 PINS = (0.280, 0.0, 0.280)
 LEG_CENTERS = (0.2401, 0.2071, 0.2728)
@@ -56,7 +56,7 @@ ESTIMATE = np.array(
 #: names of the 13 inertial parameters of Table 1, first moments as ml
 PRINTED_NAMES = ('ms', 'mL1', 'mL2', 'mL3', 'ml1', 'ml2', 'ml3', 'IL1', 'IL2', 'IL3', 'mp', 'mpx', 'Ip')
 
-#: closed-form base parameters that the specification derives from them: M_1..3, J_1..3, m_p, mx, my, I_p
+#: closed-form base parameters derived from them: M_1..3, J_1..3, m_p, mx, my, I_p
 BASE_OF_DESIGN = np.array([12.9300, 11.3761, 13.5883, -0.6266, -0.2995, -0.8132, 44.8017, 10.2067, 0.0, 3.2212])
 BASE_OF_ESTIMATE = np.array([13.7296, 12.2802, 15.6875, -0.8176, -0.4002, -0.6948, 48.1009, 11.5004, 0.0, 3.8683])
 
