@@ -1,7 +1,7 @@
 """Generalised forces of Oh's hexapod from Lagrange's equations, differentiated numerically.
 
 The energies are sums over the 13 bodies, from velocities alone; no partial velocity and no acceleration of
-:mod:`oh_kane` enters.
+:mod:`verification.oh_2003.kane` enters.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Lagrangian dynamics with multipliers of the planar 3-PRR of Rosyid & El-Khasawneh (2020), as an oracle.
 
-Mass matrix and forces in the 12 redundant coordinates of :mod:`verification.rosyid_2020.model`, inverse dynamics by the paper's
-partition of coordinates (Eqs. 18-21) and, independently of it, by the 21 x 21 descriptor system (Eq. 16). The
-multipliers of the first three constraints are the normal forces of the guides, those of the others the forces at the
-pins.
+Mass matrix and forces in the 12 redundant coordinates of :mod:`verification.rosyid_2020.model`, inverse dynamics by
+the paper's partition of coordinates (Eqs. 18-21) and, independently of it, by the 21 x 21 descriptor system (Eq. 16).
+The multipliers of the first three constraints are the normal forces of the guides, those of the others the forces at
+the pins.
 """
 
 from __future__ import annotations
