@@ -23,7 +23,7 @@ def test_surrogate_derivatives_and_ends() -> None:
 
 
 def test_surrogate_has_the_amplitudes_of_the_papers_figures() -> None:
-    """Miletovic 4.2: rates within 0.16 rad/s, leg travel of 0.10 to 0.12 m, on SIMONA unscaled."""
+    """Miletovic et al. 2017, section 4.1: rates within 0.16 rad/s, leg travel of 0.10 to 0.12 m, on SIMONA unscaled."""
     machine = load_machine('srs')
     motion = named_profile('mp2', machine, 90.0)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)

@@ -15,9 +15,10 @@ def guide_loads(
     platform_shares: ArrayLike,
     gravity: float = 9.80665,
 ) -> Array:
-    """Normal forces (L,) [N] of the guides of a machine that lies flat: ``(m_s + m_L + share m_p) g`` (Eq. 39).
+    """Normal forces (L,) [N] of the guides of a machine that lies flat: ``(m_s + m_L + share m_p) g``.
 
-    How the guides share the platform's weight is statically indeterminate; the paper found (0.7, 0.2, 0.1) by trial.
+    Rosyid & El-Khasawneh 2020, Eq. 39. How the guides share the platform's weight is statically indeterminate; the
+    paper found (0.7, 0.2, 0.1) by trial.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ Z_DOWN_TO_Z_UP = np.diag([1.0, -1.0, -1.0])
 
 @dataclass(frozen=True)
 class CircleAndRock:
-    """MP1: circle of 0.5 m in 5 s; body rates p = q = 10 deg/s in 2.5 s, r = 0 (section 4.1, table 2).
+    """MP1: circle of 0.5 m in 5 s; body rates p = q = 10 deg/s in 2.5 s, r = 0 (section 4.1, Table 2).
 
     Defined in the paper's z-down frame and carried into the base frame by diag(1, -1, -1). As p = q and r =
     0, the platform turns about its fixed axis (1, 1, 0)/sqrt(2), and the attitude is the exponential of the

@@ -24,7 +24,7 @@ ROLL_FACTOR, PITCH_FACTOR = 1.6, 0.8
 class RollPitchSines:
     """MP2 surrogate: ten sines each in roll and pitch (0.38 to 17.6 rad/s), heave of 15 mm at 0.8 rad/s.
 
-    Not the paper's recording, but of its amplitudes and band (section 4.2, table 3). Defined in the paper's z-down
+    Not the paper's recording, but of its amplitudes and band (section 4.1, Table 3). Defined in the paper's z-down
     frame and carried into the base frame by diag(1, -1, -1).
 
     Attributes

@@ -1,4 +1,4 @@
-"""Pose by Gauss-Newton, velocity by differentiation: the way without an IMU (Miletovic 2017, section 2)."""
+"""Pose by Gauss-Newton, velocity by differentiation, without IMU (Miletovic et al. 2017, sections 2 and 5.5)."""
 
 from __future__ import annotations
 

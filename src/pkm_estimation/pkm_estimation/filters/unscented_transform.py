@@ -1,4 +1,4 @@
-"""Sigma points and weights of the scaled unscented transform (Julier 2002; Miletovic 3.2)."""
+"""Sigma points and weights of the scaled unscented transform (Julier 2002; Miletovic et al. 2017, section 3.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ScaledUnscentedTransform:
     ----------
     size : number of dimensions n
     alpha, beta, kappa : scaling parameters; the paper prints 0.1, 2, 0. Below alpha = 1e-3 the weights cancel so many
-        digits that the filter becomes inconsistent (Miletovic 4.4 warns of small alpha)
+        digits that the filter becomes inconsistent (the paper warns of this, too: section 4.4)
     """
 
     size: int

@@ -11,7 +11,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class SensorConditions:
-    """Faults and imperfections of a simulated IMU and of simulated leg sensors (Miletovic 4.2, 5.2 to 5.4).
+    """Faults of a simulated IMU and of simulated leg sensors (Miletovic et al. 2017, sections 4.2 and 5.2 to 5.4).
 
     Attributes
     ----------

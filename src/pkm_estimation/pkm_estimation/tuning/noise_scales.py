@@ -129,7 +129,7 @@ def suggest_noise_scales(
     Parameters
     ----------
     config : settings to start from; all others stay
-    keep_r : leave R as it is (Miletovic 5.3: lengths are the only source for the biases)
+    keep_r : leave R as it is (Miletovic et al. 2017, section 5.3: lengths are the only source for the biases)
     progress : called with a line for each run
 
     Raises

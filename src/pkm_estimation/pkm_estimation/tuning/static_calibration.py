@@ -22,7 +22,7 @@ IMU_UNITS = ('m/s^2',) * 3 + ('rad/s',) * 3
 LEG_TOLERANCE, FORCE_TOLERANCE, RATE_TOLERANCE = 5e-5, 2e-2, 2e-3
 #: s, shorter recordings do not tell the noise to a few percent
 LEAST_DURATION = 10.0
-#: m, what is left of leg offsets after calibration ("no more than a few tenths of a millimetre", Miletovic 5.2)
+#: m, leg offsets after calibration ("no more than a few tenths of a millimetre", Miletovic 2017, section 5.2)
 LEG_OFFSET_DEVIATION = 3e-4
 #: a recording's rate that differs by more than this part from the machine file's goes into the overlay
 _RATE_DIFFERENCE = 0.01
