@@ -1,1 +1,1 @@
-"""Monte Carlo checks: is the filter as good as it claims, and does it find its way from far-off starts."""
+"""Monte Carlo checks: are the filter's covariances right, and does it converge from starts far off."""

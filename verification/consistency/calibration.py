@@ -1,4 +1,4 @@
-"""Are the deviations true that are claimed of constants estimated beside the motion."""
+"""Are the standard deviations of constants right that are estimated together with the motion."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ PLACE_DEVIATION = 0.02
 
 
 def rich_scenario(machine: Machine, duration: float) -> MotionScenario:
-    """All six freedoms up to 1 Hz, from standstill on."""
+    """Sines up to 1 Hz in all six degrees of freedom, beginning at rest."""
     profile = fourier_profile(machine, duration + 1.0)
     return MotionScenario(f'{machine.name}, rich motion', machine, profile.evaluate, 0.0)
 
 
 def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
-    """The paper's first motion in full swing; it turns about one axis only, on which the IMU may be anywhere."""
+    """MP1 after its lead-in; it turns about one axis only, so that the place of the IMU along it is not observable."""
     profile = mp1_profile(machine, duration + 30.0)
     return MotionScenario(f'{machine.name}, MP1', machine, profile.evaluate, 12.0)
 
@@ -75,7 +75,7 @@ def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: i
 def calibration_run(
     scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
 ) -> tuple[Array, Array]:
-    """Estimate constants that are drawn from what the estimator is told of them; error (m,), covariance (m, m)."""
+    """Estimate constants drawn from the prior that the estimator is given; returns error (m,), covariance (m, m)."""
     config = EstimatorConfig(baseline=False, estimate=names, imu_position_deviation=PLACE_DEVIATION)
     machine = scenario.machine
     pipeline = EstimatorPipeline(machine, config)
@@ -94,7 +94,7 @@ def calibration_run(
 
 
 def _with_constants(machine: Machine, constants: dict[str, Array]) -> tuple[Machine, SensorConditions]:
-    """The machine and its sensors as they are, where the file does not know the constants."""
+    """The real machine and sensors, with constants that the machine file does not contain."""
     imu, conditions = machine.imu, SensorConditions()
     if 'imu_position' in constants:
         machine = replace(machine, imu=replace(imu, position=imu.position + constants['imu_position']))

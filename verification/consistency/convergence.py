@@ -1,4 +1,4 @@
-"""Starts far from the truth: how many of them the filter finds its way from."""
+"""Starts far from the truth: from how many of them the filter converges."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CONVERGED = 1e-4
 
 
 def start_scenario(machine: Machine, duration: float) -> Scenario:
-    """MP1 with the IMU in the platform's origin, as in the table of the paper's starts."""
+    """MP1 with the IMU in the platform's origin, as in the paper's simulations."""
     return mp1_scenario(replace(machine, imu=replace(machine.imu, position=np.zeros(3))), duration)
 
 
 def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig) -> bool:
-    """Whether the filter converges from a state drawn from the paper's prior N(x0, P0), without any help."""
+    """Whether the filter converges from a state drawn from the paper's prior N(x0, P0), without forward kinematics."""
     machine = scenario.machine
     inputs, lengths, _ = noisy(scenario, seed, config)
     filter_ = make_filter(machine, config)

@@ -1,4 +1,4 @@
-"""An IMU that is late by a time that nobody told the estimator: is it found, and what is the estimate worth."""
+"""IMU with a delay that is not declared: is the delay found, and how good is the estimate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN = EstimatorConfig(baseline=False, estimate=('imu_delay',))
 
 @dataclass(frozen=True)
 class DelayRun:
-    """What came of it after :data:`SETTLING`: s, 1, m (rms of the position's error)."""
+    """Results after :data:`SETTLING`: s, 1, m (rms of the position's error)."""
 
     delay: float
     in_band: float

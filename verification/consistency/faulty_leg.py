@@ -1,4 +1,4 @@
-"""What can go wrong with one leg's sensor, or with two that are mixed up: applied to good measurements."""
+"""Faults of one leg's sensor, or of two that are swapped, applied to good measurements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FaultyLeg:
     end: float = 0.0
 
     def spoil(self, names: list[str], positions: Array, random: np.random.Generator) -> tuple[list[str], Array]:
-        """Names and positions (L,) as the faulty sensor sends them; what comes in stays."""
+        """Names and positions (L,) as the faulty sensor sends them; the input is not changed."""
         kind, leg, x = self.kind, self.leg, positions.copy()
         if kind == 'offset':
             x[leg] += self.offset

@@ -1,4 +1,4 @@
-"""One leg after the other fails on a moving machine: is it named, and is the estimate without it good and honest."""
+"""Each leg fails in turn on a moving machine: is it named, and is the estimate without it accurate and consistent."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class FaultRun:
-    """What the estimator made of a fault.
+    """How the estimator handled a fault.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class FaultRun:
 def leg_fault_checks(
     machine: Machine, seeds: int, duration: float, cases: tuple[FaultCase, ...] = CASES
 ) -> list[Check]:
-    """Every leg of a hexapod with every fault for ``duration`` s of the paper's first motion, ``seeds`` times."""
+    """Every leg of a hexapod with every fault for ``duration`` s of MP1, ``seeds`` times."""
     scenario = mp1_scenario(machine, _BEFORE + duration)
     run = partial(fault_run, scenario.machine, scenario.motion)
     legs = range(scenario.machine.leg_count)
@@ -94,7 +94,7 @@ def leg_fault_checks(
 
 
 def fault_run(machine: Machine, motion: PlatformMotion, case: FaultCase, leg: int, seed: list[int]) -> FaultRun:
-    """One leg fails :data:`_BEFORE` s after the begin of a motion; ``seed`` is that of noise and spikes."""
+    """One leg fails :data:`_BEFORE` s after the beginning of a motion; ``seed`` is for noise and spikes."""
     names = list(machine.actuated_joint_names)
     zero, begin = measured_at_zero(machine), round(_BEFORE * RATE)
     data = measure(machine, motion, seed)

@@ -59,7 +59,7 @@ class Normalised:
 
 @dataclass(frozen=True)
 class Consistency:
-    """What a filter claimed, compared with what it did."""
+    """Normalised errors and innovations of a filter over many seeds."""
 
     nees: Normalised
     nis: Normalised

@@ -1,4 +1,4 @@
-"""Whether the mean of a normalised square is what its distribution says."""
+"""Whether the mean of a normalised square agrees with its chi-square distribution."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from verification.consistency.monte_carlo import Normalised
 def normalised_check(id: str, what: str, normalised: Normalised, cautious: bool = False) -> Check:
     """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
 
-    How many times have their own mean inside is printed, too, but not judged: state errors are correlated over seconds,
-    so that few times of a run are independent.
+    The share of the times whose own mean is inside is printed, too, but not judged: state errors are correlated over
+    seconds, so that few times of a run are independent.
 
-    An IMU sample acts half in the step before it and half in the step behind it. The filter takes steps as independent:
-    right in the long run, but a little cautious for one step. Where the IMU's noise in a step is greater than the legs'
-    (``cautious``), that shows, and only the upper bound is required.
+    An IMU sample acts half in the step before it and half in the step after it. The filter takes the noise of steps as
+    independent: right in the long run, but a little too large for one step. Where the IMU's noise in a step is greater
+    than the legs' (``cautious``), this shows, and only the upper bound is required.
     """
     freedoms = normalised.freedoms
     lower, upper = normalised.bounds()

@@ -81,13 +81,13 @@ class Scenario:
 
 
 def mp1_scenario(machine: Machine, duration: float) -> Scenario:
-    """The paper's first motion in full swing."""
+    """MP1 after its lead-in."""
     motion = mp1_profile(machine, 20.0 + duration).evaluate(_times(10.0, duration))
     return Scenario.of(f'{machine.name}, MP1', machine, motion)
 
 
 def mp2_scenario(machine: Machine, duration: float) -> Scenario:
-    """Surrogate of the paper's second motion in full swing."""
+    """Surrogate of MP2 after its lead-in."""
     motion = mp2_profile(machine, 10.0 + duration).evaluate(_times(5.0, duration))
     return Scenario.of(f'{machine.name}, MP2 surrogate', machine, motion)
 
@@ -103,7 +103,7 @@ def drives_scenario(machine: Machine, duration: float) -> Scenario:
 
 
 def all_scenarios(duration: float) -> list[Scenario]:
-    """SIMONA at rest and on both motions of the paper, and three machines of other kinds, half as long each.
+    """SIMONA at rest and on MP1 and MP2, and three machines of other kinds, half as long each.
 
     Their legs are closed by iterations for every sigma point, which takes forty times as long as struts do.
     """

@@ -36,8 +36,8 @@ def state_error(filter_: PlatformFilter, motion: PlatformMotion, sample: int, bi
 def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart: Array) -> Array:
     """Orthonormal columns (15, d): where the machine's constraints leave the state free, in a chart's axes.
 
-    What legs or a plane forbid is no random error: the filter holds the constraints as exactly as it is told to
-    (setting ``constraint_deviation``), and the simulated machine holds them altogether.
+    Directions that legs or a plane block have no random error: the filter keeps the constraints as exactly as
+    ``constraint_deviation`` says, and the simulated machine keeps them exactly.
     """
     position, rotation = motion.position[sample], motion.rotation_base_platform[sample]
     constraints = close_legs(machine, position[None], rotation[None]).constraints[0]

@@ -1,1 +1,1 @@
-"""Pinocchio and MuJoCo as judges of every machine."""
+"""Every machine against Pinocchio and MuJoCo."""

@@ -1,4 +1,4 @@
-"""Every machine against engines that share nothing with the suite: Pinocchio, and MuJoCo on the exported model."""
+"""Every machine against engines that share nothing with the library: Pinocchio, and MuJoCo on the exported model."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class MujocoTree:
 
 
 def mujoco_result(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> EngineResult:
-    """Ask MuJoCo about a motion of a machine with a platform; joint positions (N, L, J) close its loops."""
+    """Forces of a machine with a platform by MuJoCo; joint positions (N, L, J) close its loops."""
     tree = MujocoTree(machine)
     rows = [tree.solve(joint_positions[sample], motion, sample) for sample in range(len(motion))]
     gaps, residuals, velocities, accelerations, drives, closures = (

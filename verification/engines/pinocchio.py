@@ -21,7 +21,7 @@ _STEP = 1e-5
 
 
 def import_pinocchio() -> Any:
-    """Pinocchio, or an :class:`EngineMissingError` with the way to it."""
+    """Import Pinocchio, or raise :class:`EngineMissingError` with the way to install it."""
     try:
         pin = importlib.import_module('pinocchio')
     except ImportError:
@@ -192,7 +192,7 @@ class PinocchioTree:
 
 
 def pinocchio_result(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> EngineResult:
-    """Ask Pinocchio about a motion of a machine with a platform; joint positions (N, L, J) close its loops."""
+    """Forces of a machine with a platform by Pinocchio; joint positions (N, L, J) close its loops."""
     tree = PinocchioTree(machine)
     rows: list[tuple[Any, ...]] = []
     for sample in range(len(motion)):  # Pinocchio takes one sample at a time

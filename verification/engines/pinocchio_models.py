@@ -15,7 +15,7 @@ _ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 
 
 def tree_regressor(tree: PinocchioTree, configuration: Array, velocity: Array, acceleration: Array) -> Array:
-    """Regressor (nv, P) of the open tree, bodies and parameters in the suite's order: platform first, then the legs."""
+    """Regressor (nv, P) of the open tree, bodies and parameters in the library's order: platform, then the legs."""
     columns = tree.pin.computeJointTorqueRegressor(tree.model, tree.data, configuration, velocity, acceleration)
     bodies = np.array(columns).reshape(tree.model.nv, -1, 10)[..., _ORDER]
     if tree.machine.has_platform:

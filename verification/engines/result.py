@@ -1,4 +1,4 @@
-"""What an independent engine says about a machine in motion."""
+"""Results of an independent engine for a machine in motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class EngineMissingError(RuntimeError):
 
 @dataclass(frozen=True)
 class EngineResult:
-    """Kinematics and forces of N samples without friction, computed by an engine that shares no line with the suite.
+    """Kinematics and forces of N samples without friction, computed by an engine that shares no line with the library.
 
     Attributes
     ----------

@@ -100,7 +100,7 @@ def simulation_checks(machine: Machine, series: FourierSeries, duration: float) 
 
 
 def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
-    """R4-16: joint reactions move the platform and every single leg as Newton and Euler ask."""
+    """R4-16: joint reactions move the platform and each leg according to Newton and Euler."""
     reactions = joint_reactions(machine, motion, friction=False)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     needed = momentum_rates(machine, motion)

@@ -26,7 +26,7 @@ _ANGLE, _CONE = 0.45, 0.4
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the machine's limits and the check that knows them."""
+    """The machine's limits, and the check of motions against them."""
     yield from workspace_checks(machine, 300 if quick else 3000)
     if machine.name == 'msi':
         yield from msi_checks(machine)
@@ -94,7 +94,7 @@ def msi_checks(machine: Machine) -> Iterator[Check]:
 
 
 def palida_checks(machine: Machine) -> Iterator[Check]:
-    """R4-07: printed force, and a geometry that says that it is not printed."""
+    """R4-07: printed force; the file says that its geometry is assumed."""
     efforts = sorted({joint.limits.effort for joint in machine.actuated_joints})
     yield equal('R4-07', 'force of every drive, N', [200.0], efforts)
     told = machine.provenance.get('legs', '')

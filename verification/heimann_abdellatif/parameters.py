@@ -60,7 +60,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
 
 def geometry_checks(machine: Machine) -> Iterator[Check]:
-    """The machine stands as the check robot does: circles of 0.6 and 0.2 m, first cardan axes tangential."""
+    """The machine has the geometry that R4-11 needs: circles of 0.6 and 0.2 m, first cardan axes tangential."""
     for what, points, radius, degrees in (
         ('base', machine.base_points, 0.6, (-12, 12, 108, 132, 228, 252)),
         ('platform', machine.platform_points, 0.2, (-48, 48, 72, 168, 192, 288)),
@@ -146,7 +146,7 @@ def joint_rank_checks(machine: Machine, motion: PlatformMotion, regressor: Array
 
 
 def elimination_checks(machine: Machine, samples: int) -> Iterator[Check]:
-    """R4-20: friction that noise hides is left out, friction that is there stays."""
+    """R4-20: friction parameters below the noise are eliminated, the others stay."""
     rubbing = with_friction_everywhere(machine, seed=53)
     motion = random_states(rubbing, samples, seed=53)
     friction = friction_regressor(rubbing, leg_motion(rubbing, motion), joints='all').reshape(-1, 36)

@@ -1,4 +1,4 @@
-"""The 3-RPS of Mata et al. (2008): the paper's model by itself, and the suite's model of the same robot against it."""
+"""The 3-RPS of Mata et al. (2008): the paper's model, and the library's model of the same robot against it."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def static_checks(robot: ThreeRps, gravity: Array) -> Iterator[Check]:
 
 
 def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
-    """Ranks, Table 1, friction columns, the ladder of models."""
+    """Ranks, Table 1, friction columns, models 1 to 4."""
     motion = samples.lengths, samples.rates, samples.accelerations
     matrix = drive_regressor(robot, *motion, samples.gravity)
     stacked = matrix.reshape(-1, 70)
@@ -186,7 +186,7 @@ def reduction_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
 
 
 def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
-    """The 25 combinations of Table 1 by the suite's reduction with the paper's choice of what is regrouped."""
+    """The 25 combinations of Table 1 by the library's reduction with the paper's choice of eliminated parameters."""
     names = parameter_names()
     base = reduce_parameters(stacked, names, eliminated=ELIMINATED)
     extra = sorted({*_heads(base)} - {*heads()})

@@ -1,4 +1,4 @@
-"""The suite's model of the 3-RPS machine file against the paper's model of the same robot."""
+"""The library's model of the 3-RPS machine file against the paper's model of the same robot."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def suite_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterato
 def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: Array) -> Iterator[Check]:
     """Friction of passive joints reaches the drives by -X^T, and the laws are those of the paper."""
     columns = project(robot, samples.q, friction_columns(samples.velocity, 'sym')).reshape(-1, 3, 9, 2)
-    # joints of the paper leg by leg; the suite's columns are viscous, Coulomb; the paper's Coulomb, viscous
+    # joints of the paper leg by leg; the library's columns are viscous, Coulomb; the paper's Coulomb, viscous
     paper = columns[:, :, [0, 1, 5, 6, 7, 8], ::-1].reshape(-1, 3, 12)
     yield at_most('M6', 'friction of R and P joints on the drives = -X^T, relative', 1e-9, relative_error(ours, paper))
     speed = np.concatenate([-np.geomspace(1e-3, 1.0, 25), np.geomspace(1e-3, 1.0, 25)])
@@ -107,19 +107,19 @@ def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: A
 
 
 def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[Check]:
-    """Table 1 from the suite's own regressor, and the machine file's values of the combinations."""
+    """Table 1 from the library's regressor, and the machine file's values of the combinations."""
     stacked = regressor.reshape(-1, 70)
     ours = [rigid_body_parameter_names(machine, identical_legs=False)[column] for column in _columns(machine)]
     base = reduce_parameters(stacked, ours, eliminated=_ELIMINATED)
-    yield equal('M10', "rank of the suite's regressor", 25, len(base))
+    yield equal('M10', "rank of the library's regressor", 25, len(base))
     paper = parameter_names()
     found = [paper[index] for index in base.independent]
     extra = sorted({*found} - {*heads()})
-    yield equal('M11', "the suite's combinations headed otherwise than in Table 1", [], extra)
+    yield equal('M11', "the library's combinations headed otherwise than in Table 1", [], extra)
     side = float(np.linalg.norm(machine.platform_points[1] - machine.platform_points[0]))
     order = [found.index(name) for name in heads() if name in found]
     error = np.abs(base.combination[order] - table_matrix(side)).max()
-    yield at_most('M11', "factors of Table 1 from the suite's regressor against the closed form", 1e-9, error)
+    yield at_most('M11', "factors of Table 1 from the library's regressor against the closed form", 1e-9, error)
     cad = base.values(values)[order]
     for row, printed in PRINTED_CAD.items():
         yield near('M14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
@@ -130,7 +130,7 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
 
 
 def _columns(machine: Machine) -> NDArray[np.intp]:
-    """Places of the paper's 70 parameters among the suite's, whose body frames are the same."""
+    """Places of the paper's 70 parameters among the library's, whose body frames are the same."""
     names = rigid_body_parameter_names(machine, identical_legs=False)
     first, second, third = (leg.joints for leg in machine.legs)
     bodies = [

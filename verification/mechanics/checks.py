@@ -1,4 +1,4 @@
-"""What must hold for every machine with a platform, whatever its numbers: closures, derivatives, power, energy."""
+"""Laws for every machine with a platform: closures, derivatives, power, energy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STEP = 2e-4
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge kinematics and dynamics of a machine by themselves, at random states around home."""
+    """Kinematics and dynamics of a machine against each other, at random states around home."""
     motion = random_states(machine, 40 if quick else 400, seed=3)
     yield from kinematics_checks(machine, motion)
     yield from dynamics_checks(machine, motion)
@@ -159,7 +159,7 @@ def mechanical_energy(machine: Machine, motion: PlatformMotion) -> Array:
 
 
 def base_parameter_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
-    """Minimal parameter sets: how sure their number is, and that they give the same forces."""
+    """Base parameters: how clear their number is, and that they give the same forces."""
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
     base = reduce_parameters(
         regressor.reshape(-1, regressor.shape[-1]), rigid_body_parameter_names(machine, identical_legs=False)

@@ -1,4 +1,4 @@
-"""Dietmaier's platform, which has 40 real poses for one set of leg lengths: the hardest forward kinematics there is."""
+"""Dietmaier's platform: 40 real poses for one set of leg lengths, the most that a hexapod can have."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
 
 def _singular_checks(machine: Machine, modes: AssemblyModes, wanted: int) -> Iterator[Check]:
-    """Paths between modes of different sign pass a singular pose; what follows it must not be trusted."""
+    """Paths between modes of different sign pass a singular pose; later poses must not be marked as trusted."""
     wrong = trusted = named = paths = 0
     for first, last in np.argwhere(np.triu(modes.determinant_sign[:, None] != modes.determinant_sign)):
         position, rotation, determinant = _path(machine, modes, first, last)
@@ -108,7 +108,7 @@ def _joined_modes(machine: Machine, modes: AssemblyModes) -> tuple[int, float]:
 
 
 def _solved(machine: Machine, position: Array, rotation: Array) -> ForwardKinematicsResult:
-    """Poses of a path back from its lengths."""
+    """Solve the lengths of a path for its poses."""
     lengths = leg_lengths(machine, position, rotation)
     return forward_kinematics_sequence(machine, lengths, Pose(position[0], rotation[0]))
 

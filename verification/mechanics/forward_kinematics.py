@@ -1,4 +1,4 @@
-"""How often forward kinematics gives a wrong answer: random poses of the workspace, and back from their leg lengths."""
+"""How often forward kinematics is wrong: random poses of the workspace, solved again from their leg lengths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BATCH, _PATIENCE = 20_000, 200
 
 @dataclass(frozen=True)
 class AnswerCount:
-    """Answers to leg lengths of random poses of the workspace that home reaches without passing a singular pose.
+    """Results for the leg lengths of random poses that home reaches without passing a singular pose.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def count_wrong_answers(
     machine: Machine, count: int, seed: int, largest_turn: float = LARGEST_TURN, verify_branch: bool = False
 ) -> AnswerCount:
-    """Count what forward kinematics from home makes of the leg lengths of random poses.
+    """Solve the leg lengths of random poses from home and count right, refused and wrong results.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def random_workspace_poses(
     Raises
     ------
     ValueError
-        No such pose comes up.
+        If no such pose is found.
     """
     random = np.random.default_rng(seed)
     home = machine.home
@@ -125,7 +125,7 @@ def random_workspace_poses(
 
 
 def _within_limits(machine: Machine, position: Array, rotation: Array) -> NDArray[np.bool_]:
-    """Poses (N,) that no joint's limit forbids."""
+    """Which poses (N,) are within the limits of all joints."""
     legs = close_legs(machine, position, rotation)
     outside = position_limits(machine, legs.positions).outside().any(axis=1)
     return np.asarray(~(outside | tilt_limits(machine, legs, rotation).outside().any(axis=1)))

@@ -43,7 +43,7 @@ def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
 
 
 def momentum_rates(machine: Machine, motion: PlatformMotion) -> Array:
-    """What moves platform and legs (1 + L, 2, N, 3): rate of momentum minus weight, forces and moments."""
+    """Rate of momentum minus weight of platform and legs (1 + L, 2, N, 3): forces and moments."""
     rate = smooth_derivative(lambda step: momenta(machine, shifted(machine, motion, step)), STEP)
     return rate - weights(machine, motion)
 

@@ -1,4 +1,4 @@
-"""A motion a short while before and after given states: what finite differences need."""
+"""A motion shortly before and after given states, for finite differences."""
 
 from __future__ import annotations
 

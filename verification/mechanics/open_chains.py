@@ -1,4 +1,4 @@
-"""What must hold for every open chain, whatever its numbers: regressor, energy, power."""
+"""Laws for every open chain: regressor, energy, power."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP = 2e-4
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the dynamics of a machine without platform by itself, at random states."""
+    """Dynamics of a machine without a platform, at random states."""
     position, velocity, acceleration = random_joint_states(machine, 60 if quick else 400, seed=5)
     shape = position.shape
     forces = open_chain_forces(machine, position, velocity, acceleration, friction=False)

@@ -1,4 +1,4 @@
-"""S3-19 to S3-24 and S3-28, S3-29: how good the estimates are, and whether what is left is noise."""
+"""S3-19 to S3-24 and S3-28, S3-29: errors of the estimates, and whether the innovations are white."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def errors(lab: Laboratory) -> Iterator[Check]:
 
 
 def corrected_signals(lab: Laboratory) -> Iterator[Check]:
-    """S3-24: what is left in rate and force is the sensor's noise."""
+    """S3-24: the error of corrected rate and force is the sensor's noise."""
     scenario = Scenario('srs', duration=lab.duration, config=replace(DEFAULT, baseline=True))
     run = lab.pipelines([scenario])[0]
     machine = machine_named('srs')

@@ -29,7 +29,7 @@ from verification.miletovic_2017.data import D
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge SIMONA."""
+    """Checks of SIMONA's machine file and kinematics."""
     yield from geometry_checks(machine)
     yield from length_checks(machine)
     yield from limit_checks(machine)
@@ -157,7 +157,7 @@ def path_checks(machine: Machine, duration: float) -> Iterator[Check]:
 
 
 def refusal_checks(machine: Machine) -> Iterator[Check]:
-    """S3-09: no number where there is no answer."""
+    """S3-09: unsolvable and singular cases are refused."""
     home = machine.home
     at_home = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])
     far = at_home.copy()

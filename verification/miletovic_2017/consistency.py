@@ -25,7 +25,7 @@ STEPS = 1_000_000
 
 
 def covariance(lab: Laboratory) -> Iterator[Check]:
-    """S3-25: the runs of the other rows, and one without end."""
+    """S3-25: the runs of the other rows, and a long one, 1e6 steps in all."""
     runs = [run for motion in ('mp1', 'mp2') for _, config in FILTERS for run in lab.monte_carlo(_mc(motion, config))]
     lost = [run.lost for run in runs if run.lost]
     total = sum(len(run.time) for run in runs)
@@ -137,7 +137,7 @@ def observability_ranks() -> list[int]:
 
 
 def _endless(steps: int) -> tuple[int, float]:
-    """Steps without loss of the default filter on one circle of MP1 again and again, and the least eigenvalue seen."""
+    """Steps without loss of the default filter on one circle of MP1 repeated, and the smallest eigenvalue found."""
     scenario = Scenario(begin=20.0, duration=5.0, config=DEFAULT)
     signals = signals_of(scenario)
     filter_ = make_filter(scenario)

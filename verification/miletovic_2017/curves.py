@@ -1,4 +1,4 @@
-"""What the figures show: curves from the runs that the table uses, in the paper's axes (z down)."""
+"""Curves of the figures, from the runs that the table uses, in the paper's axes (z down)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def static_noise() -> list[tuple[str, str, dict[str, tuple[Array, Array]]]]:
 
 
 def innovations(lab: Laboratory, motion: str) -> list[Panel]:
-    """Fig. 9: settled, so that the start does not set the scale."""
+    """Fig. 9: without the first seconds, which would set the scale."""
     run = _run(lab, motion)
     return [_band_panel(run.time, run.residual, run.residual_deviation, leg, 5.0) for leg in LEGS]
 

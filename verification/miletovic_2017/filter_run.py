@@ -1,4 +1,4 @@
-"""A filter alone over a scenario: prediction and correction in turn, errors against the truth of all states."""
+"""Run of a filter alone on a scenario: prediction and correction in turn, errors of all states against the truth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEES_EVERY = 50
 
 @dataclass(frozen=True)
 class FilterRun:
-    """What a filter did, sample by sample; states as in :mod:`pkm_estimation.models`, position in base axes.
+    """Results of a filter for each sample; states as in :mod:`pkm_estimation.models`, position in base axes.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class FilterRun:
     nis : (N,) normalised innovation squared; NaN without a measurement
     nees_time, nees : (M,) normalised estimation error squared, 15 degrees of freedom
     outside : points with ``q.q > 1``
-    lost : why the run ended early, or nothing
-    least_eigenvalue : smallest eigenvalue of the correlation matrices that were looked at
+    lost : why the run ended early; empty if it did not
+    least_eigenvalue : smallest eigenvalue of the correlation matrices, checked at intervals
     """
 
     time: Array
@@ -75,7 +75,7 @@ def mean_nis(runs: list[FilterRun], begin: float) -> float:
 
 
 def in_band(runs: list[FilterRun], begin: float) -> Array:
-    """Part (L,) of the innovations within two standard deviations."""
+    """Share (L,) of the innovations within two standard deviations."""
     result: Array = np.mean([np.mean(np.abs(run.standardised(begin)) <= 2.0, axis=0) for run in runs], axis=0)
     return result
 
@@ -155,7 +155,7 @@ def make_filter(scenario: Scenario) -> PlatformFilter:
 
 
 def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None:
-    """Start as the scenario says."""
+    """Start the filter as the scenario says."""
     random = np.random.default_rng([scenario.seed, 99])
     if scenario.start in ('printed', 'printed_drawn'):
         filter_.start_as_printed()
@@ -173,7 +173,7 @@ def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None
 
 
 def first_update(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> Innovation:
-    """Correct a far-off start: the printed filters as printed, the default one as its pipeline does."""
+    """First correction after a start far off: printed filters as printed, the default one as its pipeline does it."""
     if scenario.config.filter != 'manifold':
         return filter_.update(signals.lengths[0])
     side = AssemblySide(machine_named(scenario.believed or scenario.machine))

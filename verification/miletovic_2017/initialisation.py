@@ -54,7 +54,7 @@ def converged(run: FilterRun) -> bool:
 
 
 def forward_kinematics_start(lab: Laboratory) -> Iterator[Check]:
-    """S3-33: anywhere on MP1 at full speed; velocity and biases off by draws from their distribution."""
+    """S3-33: anywhere on MP1 at full speed; errors of velocity and biases drawn from their distribution."""
     for name, config in FILTERS:
         scenario = Scenario(duration=SETTLED_AFTER, config=config, start='pose_known')
         runs = lab.filters(
@@ -102,7 +102,7 @@ def mirrored_start(lab: Laboratory) -> Iterator[Check]:
 
 
 def restart(lab: Laboratory) -> Iterator[Check]:
-    """S3-35: a filter that is thrown off its state in the middle of a motion while it believes itself."""
+    """S3-35: the state jumps in the middle of a motion while the covariance stays small."""
     del lab
     scenario = Scenario('srs', begin=12.0, duration=8.0, config=DEFAULT)
     data = simulated(scenario)
@@ -129,7 +129,7 @@ def restart(lab: Laboratory) -> Iterator[Check]:
 
 
 def convergence_times(lab: Laboratory) -> Iterator[Check]:
-    """S3-36: as the diagnostics say it."""
+    """S3-36: times in the diagnostics."""
     del lab
     for name, config, start in (
         ('default filter, forward kinematics', DEFAULT, 'forward_kinematics'),

@@ -58,7 +58,7 @@ def speed(lab: Laboratory) -> Iterator[Check]:
 
 
 def determinism(lab: Laboratory) -> Iterator[Check]:
-    """S3-59: NumPy makes temporaries within a step; what must not be is memory that stays."""
+    """S3-59: NumPy makes temporary arrays within a step, but no memory may stay allocated."""
     data = simulated(Scenario('srs', begin=5.0, duration=10.0 if lab.quick else 30.0))
     first, second = (_estimates(data) for _ in range(2))
     yield equal('S3-59', f'replay of {len(first)} estimates: bits that differ', 0, _different_bits(first, second))

@@ -1,4 +1,4 @@
-"""Runs scenarios, each once: the rows of the table share them."""
+"""Runs each scenario once; the rows of the table share the runs."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from verification.miletovic_2017.scenario import (
 
 
 def late_imu(lab: Laboratory) -> Iterator[Check]:
-    """S3-48: not declared, as in the experiment; then declared."""
+    """S3-48: delay not declared, as in the experiment; then declared."""
     for motion in ('mp1', 'mp2'):
         base = Scenario('srs', motion, lab.duration, config=EXPERIMENT)
         runs = lab.filters([replace(base, conditions=late(delay)) for delay in DELAYS])
@@ -94,7 +94,7 @@ def streams_of(scenario: Scenario) -> SensorStreams:
 
 
 def bursts(lab: Laboratory) -> Iterator[Check]:
-    """S3-51: bursts of 0.1 mm in every third 5 s. With Q x 1000 a prediction is as vague as they are."""
+    """S3-51: bursts of 0.1 mm in every third 5 s. With Q x 1000 the prediction is as uncertain as they are large."""
     scaled = replace(DEFAULT, q_scale=1000.0)
     for name, config, limit in (
         ('printed filter, Q x 1000, no gate', EXPERIMENT, 0.06),

@@ -61,7 +61,7 @@ def other_points(lab: Laboratory) -> Iterator[Check]:
 
 
 def wrong_arm(lab: Laboratory) -> Iterator[Check]:
-    """S3-39: the sensors sit where they are, the filter believes them at the platform's origin."""
+    """S3-39: the filter assumes the IMU at the platform's origin, where it is not."""
     for name, config in FILTERS:
         scenario = Scenario('srs', duration=lab.duration, config=config, believed='centred')
         run = lab.filters([scenario])[0]

@@ -51,7 +51,7 @@ def vectors(lab: Laboratory) -> Iterator[Check]:
 
 
 def inputs(lab: Laboratory) -> Iterator[Check]:
-    """S3-14: nothing but IMU and lengths went in."""
+    """S3-14: IMU and lengths are the only inputs."""
     run = lab.pipelines([Scenario('srs', duration=lab.duration, config=replace(DEFAULT, baseline=True))])[0]
     counters = run.result.health.counters
     yield equal('S3-14', 'topics accepted', ['imu', 'legs'], [n[:-9] for n in sorted(counters) if '_accepted' in n])
@@ -106,7 +106,7 @@ def noise(lab: Laboratory) -> Iterator[Check]:
 
 
 def integrators(lab: Laboratory) -> Iterator[Check]:
-    """S3-18: truth that no integrator made; the ideal mean NIS is 6 / 1.1."""
+    """S3-18: analytic truth; the ideal mean NIS is 6 / 1.1."""
     yield equal('S3-18', 'integrators', ['euler', 'heun', 'rk3', 'rk4'], sorted(INTEGRATORS))
     yield equal('S3-18', 'default', 'rk3', EstimatorConfig().integrator)
     for name in ('heun', 'rk3', 'rk4'):

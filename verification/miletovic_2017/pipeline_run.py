@@ -1,4 +1,4 @@
-"""The whole estimator over a scenario: samples by stamps into the pipeline, as in the node and offline."""
+"""Run of the whole estimator on a scenario: samples in order of stamps, as in the node and offline."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PoseErrors:
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """What the estimator said, and the truth at the same stamps.
+    """Estimates, and the truth at the same stamps.
 
     Attributes
     ----------

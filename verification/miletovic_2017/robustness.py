@@ -165,7 +165,7 @@ def experiment(lab: Laboratory, motion: str) -> Scenario:
 def _experiment_like(lab: Laboratory) -> Iterator[Check]:
     """Standard deviations against the truth, and against set-points as in the paper, which hide most of the difference.
 
-    The delay is not declared here, and Q x 1000 makes up for it, as in the paper.
+    The delay is not declared here; Q x 1000 compensates, as in the paper.
     """
     begin = round(lab.settling * RATE)
     for motion in ('mp1', 'mp2'):

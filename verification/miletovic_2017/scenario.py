@@ -1,4 +1,4 @@
-"""What is run: machine, motion, sensors, filter, start and seed, as data that names a run completely."""
+"""Scenarios: machine, motion, sensors, filter, start and seed; equal scenarios give equal runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOISE_AND_BIAS = SensorConditions()
 
 #: the filter as printed: one chart, noise variances 10 % larger (Eq. 23)
 PRINTED = EstimatorConfig(filter='paper', noise_inflation=1.1, integrator='heun', baseline=False)
-#: the suite's own default
+#: the library's default
 DEFAULT = EstimatorConfig(baseline=False)
 #: the experiment's tuning (Eq. 26): Q = 1000 diag(sigma^2), R as before
 EXPERIMENT_SCALE = 1000.0 / 1.1
@@ -46,7 +46,7 @@ class Scenario:
     conditions : of the sensors
     truth : ``'exact'`` or ``'euler'``: made by the Euler recursion, from the same poses
     config : settings of the filter
-    believed : machine that the filter believes in, where it is another one
+    believed : machine that the filter assumes, if another one
     start : ``'forward_kinematics'``; ``'printed'``; ``'pose_known'``: forward kinematics, velocity and biases off by
         one standard deviation; ``'printed_drawn'``: drawn from the printed start's own distribution (Eq. 22)
     seed : of sensor noise, and of drawn starts

@@ -1,1 +1,1 @@
-"""Oh's dissertation (2003): Kane form, energy model, pendulum, each written apart from the suite's own dynamics."""
+"""Oh's dissertation (2003): Kane form, energy model, pendulum, each independent of the library's dynamics."""

@@ -43,7 +43,7 @@ STEP = 1e-3
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge one of Oh's three machines."""
+    """Checks of one of Oh's three machines."""
     model = oh_model(machine)
     motion = random_motion(model, 20 if quick else 200, seed=11)
     yield from rotation_checks(motion)
@@ -94,7 +94,7 @@ def strut_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
 
 
 def force_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
-    """T3: Kane's groups, Lagrange's equations and the suite's own dynamics."""
+    """T3: Kane's groups, Lagrange's equations and the library's dynamics."""
     w, geometry = model.parameters, model.geometry
     groups = group_regressors(geometry, motion)
     kane = np.sum([group @ w for group in groups.values()], axis=0)

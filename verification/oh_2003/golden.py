@@ -1,4 +1,4 @@
-"""Golden points of the UF machine with joints at vertices and side middles, chapter 2 masses: figures to all digits."""
+"""Golden points of the UF machine with joints at vertices and side middles, masses of chapter 2."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
 
 def suite_checks(machine: Machine, model: OhModel, moving: OhMotion, still: OhMotion) -> Iterator[Check]:
-    """The same points by the suite's own kinematics and dynamics; case 1 turns no strut about its axis."""
+    """The same points by the library's kinematics and dynamics; case 1 turns no strut about its axis."""
     for text, motion, figures in (('at rest at home', still, STATIC_FORCES), ('case 1', moving, FORCES[1])):
         forces = inverse_dynamics(machine, model.platform_motion(motion), friction=False)
-        yield near_each('T3', f'suite: F_a {text}', figures, forces, 5e-5, 'N')
+        yield near_each('T3', f'library: F_a {text}', figures, forces, 5e-5, 'N')
     legs = leg_motion(machine, model.platform_motion(moving))
-    yield near_each('T2', 'suite: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
+    yield near_each('T2', 'library: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
     rates = legs.velocities[..., machine.actuated_index]
-    yield near_each('T2', "suite: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')
+    yield near_each('T2', "library: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')

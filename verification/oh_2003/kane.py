@@ -1,7 +1,7 @@
 """Force and energy model of Oh (2003) by Kane's equations, linear in twelve parameters, batched over samples.
 
 ``J F_a = pm + sm + cor + cen + grp + grs`` with F_a the strut forces and the groups of appendix B. Every group is
-linear in the parameters, so each is computed as a matrix with one column per parameter. Independent of the suite's own
+linear in the parameters, so each is computed as a matrix with one column per parameter. Independent of the library's
 dynamics.
 """
 

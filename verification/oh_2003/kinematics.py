@@ -1,6 +1,6 @@
 """Kinematics of a hexapod as Oh (2003), chapter 2, writes it: Z-X-Z angles, struts without spin, batched over samples.
 
-Written from the dissertation's equations, on purpose without a line of the suite's own kinematics. Axes of the base
+Written from the dissertation's equations, on purpose without a line of the library's kinematics. Axes of the base
 everywhere, unless a name says otherwise; ``N`` samples, 6 struts.
 """
 

@@ -1,4 +1,4 @@
-"""Oh (2003), T9: derivatives of the pendulum's observation, and his equations against the suite's open chain."""
+"""Oh (2003), T9: derivatives of the pendulum's observation, and his equations against the library's open chain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from verification.oh_2003.pendulum import (
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the double pendulum on a cart."""
+    """Checks of the double pendulum on a cart."""
     cart, first, second = machine.legs[0].joints
     # both links are uniform: length = twice the distance of the centre of mass
     found = [
@@ -60,7 +60,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     force, torque_1, torque_2 = forces[:, 0].T
     suite = np.stack([force, torque_1 - torque_2, torque_2], axis=1)
     error = relative_error(suite, observation(motion, TRUE_PARAMETERS))
-    yield at_most('T9', 'suite: forces of the open chain = Eqs. 3.3 to 3.5, relative', 1e-12, error)
+    yield at_most('T9', 'library: forces of the open chain = Eqs. 3.3 to 3.5, relative', 1e-12, error)
 
 
 def _along(motion: PendulumMotion, parameters: Array, unit: Array) -> Callable[[float], Array]:

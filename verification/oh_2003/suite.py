@@ -1,4 +1,4 @@
-"""The suite's kinematics and dynamics of Oh's machines against his Kane form."""
+"""The library's kinematics and dynamics of Oh's machines against his Kane form."""
 
 from __future__ import annotations
 
@@ -42,39 +42,39 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         ("L'", drives[0], struts.rate),
         ("L''", drives[1], struts.acceleration),
     ):
-        yield at_most('T2', f'suite: {what} = that of Oh, relative', 1e-12, relative_error(found, expected))
+        yield at_most('T2', f'library: {what} = that of Oh, relative', 1e-12, relative_error(found, expected))
     closed = close_legs(machine, platform.position, platform.rotation_base_platform)
     _, _, rates = leg_rates(machine, closed, platform)
     # a Hooke joint also turns the strut about its axis; Eq. 2.21 drops that part
     across = rates.angular[-1] - struts.along * dot(rates.angular[-1], struts.along)[..., None]
     error = relative_error(across, struts.spin)
-    yield at_most('T2', 'suite: angular velocity of struts, normal part = omega_s, relative', 1e-12, error)
+    yield at_most('T2', 'library: angular velocity of struts, normal part = omega_s, relative', 1e-12, error)
 
     kane = strut_force_regressor(model.geometry, motion)
     suite = rigid_body_regressor(machine, platform, identical_legs=True) @ model.matrix
     error = relative_error(suite[..., _WITHOUT_SPIN], kane[..., _WITHOUT_SPIN])
-    yield at_most('T3', 'suite: regressor, columns of masses and platform inertia = Kane, relative', 1e-12, error)
+    yield at_most('T3', 'library: regressor, columns of masses and platform inertia = Kane, relative', 1e-12, error)
     # the machine as it is: struts turn about their axes, and Lagrange's equations see it
     lagrange = oh_lagrange.generalised_forces(model.geometry, motion, model.parameters, hooke_joints=True)
     back = apply(pseudo_jacobian(model.geometry, motion), suite @ model.parameters)
     error = relative_error(back, lagrange)
-    yield at_most('T3', 'suite: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
+    yield at_most('T3', 'library: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
     yield from group_checks(machine, motion)
     yield energy_model_check(model, machine)
     own = energy_regressor(machine, platform, identical_legs=True) @ model.matrix
     error = relative_error(own[:, _WITHOUT_SPIN], oh_energy_regressor(model.geometry, motion)[:, _WITHOUT_SPIN])
-    yield at_most('T4', 'suite: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
+    yield at_most('T4', 'library: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
 
 
 def angle_checks(motion: OhMotion) -> Iterator[Check]:
-    """Euler angles of the suite in the order z-x-z."""
+    """Euler angles of the library in the order z-x-z."""
     rates = motion.angle_rates
     for what, found, expected in (
         ('rotation', matrix_from_angles(motion.angles, 'zxz'), rotation_zxz(motion.angles)),
         ('U', angle_rate_matrix(motion.angles, 'zxz'), oh_angle_rate_matrix(motion.angles)),
         ("U'", angle_rate_matrix_rate(motion.angles, rates, 'zxz'), oh_angle_rate_matrix_rate(motion.angles, rates)),
     ):
-        yield at_most('T1', f'suite: {what} of z-x-z angles = Eqs. 2.9, 2.14, 2.38', 1e-14, found - expected)
+        yield at_most('T1', f'library: {what} of z-x-z angles = Eqs. 2.9, 2.14, 2.38', 1e-14, found - expected)
 
 
 def energy_model_check(model: OhModel, machine: Machine) -> Check:
@@ -86,7 +86,7 @@ def energy_model_check(model: OhModel, machine: Machine) -> Check:
     differences, work = energy_equations(machine, platform, drives, forces)
     steps = differences @ rigid_body_parameters(machine, identical_legs=True)
     error = relative_error(steps, work)
-    return at_most('T4', 'suite: energy equations, XY, 4 pi rad/s, 1 ms: error / largest step', 1e-6, error)
+    return at_most('T4', 'library: energy equations, XY, 4 pi rad/s, 1 ms: error / largest step', 1e-6, error)
 
 
 def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
@@ -105,4 +105,4 @@ def group_checks(machine: Machine, motion: OhMotion) -> Iterator[Check]:
     for name, group in group_regressors(model.geometry, motion).items():
         kane = np.linalg.solve(jacobian, (group @ model.parameters)[..., None])[..., 0]
         error = np.abs(getattr(terms, name) - kane).max() / np.abs(terms.total).max()
-        yield at_most('T3', f'suite: group {name}, struts of point masses = Kane, of the largest force', 1e-11, error)
+        yield at_most('T3', f'library: group {name}, struts of point masses = Kane, of the largest force', 1e-11, error)

@@ -1,4 +1,4 @@
-"""The planar 3-PRR of Rosyid & El-Khasawneh (2020): the paper's model by itself, then the suite against it."""
+"""The planar 3-PRR of Rosyid & El-Khasawneh (2020): the paper's model by itself, then the library against it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ COEFFICIENTS = {0.05: 0.2795, 0.1: 0.2604, 0.2: 0.2301, 0.3281: 0.2025, 0.5: 0.1
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Judge the laws and the machine that lies flat, and stands."""
+    """Checks of the laws, and of the machine lying flat and upright."""
     yield from law_checks()
     yield from load_checks()
     yield from sign_checks()
@@ -112,7 +112,7 @@ def load_checks() -> Iterator[Check]:
 
 
 def sign_checks() -> Iterator[Check]:
-    """R2-18: sign exact or smooth, and what stands at zero speed."""
+    """R2-18: sign exact or smooth, and the force at zero speed."""
     signs = [Sign(), Sign('tanh', 1e-3), Sign('dead_band', 1e-3)]
     dry = dataclasses.replace(LAW, viscous=0.0)
     found = [float(dry.with_sign(sign).force(5e-4, 100.0) / dry.force(5e-4, 100.0)) for sign in signs]

@@ -121,7 +121,7 @@ class PlanarGeometry:
         return result
 
     def condition(self, q: Array) -> Array:
-        """Condition number (N,) of the passive part B_p: where it fails, the sliders do not hold the platform."""
+        """Condition number (N,) of the passive part B_p: large where the sliders do not hold the platform."""
         return np.linalg.cond(self.jacobian(q)[:, :, PASSIVE])
 
     def require_regular(self, q: Array) -> None:

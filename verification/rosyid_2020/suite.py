@@ -1,4 +1,4 @@
-"""The suite's model of the planar 3-PRR machine file against the paper's model of the same robot."""
+"""The library's model of the planar 3-PRR machine file against the paper's model of the same robot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _GRAVITIES = ((0.0, 0.0, -9.81), (0.0, -9.81, 0.0), (3.0, -5.0, 2.0))
 
 
 def platform_motion(q: Array, velocity: Array, acceleration: Array) -> PlatformMotion:
-    """The suite's form of motions in the paper's coordinates (N, 12)."""
+    """The library's form of motions in the paper's coordinates (N, 12)."""
     along, about = np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
     def vectors(values: Array) -> tuple[Array, Array]:
@@ -73,7 +73,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
     legs = leg_motion(machine, motion)
     ours = _coordinates(legs.positions, motion)
     yield at_most(
-        'R2-01', "closures of the suite's joint positions in the paper's equations", 1e-12, geometry.closure(ours), 'm'
+        'R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm'
     )
     yield at_most('R2-02', "inverse kinematics = the paper's", 1e-10, ours - q)
     solved = solve_closure(machine, legs.positions[..., 0]).require()
@@ -100,7 +100,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         acceleration = _coordinates(joints.accelerations, state, 'acceleration')
         jacobian = geometry.jacobian(place)
         left = (jacobian @ velocity[..., None])[..., 0]
-        yield at_most('R2-04', f"B q' = 0 with the suite's velocities from the {source}", 1e-10, left)
+        yield at_most('R2-04', f"B q' = 0 with the library's velocities from the {source}", 1e-10, left)
         left = (jacobian @ acceleration[..., None])[..., 0] + geometry.drift(place, velocity)
         yield at_most('R2-04', f"B q'' + B' q' = 0 with its accelerations from the {source}", 1e-10, left)
         error = relative_error(acceleration[:, ACTIVE], samples.acceleration[:, ACTIVE])
@@ -214,7 +214,7 @@ def forward_checks(machine: Machine, where: str, samples: PlanarSamples, motion:
 
 
 def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
-    """The suite's regressor against the paper's, and its null space against the closed form."""
+    """The library's regressor against the paper's, and its null space against the closed form."""
     robot = dynamics_of(machine)
     names = rigid_body_parameter_names(machine, identical_legs=False)
     full = rigid_body_regressor(machine, motion, identical_legs=False) @ embedding(names, machine)
@@ -222,10 +222,10 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     yield at_most('R2-06', "regressor of 16 columns = the paper's, relative", 1e-9, relative_error(full, paper))
     hidden = null_space(base_parameters(robot.geometry, np.eye(16)).T)
     error = np.abs(full @ hidden).max() / np.abs(full).max()
-    yield at_most('R2-39', "closed form = null space of the suite's regressor, relative", 1e-9, error)
+    yield at_most('R2-39', "closed form = null space of the library's regressor, relative", 1e-9, error)
     printed = printed_parameters()
     base = reduce_parameters((full @ printed).reshape(-1, printed.shape[1]), PRINTED_NAMES)
-    yield equal('R2-39', "base parameters of the paper's 13 from the suite's regressor", 9, len(base))
+    yield equal('R2-39', "base parameters of the paper's 13 from the library's regressor", 9, len(base))
     closed = np.delete(base_parameters(robot.geometry, printed.T).T, 8, axis=0)  # without the y moment
     closed = np.asarray(np.linalg.solve(closed[:, base.independent], closed), dtype=float)
     error = np.abs(base.combination - closed).max()
@@ -233,7 +233,7 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
 
 
 def _coordinates(joints: Array, motion: PlatformMotion, of: str = 'position') -> Array:
-    """The paper's coordinates (N, 12), or their time derivatives, of the suite's joints (N, 3, 2) and platform."""
+    """The paper's coordinates (N, 12), or their time derivatives, of the library's joints (N, 3, 2) and platform."""
     if of == 'position':
         rotation = motion.rotation_base_platform
         platform = motion.position, np.arctan2(rotation[:, 1, 0], rotation[:, 0, 0])

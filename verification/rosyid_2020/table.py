@@ -114,7 +114,7 @@ def printed_parameters() -> Array:
 
 
 def embedding(names: list[str], machine: Machine) -> Array:
-    """Matrix (P, 16) that puts barycentric parameters among the suite's P parameters (names)."""
+    """Matrix (P, 16) that puts barycentric parameters among the library's P parameters (names)."""
     places = [f'{leg.joints[0].body.name}.m' for leg in machine.legs]
     for kind in ('m', 'mx', 'Izz'):
         places += [f'{leg.joints[1].body.name}.{kind}' for leg in machine.legs]

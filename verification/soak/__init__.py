@@ -1,1 +1,1 @@
-"""Long runs with random faults: whether the estimator survives them."""
+"""Long runs of the estimator with random faults."""

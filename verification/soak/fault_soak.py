@@ -1,4 +1,4 @@
-"""The estimator under random faults of legs, IMU, stamps and messages: it must stay alive, finite and honest."""
+"""The estimator under random faults of legs, IMU, stamps and messages: no crash, finite numbers, valid covariances."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL_FAULTS = LEG_FAULTS + ALL_LEGS_FAULTS + IMU_FAULTS + STAMP_FAULTS
 
 @dataclass(frozen=True)
 class SoakResult:
-    """What happened.
+    """Counts and errors of a run.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def soak(
     config: EstimatorConfig | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> SoakResult:
-    """Feed ``steps`` leg measurements with IMU samples and random faults; whatever is raised comes through."""
+    """Feed ``steps`` leg measurements with IMU samples and random faults; exceptions are passed on."""
     config = config or EstimatorConfig(baseline=False, history=0.1, divergence_samples=20)
     pipeline, messages = EstimatorPipeline(machine, config), _Messages(machine, seed)
     random, interval, count = messages.random, round(1e9 / RATE), len(messages.motion)
