@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from verification.consistency.scenarios import Scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared, state_error
 
-#: s, errors are looked at that often: their neighbours say the same
+#: s, between the errors that are used; neighbouring errors are strongly correlated
 ERROR_INTERVAL = 0.25
 
 

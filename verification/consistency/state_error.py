@@ -11,8 +11,8 @@ from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCI
 from pkm_estimation.stream import PlatformFilter
 from scipy.linalg import null_space
 
-#: directions of the velocity in which the machine moves the IMU's point by less than this part of the largest
-#: motion are left to the constraints
+#: directions of the velocity in which the IMU's point moves by less than this share of the largest motion count as
+#: blocked by the constraints
 _MOVES = 0.1
 
 

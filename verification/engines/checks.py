@@ -36,9 +36,9 @@ def closed_machine_checks(machine: Machine, engine: str, limit: float, samples: 
     legs = leg_motion(machine, motion)
     ask = {'Pinocchio': pinocchio_result, 'MuJoCo': mujoco_result}[engine]
     result = ask(machine, legs.positions, motion)
-    yield at_most(engine, 'closures with our joint positions', 1e-11, result.gaps, 'm')
+    yield at_most(engine, 'closures at our joint positions', 1e-11, result.gaps, 'm')
     scale = max(1.0, float(np.abs(legs.velocities).max()))
-    yield at_most(engine, 'closures take our platform velocity', 1e-9 * scale, result.residuals, 'm/s')
+    yield at_most(engine, 'closures at our platform velocity', 1e-9 * scale, result.residuals, 'm/s')
     yield at_most(engine, 'joint velocities, relative', limit, relative_error(legs.velocities, result.velocities))
     yield at_most(
         engine, 'joint accelerations, relative', limit, relative_error(legs.accelerations, result.accelerations)

@@ -164,7 +164,7 @@ class PinocchioTree:
     def reactions(self, configuration: Array, velocity: Array, acceleration: Array, tips: Array) -> tuple[Array, Array]:
         """Forces and moments (L, J, 3) in the joints by Pinocchio's recursion, tips loaded with forces (L, 3)."""
         pin, joints = self.pin, len(self.machine.legs[0].joints)
-        pin.forwardKinematics(self.model, self.data, configuration)  # other calls may have left another state
+        pin.forwardKinematics(self.model, self.data, configuration)  # other calls may have set another state
         loads = [pin.Force.Zero() for _ in range(self.model.njoints)]
         for index, (leg, force) in enumerate(zip(self.machine.legs, tips, strict=True)):
             last = (index + 1) * joints

@@ -21,7 +21,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from verification.check import Check, at_most, not_reachable, relative_error
 from verification.heimann_abdellatif.dynamics import with_friction_everywhere
 
-#: runs the exported function over many samples: a call from Python would take longer than what is measured
+#: calls the exported function for many samples; a call from Python would take longer than the function
 _DRIVER = """
 int NAME_inverse_dynamics(const double *, const double *, const double *, const double *, const double *,
                           const double *, int, double *);

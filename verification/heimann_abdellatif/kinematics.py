@@ -126,7 +126,7 @@ def cardan_checks(motion: PlatformMotion) -> Iterator[Check]:
     for order in ('xyz', 'zyx', 'zxz'):
         angles = angles_from_matrix(motion.rotation_base_platform, order)
         if order == 'zxz':
-            # Euler angles lose a freedom where the second angle is zero, which is home
+            # Euler angles are singular where the second angle is zero, which is home
             angles = angles + np.array([0.0, 0.8, 0.0])
         rotation = matrix_from_angles(angles, order)
         if order != 'zxz':

@@ -98,7 +98,7 @@ def palida_checks(machine: Machine) -> Iterator[Check]:
     efforts = sorted({joint.limits.effort for joint in machine.actuated_joints})
     yield equal('R4-07', 'force of every drive, N', [200.0], efforts)
     told = machine.provenance.get('legs', '')
-    yield holds('R4-07', "geometry is the user's: said in the file", 'assumed: ...', told, told.startswith('assumed'))
+    yield holds('R4-07', 'the file says that its geometry is assumed', 'assumed: ...', told, told.startswith('assumed'))
     forces = gravity_forces(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
     yield at_most('R4-07', 'forces that hold the platform at home', 200.0, forces, 'N')
 

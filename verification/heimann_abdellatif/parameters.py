@@ -161,9 +161,9 @@ def elimination_checks(machine: Machine, samples: int) -> Iterator[Check]:
     threshold = 0.15
     result = backward_elimination(matrix, matrix @ truth + noise, range(10, 46), threshold)
     absent = {10 + place for place in smooth}
-    yield equal('R4-20', 'parameters without effect that elimination leaves in', 0, len(absent & set(result.kept)))
+    yield equal('R4-20', 'parameters without effect that are not eliminated', 0, len(absent & set(result.kept)))
     friction_kept = [place for place, index in enumerate(result.kept) if index >= 10]
-    yield equal('R4-20', 'friction parameters that stay', 36 - len(absent), len(friction_kept))
+    yield equal('R4-20', 'friction parameters kept', 36 - len(absent), len(friction_kept))
     deviations = result.relative[friction_kept]
     yield at_most('R4-20', 'largest relative standard deviation after elimination', threshold, deviations)
     error = np.abs(result.values - truth[list(result.kept)]) / result.standard_deviations

@@ -70,7 +70,7 @@ def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     yield equal('M1', 'coordinates and parameters of the tree', [9, 70], list(matrix.shape[1:]))
     few, random = slice(0, 6), np.random.default_rng(1)
     parameters = random.normal(size=70)
-    # the open tree: coordinates and rates of the loops mean nothing to it
+    # any coordinates and rates will do: the open tree has no loops
     q, velocity, acceleration = (random.uniform(-1.0, 1.0, samples.q[few].shape) for _ in range(3))
     torques = tree_regressor(robot, q, velocity, acceleration, samples.gravity) @ parameters
     lagrange = lagrange_torques(robot, q, velocity, acceleration, parameters, samples.gravity)
@@ -207,7 +207,7 @@ def table_checks(robot: ThreeRps, stacked: Array) -> Iterator[Check]:
             'M13', f'forces of the {len(choice)} base parameters with {text} preference, relative', 1e-9, error
         )
     chosen = reduce_parameters(stacked, names, preferred=['m3'])
-    yield equal('M13', 'm3 heads a combination if asked to', [True, 25], ['m3' in _heads(chosen), len(chosen)])
+    yield equal('M13', 'm3 heads a combination if chosen', [True, 25], ['m3' in _heads(chosen), len(chosen)])
     balanced = balanced_parameters(robot, REDUCED_MASS)
     values = exact @ balanced
     for row, printed in PRINTED_CAD.items():

@@ -124,7 +124,7 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
     for row, printed in PRINTED_CAD.items():
         yield near('M14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
     small = np.abs(cad[[row - 1 for row in REMOVED_BY_MODEL_2]]).max()
-    yield at_most('M15', 'what model 2 leaves out vanishes for the machine file', 1e-9, small)
+    yield at_most('M15', 'parameters of the machine file that model 2 leaves out', 1e-9, small)
     limb = cad[heads().index('Izz4')]
     yield near('M15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
 

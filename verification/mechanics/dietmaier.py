@@ -66,7 +66,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield at_most('FK-40', "Dietmaier's platform: lengths of all poses", 1e-12, modes.residual, 'm')
     published = leg_lengths(hexapod, POSE.position[None], POSE.rotation_base_platform[None]) - LENGTHS
     yield at_most('FK-40', "Dietmaier's platform: lengths of the published pose", 1e-12, published, 'm')
-    yield at_least('FK-40', 'random starts that lead to each of the poses', 1, modes.hits.min())
+    yield at_least('FK-40', 'random starts that converge to each pose', 1, modes.hits.min())
     kept, error = _joined_modes(hexapod, modes)
     yield at_least('FK-40', 'paths that end in another pose with the lengths of the start', 4, kept)
     yield at_most('FK-40', 'their assembly mode is kept: error of the poses', 1e-8, error, 'm')

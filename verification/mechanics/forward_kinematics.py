@@ -18,7 +18,7 @@ from pkm_description.machine import Machine
 
 from verification.check import Check, at_most
 
-#: rad, largest turn from home: no ball joint of a hexapod leans further, and few machine files state their cones
+#: rad, largest turn from home: ball joints do not tilt further, and few machine files give their cones
 LARGEST_TURN = np.pi / 3.0
 #: an answer this near to the pose drawn is right: position over platform radius, and rotation matrix entries;
 #: 1e-12 m of length times the largest condition number accepted stays far below
@@ -54,7 +54,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     found = count_wrong_answers(machine, count, seed=0)
     what = f'forward kinematics of {found.poses} random poses'
     yield at_most('FK', f'{what}: wrong answers', 0, found.wrong)
-    yield at_most('FK', f'{what}: refused, part of all', 2e-3, found.refused / found.poses)
+    yield at_most('FK', f'{what}: refused, share', 2e-3, found.refused / found.poses)
 
 
 def count_wrong_answers(
@@ -112,7 +112,7 @@ def random_workspace_poses(
         move = random.uniform(box[:, 0], box[:, 1], (_BATCH, 6))
         move = move[np.linalg.norm(move[:, 3:], axis=1) <= largest_turn]
         position, rotation = home.position + move[:, :3], rotation_exp(move[:, 3:]) @ home.rotation_base_platform
-        # cheap and sharpest first: what is left of a batch is closed and followed
+        # cheap and selective tests first; only the remaining poses are closed and followed
         lengths = leg_lengths(machine, position, rotation)
         keep = ((lengths >= stroke[:, 0]) & (lengths <= stroke[:, 1])).all(axis=1)
         for allowed in (_within_limits, regular_from_home):

@@ -78,7 +78,7 @@ def spectral_line(runs: list[FilterRun], row: int, frequency: float, begin: floa
     """Amplitude of the errors' spectrum at a frequency over the mean of its neighbours, mean powers over runs."""
     power: Array = np.array(0.0)
     for run in runs:
-        # differences: a bias that wanders slowly would leak into all lines; line and floor keep their ratio
+        # differences: a slowly varying bias would leak into all lines; the ratio of line and floor stays the same
         error = np.diff(run.error[run.time >= begin, row])
         # whole periods of 5 s
         error = error[: len(error) // round(5.0 / INTERVAL) * round(5.0 / INTERVAL)]

@@ -35,14 +35,14 @@ def covariance(lab: Laboratory) -> Iterator[Check]:
     what = f'steps without loss: those, and MP1 repeated{_quick(lab)}'
     yield at_least('S3-25', what, total + steps, total + endless[0])
     least = min([run.least_eigenvalue for run in runs] + [endless[1]])
-    yield at_least('S3-25', 'smallest eigenvalue of the correlation matrix, looked at every 0.5 s', 1e-6, least)
+    yield at_least('S3-25', 'smallest eigenvalue of the correlation matrix, checked every 0.5 s', 1e-6, least)
     yield refused('S3-25', 'alpha = 1e-4', ConfigurationError, _caught(lambda: EstimatorConfig(alpha=1e-4)))
     broken = make_filter(_mc('mp1', DEFAULT))
     broken.start_at(machine_named('centred').home)
     broken.ukf.covariance[4, 4] = -1e-9
     imu = np.concatenate([-machine_named('centred').gravity, np.zeros(3)])
     caught = _caught(lambda: broken.predict(imu, imu, INTERVAL, INTERVAL))
-    yield refused('S3-25', 'covariance made indefinite', CovarianceError, caught)
+    yield refused('S3-25', 'covariance set indefinite on purpose', CovarianceError, caught)
 
 
 def unit_sphere(lab: Laboratory) -> Iterator[Check]:
@@ -57,7 +57,7 @@ def unit_sphere(lab: Laboratory) -> Iterator[Check]:
     states[6] = (0.5, 1.01, -1.2)
     lengths = filter_.legs.observe(states)
     yield equal('S3-26', 'two of three attitudes outside: counted', 2, filter_.outside_unit_sphere)
-    yield equal('S3-26', 'and given a finite answer', True, bool(np.isfinite(lengths).all()))
+    yield equal('S3-26', 'and their lengths are finite', True, bool(np.isfinite(lengths).all()))
 
 
 def augmented_form(lab: Laboratory) -> Iterator[Check]:
@@ -76,7 +76,7 @@ def augmented_form(lab: Laboratory) -> Iterator[Check]:
             filter_.update(signals.lengths[k])
             log.append(filter_.state - signals.states[k])
     rms = [np.sqrt(np.mean(np.array(log)[round(5.0 * RATE) :] ** 2, axis=0)) for log in errors]
-    what = f'rms of all 15 states over {duration:g} s of MP1, augmented over additive, less 1'
+    what = f'rms of all 15 states over {duration:g} s of MP1, augmented over additive, minus 1'
     yield at_most('S3-27', what, 0.01, rms[1] / rms[0] - 1.0)
 
 

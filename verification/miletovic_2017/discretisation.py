@@ -57,7 +57,7 @@ def truths(lab: Laboratory) -> Iterator[Check]:
         name = f'{motion}, {integrator}, {truth} truth'
         if motion == 'mp2':
             ratio = mean_nis(runs, SETTLING) / (6.0 / 1.1)
-            yield within('S3-45', f'{name}: mean NIS over the ideal one', 5.0, 50.0, ratio)
+            yield within('S3-45', f'{name}: mean NIS over the ideal value', 5.0, 50.0, ratio)
             continue
         for what, expected, found, unit in (
             ('u', u, 1e3 * rms[3], 'mm/s'),

@@ -67,7 +67,7 @@ def forward_kinematics_start(lab: Laboratory) -> Iterator[Check]:
         first = np.mean(nis[:, 1:101], axis=0)
         what = f'{name}: NIS of each of the first 100 samples, mean over the starts'
         yield at_most('S3-33', what, 20.0, first)
-        # a sound filter has a sample above 20 once in 360
+        # a consistent filter has a sample above 20 once in 360
         share = float(np.mean(nis[:, 1:] > 20.0))
         yield at_most('S3-33', f'{name}: share of single samples with NIS above 20', 0.005, share)
         last = np.abs([run.error[-1] for run in runs])
@@ -119,8 +119,8 @@ def restart(lab: Laboratory) -> Iterator[Check]:
         wrong = (result.motion.stamps >= data.stamps[middle]) & (error > 1e-3)
         missing = len(data.stamps) - len(result)
         last = (result.motion.stamps[wrong].max(initial=data.stamps[middle]) - data.stamps[middle]) * 1e-9
-        yield at_most('S3-35', f'thrown off by {what}: time until within 1 mm for good', 1.0, last, 's')
-        yield at_most('S3-35', f'thrown off by {what}: measurements without an estimate', 2, missing)
+        yield at_most('S3-35', f'state moved by {what}: time until within 1 mm for good', 1.0, last, 's')
+        yield at_most('S3-35', f'state moved by {what}: measurements without an estimate', 2, missing)
     pipeline = EstimatorPipeline(machine_named('srs'), scenario.config)
     feed(pipeline, part(data, slice(None, 300)))
     pipeline.reset()
@@ -139,10 +139,10 @@ def convergence_times(lab: Laboratory) -> Iterator[Check]:
         times = run.result.health.convergence_time
         text = ', '.join(f'{group.replace("_", " ")} {seconds:.2f} s' for group, seconds in times.items())
         yield holds('S3-36', f'{name}: times of the state groups', 'all five', text, len(times) == 5)
-    # the reported moment is the one of the reported deviation
+    # the reported time belongs to the reported standard deviation
     run = run_pipeline(Scenario('srs', duration=10.0, config=DEFAULT))
     below = run.state_deviation[:, 3:6].max(axis=1) < 1e-2
     first = float(run.time[np.argmax(below)])
     told = run.result.health.convergence_time['velocity']
-    yield at_most('S3-36', 'velocity: reported less first moment below 1 cm/s', INTERVAL, told - first, 's')
-    yield at_least('S3-36', 'and from then on always below', 1.0, float(below[np.argmax(below) :].mean()))
+    yield at_most('S3-36', 'velocity: reported minus first time below 1 cm/s', INTERVAL, told - first, 's')
+    yield at_least('S3-36', 'and always below from then on', 1.0, float(below[np.argmax(below) :].mean()))

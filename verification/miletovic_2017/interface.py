@@ -75,8 +75,8 @@ def determinism(lab: Laboratory) -> Iterator[Check]:
     gc.collect()
     kept = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    # numbers that are kept as state are replaced by others of their kind
-    yield at_most('S3-59', 'memory that 2000 steps leave behind', 8.0, kept / 1024.0, 'KiB')
+    # numbers kept as state are replaced by new ones of the same size
+    yield at_most('S3-59', 'memory still allocated after 2000 steps', 8.0, kept / 1024.0, 'KiB')
 
 
 def offline(lab: Laboratory) -> Iterator[Check]:

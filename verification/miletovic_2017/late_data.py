@@ -39,7 +39,7 @@ def late_imu(lab: Laboratory) -> Iterator[Check]:
         what = f'{motion}, Q x 1000: peak innovation with 10, 20, 30, 50 ms'
         yield holds('S3-48', what, '<= 0.65 mm at 50 ms', text, peaks[-1] <= 0.65)
         lost = [run.lost for run in runs if run.lost]
-        yield holds('S3-48', f'{motion}, Q x 1000: runs that were lost', '0', str(len(lost)), not lost)
+        yield holds('S3-48', f'{motion}, Q x 1000: runs that diverged', '0', str(len(lost)), not lost)
     yield from _declared(lab)
 
 
@@ -81,7 +81,7 @@ def offline_delay(lab: Laboratory) -> Iterator[Check]:
         for delay in (0.03, 0.015):
             scenario = Scenario('srs', motion, lab.duration, begin=5.0, conditions=late(delay), seed=3)
             found = estimate_delay(machine_named('srs'), streams_of(scenario))
-            what = f'{motion}: estimated less true delay of {1e3 * delay:g} ms'
+            what = f'{motion}: estimated minus true delay of {1e3 * delay:g} ms'
             yield at_most('S3-49', what, 2.0, 1e3 * (found.delay - delay), 'ms')
 
 

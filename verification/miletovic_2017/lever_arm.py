@@ -55,7 +55,7 @@ def other_points(lab: Laboratory) -> Iterator[Check]:
         share = float(np.mean(np.abs(ratios[name]) <= 2.0))
         rms = np.sqrt(np.mean(np.square(ratios[name]), axis=0))
         yield within('S3-38', f'{name}: errors of pose and twist within 2 sigma, share', 0.93, 0.98, share)
-        # attitude and gyroscope bias wander slowly: few independent samples, hence the width
+        # attitude and gyroscope bias vary slowly: few independent samples, so the limits are wide
         yield within('S3-38', f'{name}: rms error over sigma, smallest of 12', 0.7, 1.3, float(rms.min()))
         yield within('S3-38', f'{name}: rms error over sigma, largest of 12', 0.7, 1.3, float(rms.max()))
 
@@ -80,7 +80,7 @@ def mounting(lab: Laboratory) -> Iterator[Check]:
     )
     for quantity, rows in (('position', slice(0, 3)), ('velocity', slice(3, 6)), ('quaternion', slice(6, 9))):
         ratio = turned[rows] / aligned[rows] - 1.0
-        yield at_most('S3-40', f'turned by 2 deg: {quantity} rms over that of an aligned IMU, less 1', 0.05, ratio)
+        yield at_most('S3-40', f'turned by 2 deg: {quantity} rms over that of an aligned IMU, minus 1', 0.05, ratio)
     unknown = lab.monte_carlo(replace(Scenario('turned'), believed='srs'))
     share = float(np.mean(in_band(unknown, lab.settling)))
     yield at_most('S3-40', 'not known to the filter: innovations within 2 sigma', 0.5, share)

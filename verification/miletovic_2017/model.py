@@ -55,7 +55,7 @@ def inputs(lab: Laboratory) -> Iterator[Check]:
     run = lab.pipelines([Scenario('srs', duration=lab.duration, config=replace(DEFAULT, baseline=True))])[0]
     counters = run.result.health.counters
     yield equal('S3-14', 'topics accepted', ['imu', 'legs'], [n[:-9] for n in sorted(counters) if '_accepted' in n])
-    yield equal('S3-14', 'estimates from so many IMU samples and leg lengths', len(run.data.stamps), len(run.result))
+    yield equal('S3-14', 'estimates, one per IMU sample and leg lengths', len(run.data.stamps), len(run.result))
 
 
 def transform(lab: Laboratory) -> Iterator[Check]:
@@ -72,7 +72,7 @@ def transform(lab: Laboratory) -> Iterator[Check]:
     chosen = _filter(machine_named('srs'), EstimatorConfig(filter='paper', alpha=0.5, beta=1.0, kappa=3.0)).ukf
     assert isinstance(chosen, UnscentedKalmanFilter)
     chosen_scaling = [getattr(chosen.transform, name) for name in ('alpha', 'beta', 'kappa')]
-    yield near_each('S3-15', 'set to 0.5, 1, 3: in the filter', (0.5, 1.0, 3.0), chosen_scaling, 0)
+    yield near_each('S3-15', 'alpha, beta, kappa set to 0.5, 1, 3, in the filter', (0.5, 1.0, 3.0), chosen_scaling, 0)
 
 
 def noise(lab: Laboratory) -> Iterator[Check]:
@@ -102,7 +102,7 @@ def noise(lab: Laboratory) -> Iterator[Check]:
     free = _filter(changed, replace(PRINTED, q_scale=5.0, r_scale=0.5))
     found = np.concatenate([free.imu_covariance.diagonal()[3:], free.length_covariance.diagonal()])
     wanted = np.concatenate([5.5 * noisy_axes**2, 0.55 * noisy_legs**2])
-    yield at_most('S3-17', 'each sensor with its own, q_scale 5, r_scale 0.5: relative', 1e-12, found / wanted - 1.0)
+    yield at_most('S3-17', 'noise of each sensor set, q_scale 5, r_scale 0.5: relative', 1e-12, found / wanted - 1.0)
 
 
 def integrators(lab: Laboratory) -> Iterator[Check]:
@@ -117,7 +117,7 @@ def integrators(lab: Laboratory) -> Iterator[Check]:
     yield at_least('S3-18', 'mean NIS on exact MP1, Euler: it needs a truth of its own (S3-45)', 100.0, nis)
     slope = [_order(name) for name in ('euler', 'heun', 'rk3', 'rk4')]
     excess = np.array(slope) - [1.0, 2.0, 3.0, 4.0]
-    yield at_least('S3-18', 'observed orders less 1, 2, 3, 4', -0.1, excess)
+    yield at_least('S3-18', 'observed orders minus 1, 2, 3, 4', -0.1, excess)
 
 
 def _order(name: str) -> float:

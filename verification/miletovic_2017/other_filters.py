@@ -15,7 +15,7 @@ from verification.miletovic_2017.initialisation import SETTLED_AFTER, converged
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, PRINTED, Scenario, machine_named
 
-#: machines of other sizes with sensors of their own, by name only
+#: machines of other sizes, with their own sensors
 GEOMETRIES = ('palida', 'msi')
 
 EXTENDED = ('ekf', 'iekf')
@@ -33,7 +33,7 @@ def other_geometries(lab: Laboratory) -> Iterator[Check]:
         for quantity, rows in (('position', slice(0, 3)), ('velocity', slice(3, 6)), ('quaternion', slice(6, 9))):
             ratio = rms[rows] / sigma[rows]
             text = f'{ratio.min():.3f} to {ratio.max():.3f}; largest rms {rms[rows].max():.2g}'
-            # as accurate as the filter says; whether it says too little is judged by NEES and NIS below
+            # upper limit only; NEES and NIS below judge whether the filter's sigma is too small
             good = bool(ratio.max() <= 1.1)
             yield holds('S3-62', f'{name}: {quantity}, rms error over sigma (S3-19 to 21)', '<= 1.1', text, good)
         lost = sum(bool(run.lost) for run in printed + own)
@@ -60,7 +60,7 @@ def extended_filters(lab: Laboratory) -> Iterator[Check]:
         for name in EXTENDED:
             runs = lab.monte_carlo(Scenario(motion=motion, config=replace(PRINTED, filter=name)))
             ratio = pooled_rms(runs, lab.settling) / reference - 1.0
-            yield at_most('S3-64', f'{motion}, {name}: settled rms of all 15 states over the UKF, less 1', 0.05, ratio)
+            yield at_most('S3-64', f'{motion}, {name}: settled rms of all 15 states over the UKF, minus 1', 0.05, ratio)
     filters = {'paper': PRINTED, **{name: replace(PRINTED, filter=name) for name in EXTENDED}, 'manifold': DEFAULT}
     for title, kind, begin in (
         ('printed start', 'printed', 0.0),

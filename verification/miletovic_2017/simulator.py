@@ -35,11 +35,11 @@ def first_profile(lab: Laboratory) -> Iterator[Check]:
     yield near('S3-41', 'period of the circle', 5.0, 2 * np.pi / float(np.polyfit(motion.time, angle, 1)[0]), 1e-9, 's')
     yield near('S3-41', 'position angle at 20 s', -90.0, float(np.degrees(angle[1000] - 4 * np.pi)), 1e-6, 'deg')
     yield near('S3-41', 'amplitude of p', 10.0, float(np.degrees(rates[:, 0].max())), 1e-3, 'deg/s')
-    yield at_most('S3-41', 'p less q, and r', 1e-12, [*(rates[:, 0] - rates[:, 1]), *rates[:, 2]], 'rad/s')
+    yield at_most('S3-41', 'p - q, and r', 1e-12, [*(rates[:, 0] - rates[:, 1]), *rates[:, 2]], 'rad/s')
     crossings = motion.time[1:][(rates[:-1, 0] < -1e-9) & (rates[1:, 0] >= -1e-9)]
     yield near('S3-41', 'period of the rates', 2.5, float(np.diff(crossings).mean()), 1e-3, 's')
     roll, pitch, yaw = rpy_from_matrix(rotation).T
-    yield at_most('S3-41', 'yaw less roll x pitch / 2 (Table 2)', 2e-4, yaw - roll * pitch / 2, 'rad')
+    yield at_most('S3-41', 'yaw - roll x pitch / 2 (Table 2)', 2e-4, yaw - roll * pitch / 2, 'rad')
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     travel = float(np.abs(lengths - NEUTRAL_LENGTH).max())
     yield within('S3-41', 'largest leg travel from neutral', 0.30, 0.40, travel, 'm')
@@ -119,7 +119,7 @@ def sensor_effects(lab: Laboratory) -> Iterator[Check]:
         return b''.join(getattr(data, name).tobytes() for name in data.__dataclass_fields__)
 
     ideal = bits(off, 1)
-    yield equal('S3-44', 'all effects off: the same bits whatever the seed', True, ideal == bits(off, 2))
+    yield equal('S3-44', 'all effects off: the same bits for any seed', True, ideal == bits(off, 2))
     conditions = {name: replace(off, **settings) for name, settings in EFFECTS.items()}  # type: ignore[arg-type]
     changed = [name for name, one in conditions.items() if bits(one, 1) != ideal]
     yield equal('S3-44', 'effects that can be switched on by themselves', list(EFFECTS), changed)

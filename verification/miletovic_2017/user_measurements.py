@@ -20,7 +20,7 @@ Send = Callable[[EstimatorPipeline, int, int], object]
 #: m, of a camera that sees the platform's origin
 CAMERA_NOISE = 5e-6
 
-#: samples that are left out at the beginning
+#: samples left out at the beginning
 _SETTLING = round(3.0 * RATE)
 
 
@@ -34,7 +34,7 @@ def own_measurements(lab: Laboratory) -> Iterator[Check]:
     quiet = replace(scenario, conditions=replace(scenario.conditions, noise=False))
     true_rates = np.gradient(simulated(quiet).leg_lengths, INTERVAL, axis=0, edge_order=2)
     rates = true_rates + deviation * random.normal(size=true_rates.shape)
-    # the gyroscope's noise turns the platform by as much, and its joints are that far away
+    # the gyroscope's noise, too, moves the joints, in proportion to their distance
     reach = float(np.linalg.norm(machine_named('srs').platform_points, axis=1).max())
     variance = deviation**2 + (reach * float(np.max(machine_named('srs').imu.gyroscope_noise))) ** 2
 

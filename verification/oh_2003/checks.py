@@ -167,7 +167,7 @@ def rank_checks(machine: Machine, model: OhModel, samples: int) -> Iterator[Chec
     expected = {'X': 4, 'Z': 5, 'XY': 5, 'rotation': 8}
     note = ''
     if model.geometry.distance_b == 0.0:
-        # a centre of mass in the base joint does not move, and its weight is carried by the base
+        # a centre of mass in the base joint does not move, and the base carries its weight
         expected = {name: rank - 1 for name, rank in expected.items()}
         note = ' (one less: body B is centred in the base joint)'
         beside = dataclasses.replace(model.geometry, distance_b=0.2 * model.geometry.offset_e)

@@ -47,7 +47,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         yield at_most('T9', f'J_LS (3.7) against finite differences, {text} parameters, relative', 1e-8, error)
     matrix = observation_jacobian(motion, TRUE_PARAMETERS)
     masses = np.array([0.0, 0.0, 1.0, 1.0, 1.0]) * TRUE_PARAMETERS
-    # without a known force the scale of all masses stays free: the residual is homogeneous in them
+    # without a known force the scale of the masses is not observable: the residual is homogeneous in them
     error = relative_error(matrix @ masses, observation(motion, TRUE_PARAMETERS))
     yield at_most('T9', 'observation = J_LS x masses: homogeneous of degree 1, relative', 1e-12, error)
 

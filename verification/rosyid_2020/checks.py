@@ -169,7 +169,7 @@ def identifiability_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> 
         what = f'ranks of 16, 15, 13 parameters, 13 with friction, g = {abs(gravity[1]):g}'
         yield equal('R2-39', what, [10, 9, 9, 11], ranks)
         error = np.abs(matrix @ hidden).max() / np.abs(matrix).max()
-        yield at_most('R2-39', 'what the closed form leaves out makes no force, relative', 1e-9, error)
+        yield at_most('R2-39', 'parameters outside of the closed form make no force, relative', 1e-9, error)
     yield equal('R2-39', 'combinations of the closed form', 10, int(np.linalg.matrix_rank(map_to_base)))
     for name, parameters, printed in (('design', DESIGN, BASE_OF_DESIGN), ('estimate', ESTIMATE, BASE_OF_ESTIMATE)):
         error = base_parameters(geometry, parameters) - printed

@@ -65,7 +65,7 @@ def law_checks() -> Iterator[Check]:
     names = ['viscous_coulomb', 'static_coulomb', 'stribeck', 'load_dependent_stribeck']
     yield equal('R2-14', 'models', names, [name for name in names if name in friction_law_names()])
     plain = Stribeck(viscous=83.1797, coulomb=30.0, static=60.0, stribeck_velocity=0.3281)
-    yield equal('R2-14', 'exponent delta where none is given', 1.0, plain.exponent)
+    yield equal('R2-14', 'default exponent delta', 1.0, plain.exponent)
     speed = np.linspace(-1.0, 1.0, 400)
     printed = np.sign(speed) * (30.0 + 30.0 * np.exp(-np.abs(speed) / 0.3281)) + 83.1797 * speed
     yield at_most('R2-14', 'Stribeck law = Eq. 23, relative', 1e-12, relative_error(plain.force(speed), printed))
@@ -93,7 +93,7 @@ def load_checks() -> Iterator[Check]:
     moving = [law.force(0.1, 0.0) for law in laws]
     yield near_each('R2-16', 'mu_c f_n in motion', [58.74, 33.56, 35.34], moving, 6e-3, 'N')
     breakaway = [law.breakaway_force(1.0, 0.0) for law in laws]
-    yield near_each('R2-16', 'mu_s f_n where motion begins', [122.27, 69.86, 73.56], breakaway, 6e-3, 'N')
+    yield near_each('R2-16', 'mu_s f_n at the start of motion', [122.27, 69.86, 73.56], breakaway, 6e-3, 'N')
     caught: Exception | None = None
     try:
         guide_loads(SLIDER, RODS, PLATFORM, (0.7, 0.2, 0.2))
@@ -120,7 +120,7 @@ def sign_checks() -> Iterator[Check]:
     rest = [typical_law(name).with_sign(sign).force(0.0, 100.0) for name in friction_law_names() for sign in signs]
     yield at_most('R2-18', f'force at zero speed, {len(rest)} laws and signs', 0.0, rest, 'N')
     onset = float(dry.force(1e-12, 100.0) - dry.breakaway_force(1.0, 100.0))
-    yield at_most('R2-18', 'limit for v -> 0 less the breakaway force, of 30.16 N', 1e-9, onset, 'N')
+    yield at_most('R2-18', 'limit for v -> 0 minus the breakaway force of 30.16 N', 1e-9, onset, 'N')
 
 
 def machine_checks(machine: Machine, count: int) -> Iterator[Check]:

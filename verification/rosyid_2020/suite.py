@@ -104,7 +104,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         left = (jacobian @ acceleration[..., None])[..., 0] + geometry.drift(place, velocity)
         yield at_most('R2-04', f"B q'' + B' q' = 0 with its accelerations from the {source}", 1e-10, left)
         error = relative_error(acceleration[:, ACTIVE], samples.acceleration[:, ACTIVE])
-        yield at_most('R2-04', f'slider accelerations as asked for, from the {source}, relative', 1e-9, error)
+        yield at_most('R2-04', f'slider accelerations as given, from the {source}, relative', 1e-9, error)
     yield from _other_mode_checks(machine)
     yield from _singular_checks(machine)
 
@@ -127,7 +127,7 @@ def _other_mode_checks(machine: Machine) -> Iterator[Check]:
     expected = other.coordinates(pose)
     still = platform_motion(expected, np.zeros((1, 12)), np.zeros((1, 12)))
     found = _coordinates(leg_motion(changed, still).positions, still)
-    yield at_most('R2-01', 'the assembly mode that the home of the third leg names', 1e-10, found - expected)
+    yield at_most('R2-01', 'assembly mode given by the home of the third leg', 1e-10, found - expected)
 
 
 def _singular_checks(machine: Machine) -> Iterator[Check]:
