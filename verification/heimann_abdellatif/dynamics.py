@@ -21,7 +21,7 @@ from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
-from pkm_description.machine import Machine, PlatformMotion, RigidBody
+from pkm_description.machine import JointFriction, Machine, PlatformMotion, RigidBody
 from pkm_description.motion.fourier import FourierSeries
 from pkm_description.motion.profiles import fourier_profile
 
@@ -146,15 +146,16 @@ def with_friction_everywhere(machine: Machine, seed: int) -> Machine:
     """The machine with viscous and dry friction in every joint, drawn from plausible ranges."""
     random = np.random.default_rng(seed)
 
-    def friction(kind: str) -> tuple[float, float]:
+    def friction(kind: str) -> JointFriction:
         size = 1.0 if kind == 'prismatic' else 0.1
-        return float(size * random.uniform(5.0, 20.0)), float(size * random.uniform(2.0, 8.0))
+        viscous, coulomb = size * random.uniform(5.0, 20.0), size * random.uniform(2.0, 8.0)
+        return JointFriction.viscous_coulomb(float(viscous), float(coulomb))
 
     legs = tuple(
         dataclasses.replace(
             leg,
             joints=tuple(
-                dataclasses.replace(joint, friction=type(joint.friction)(*friction(joint.kind))) for joint in leg.joints
+                dataclasses.replace(joint, friction=friction(joint.kind)) for joint in leg.joints
             ),
         )
         for leg in machine.legs

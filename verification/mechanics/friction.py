@@ -116,7 +116,6 @@ def _projection(id: str, machine: Machine, name: str, motion: PlatformMotion) ->
     lost = np.zeros(len(share))
     for leg, chain in enumerate(rough.legs):
         for place, joint in enumerate(chain.joints):
-            assert joint.friction.law is not None
             lost += joint.friction.law.dissipated_power(joints.velocities[:, leg, place], loads[:, leg, place])
     power = np.sum(share * joints.velocities[..., rough.actuated_index], axis=1)
     columns = friction_regressor(rough, joints, 'all', loads=loads) @ friction_parameters(rough, 'all')

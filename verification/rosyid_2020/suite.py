@@ -192,9 +192,7 @@ def forward_checks(machine: Machine, where: str, samples: PlanarSamples, motion:
     """Friction that grows with the normal force, both ways."""
     robot = dynamics_of(machine)
     rigid, multipliers = robot.inverse_by_partition(samples.q, samples.velocity, samples.acceleration[:, ACTIVE])
-    loads = [
-        leg.joints[0].friction.law.mapping()['additional_load'] for leg in machine.legs if leg.joints[0].friction.law
-    ]
+    loads = [leg.joints[0].friction.law.mapping()['additional_load'] for leg in machine.legs]
     extra = np.array(loads)
 
     def friction(speed: Array, normal: Array) -> Array:

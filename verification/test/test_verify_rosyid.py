@@ -61,7 +61,6 @@ def test_a_heavier_rod(machine: Machine) -> None:
 
 def test_friction_of_another_guide(machine: Machine) -> None:
     friction = machine.legs[2].joints[0].friction
-    assert friction.law is not None
     law = dataclasses.replace(friction.law, coulomb_coefficient=0.1450)
     assert failed(with_joint(machine, 2, 0, friction=dataclasses.replace(friction, law=law))) == {'R2-12'}
 

@@ -52,7 +52,7 @@ def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, 
     y /= np.linalg.norm(y)
     rotation = np.stack([np.cross(y, z), y, z], axis=1)
     length_at_zero = float(np.linalg.norm(vector)) - 0.2
-    friction, limits = JointFriction(viscous, coulomb), JointLimits(0.0, 0.5, 2.0, 300.0)
+    friction, limits = JointFriction.viscous_coulomb(viscous, coulomb), JointLimits(0.0, 0.5, 2.0, 300.0)
     cross = RigidBody(f'{name}_cross', 0.01, np.zeros(3), 1e-5 * np.eye(3))
     cylinder = RigidBody(f'{name}_cylinder', 1.5, np.array([0.002, -0.001, 0.25]), np.diag([0.03, 0.03, 0.002]))
     rod = RigidBody(f'{name}_rod', 0.8, np.array([0.0, 0.001, 0.5]), np.diag([0.02, 0.02, 0.0005]))

@@ -66,7 +66,7 @@ def universal_prismatic_leg(
             rotation_parent_joint,
             joint == 'prismatic',
             JointLimits(),
-            JointFriction(*random.uniform(1.0, 20.0, size=2)),
+            JointFriction.viscous_coulomb(*random.uniform(1.0, 20.0, size=2)),
             random_body(f'{name}_{body}', mass, 0.1, random),
         )
         for joint, kind, axis, translation, rotation_parent_joint, body, mass in parts

@@ -32,7 +32,7 @@ def chain_leg(
     joints = [
         Joint(
             f'{name}_joint{place}', kind, np.array(axis, dtype=float), np.array(translation, dtype=float), rotation,
-            place == driven, JointLimits(), JointFriction(*random.uniform(1.0, 20.0, size=2)),
+            place == driven, JointLimits(), JointFriction.viscous_coulomb(*random.uniform(1.0, 20.0, size=2)),
             random_body(f'{name}_body{place}', random.uniform(2.0, 6.0), 0.1, random), home,
             random.uniform(1.0, 5.0) if place == driven else 0.0,
         )

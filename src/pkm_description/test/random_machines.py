@@ -56,7 +56,7 @@ def leg_at_home(
         joints.append(
             Joint(
                 f'{name}_joint{place}', kind, unit(own_axis), translation, rotation.T @ at_zero, place == driven,
-                JointLimits(), JointFriction(*random.uniform(0.5, 5.0, size=2)),
+                JointLimits(), JointFriction.viscous_coulomb(*random.uniform(0.5, 5.0, size=2)),
                 random_body(f'{name}_body{place}', random.uniform(0.5, 5.0), 0.1, random), home,
                 random.uniform(0.1, 2.0) if place == driven else 0.0,
             )

@@ -16,7 +16,7 @@ from pkm_description.dynamics.friction import friction_torques
 from pkm_description.errors import FrictionLawError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
-from pkm_description.friction_laws import Stribeck, friction_law
+from pkm_description.friction_laws import Stribeck, ViscousCoulomb, friction_law
 from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, machine_file
@@ -53,7 +53,7 @@ def test_a_law_is_read_leg_by_leg(tmp_path):
         pair = joint.friction.viscous * speed + joint.friction.coulomb
         assert 6.0 <= joint.friction.coulomb <= 9.0
         assert np.abs(pair - law.force(speed)).max() < 3.0
-    assert machine.legs[0].joints[0].friction.law is None
+    assert machine.legs[0].joints[0].friction.law == ViscousCoulomb(viscous=0.0, coulomb=0.0)
 
 
 def test_inverse_dynamics_adds_the_laws(tmp_path):
@@ -129,7 +129,7 @@ def test_a_class_shares_linear_parameters_only(tmp_path):
     shared = friction_parameters(machine, 'class')
     np.testing.assert_allclose(regressor @ shared, share, atol=1e-9 * np.abs(share).max())
     leg = machine.legs[2]
-    other = dataclasses.replace(leg.joints[2], friction=JointFriction(20.0, 6.0))
+    other = dataclasses.replace(leg.joints[2], friction=JointFriction.viscous_coulomb(20.0, 6.0))
     legs = (*machine.legs[:2], dataclasses.replace(leg, joints=(*leg.joints[:2], other)), *machine.legs[3:])
     with pytest.raises(ValueError, match=r'law of leg3_prismatic differs from that of leg1_prismatic'):
         friction_parameters(dataclasses.replace(machine, legs=legs), 'class')
@@ -204,3 +204,18 @@ def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):
     assert pair.coulomb > 5.0 + 1.0 and pair.viscous < 30.0
     dynamics = ElementTree.fromstring(urdf_text(machine)).find(".//joint[@name='leg3_prismatic']/dynamics")
     assert (float(dynamics.get('damping')), float(dynamics.get('friction'))) == (pair.viscous, pair.coulomb)
+
+
+@pytest.mark.parametrize('sign', [{}, {'sign': 'tanh', 'sign_width': 0.5}])
+def test_the_pair_for_other_programs_is_derived_from_the_law(sign):
+    """Viscous and Coulomb friction is its own pair to the last bit; every other law has the nearest one."""
+    law = friction_law({'law': 'viscous_coulomb', 'viscous': 0.1, 'coulomb': 0.3, **sign})
+    friction = JointFriction(law, speed=2.0)
+    assert friction.is_viscous_coulomb == (not sign)
+    if not sign:
+        assert (friction.viscous, friction.coulomb) == (0.1, 0.3)
+    else:  # the smooth sign makes friction at low speed look viscous
+        assert friction.viscous > 0.1 and friction.coulomb < 0.3
+    weaker = friction.with_parameters({'coulomb': 0.0, 'mass': 3.0})
+    assert (weaker.law.viscous, weaker.law.coulomb, weaker.speed) == (0.1, 0.0, 2.0)
+    assert JointFriction().is_viscous_coulomb and (JointFriction().viscous, JointFriction().coulomb) == (0.0, 0.0)

@@ -59,7 +59,7 @@ def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dic
         _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
         if friction == 'all' or (friction == 'actuated' and joint.actuated):
             for name in joint_friction_law(joint).linear_parameter_names:
-                values[f'{key}.friction.{name}'] = [getattr(one.friction.law or one.friction, name) for one in joints]
+                values[f'{key}.friction.{name}'] = [getattr(one.friction.law, name) for one in joints]
     return values
 
 

@@ -189,7 +189,7 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
             replace(
                 joint,
                 body=body(joint.body),
-                friction=joint.friction.with_parameters(friction.get(joint.name, {}), joint.limits.velocity),
+                friction=joint.friction.with_parameters(friction.get(joint.name, {})),
             )
             for joint in leg.joints
         )

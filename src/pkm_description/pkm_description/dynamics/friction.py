@@ -1,6 +1,6 @@
 """Joint friction and its share of the drive forces, linear in its parameters (Heimann & Abdellatif, Eqs. 2-4).
 
-Every joint has a law: viscous and Coulomb friction, or the one that its machine file names (see
+Every joint has a law: the one that its machine file names, else viscous and Coulomb friction (see
 :mod:`pkm_description.friction_laws`). The regressor's columns are the law's linear parameters; its nonlinear
 ones keep the values of the machine file.
 """
@@ -15,7 +15,6 @@ from pkm_description.arrays import Array
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
-from pkm_description.friction_laws.viscous_coulomb import ViscousCoulomb
 from pkm_description.kinematics.leg_motion import LegMotion, close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Joint, Machine
@@ -24,15 +23,13 @@ JointSelection = Literal['actuated', 'all', 'class']
 
 
 def joint_friction_law(joint: Joint, sign_smoothing: float = 0.0) -> FrictionLaw:
-    """Law of a joint; viscous and Coulomb friction where the machine file names no law.
+    """Law of a joint.
 
     Parameters
     ----------
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the law's own sign; 0 keeps that
     """
-    friction = joint.friction
-    # an identified pair may be negative, which no law takes: only the columns of this one are used
-    law = friction.law or ViscousCoulomb(viscous=0.0, coulomb=0.0)
+    law = joint.friction.law
     return law.with_sign(Sign('tanh', sign_smoothing)) if sign_smoothing > 0.0 else law
 
 
@@ -98,28 +95,28 @@ def friction_torques(
     sign_smoothing, loads : as in :func:`friction_regressor`
     """
     sign = Sign('tanh', sign_smoothing) if sign_smoothing > 0.0 else EXACT_SIGN
+    # all joints at once; where this is not the law, what it gives is replaced
     torques = machine.viscous * velocities + machine.coulomb * sign(velocities)
-    for leg, place in joints_with_law(machine):
+    for leg, place in joints_with_other_laws(machine):
         joint = machine.legs[leg].joints[place]
         law = joint_friction_law(joint, sign_smoothing)
         torques[:, leg, place] = law.force(velocities[:, leg, place], _load(law, joint, loads, leg, place))
     return torques
 
 
-def joints_with_law(machine: Machine) -> list[tuple[int, int]]:
-    """Leg and place of the joints for which the machine file names a law."""
+def joints_with_other_laws(machine: Machine) -> list[tuple[int, int]]:
+    """Leg and place of the joints whose friction is more than viscous and Coulomb friction."""
     return [
         (leg, place)
         for leg, chain in enumerate(machine.legs)
         for place, joint in enumerate(chain.joints)
-        if joint.friction.law is not None
+        if not joint.friction.is_viscous_coulomb
     ]
 
 
 def friction_needs_loads(machine: Machine) -> bool:
     """True if the friction of a joint depends on the normal force in it."""
-    laws = (machine.legs[leg].joints[place].friction.law for leg, place in joints_with_law(machine))
-    return any(law is not None and law.needs_load for law in laws)
+    return any(joint.friction.law.needs_load for leg in machine.legs for joint in leg.joints)
 
 
 def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -> Array:
@@ -133,7 +130,7 @@ def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -
     found: dict[tuple[int, int], Array] = {}
     for leg, place in _selected(machine, joints):
         joint = machine.legs[leg].joints[place]
-        values = _linear_parameters(joint)
+        values = joint.friction.law.linear_parameters()
         key = (0, place) if joints == 'class' else (leg, place)
         first = found.setdefault(key, values)
         if not np.allclose(values, first, rtol=1e-9, atol=0.0):
@@ -155,11 +152,6 @@ def friction_parameter_names(machine: Machine, joints: JointSelection = 'actuate
         name = f'leg_{joint.name.removeprefix(chain.name + "_")}' if joints == 'class' else joint.name
         names += [f'{name}.{parameter}' for parameter in joint_friction_law(joint).linear_parameter_names]
     return names
-
-
-def _linear_parameters(joint: Joint) -> Array:
-    friction = joint.friction
-    return np.array([friction.viscous, friction.coulomb]) if friction.law is None else friction.law.linear_parameters()
 
 
 def _load(law: FrictionLaw, joint: Joint, loads: Array | None, leg: int, place: int) -> Array | None:

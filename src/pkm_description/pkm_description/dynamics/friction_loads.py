@@ -132,7 +132,7 @@ def _loads(machine: Machine, legs: ClosedLegs, reactions: JointReactions) -> Arr
 
 def _passive_joints_rub(machine: Machine) -> bool:
     return any(
-        joint.friction.viscous or joint.friction.coulomb or joint.friction.law is not None
+        bool(joint.friction.law.linear_parameters().any())
         for leg in machine.legs
         for joint in leg.joints
         if not joint.actuated

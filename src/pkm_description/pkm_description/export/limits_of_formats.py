@@ -18,7 +18,7 @@ def not_expressed(machine: Machine, format_name: str) -> list[str]:
             f'{format_name.upper()} cannot express rotor_inertia ({rotors[0].name}: {rotors[0].rotor_inertia:g}, '
             f'{len(rotors)} joints in all); its readers simulate lighter drives'
         )
-    laws = [joint for joint in joints if joint.friction.law is not None]
+    laws = [joint for joint in joints if not joint.friction.is_viscous_coulomb]
     if laws:
         lost.append(
             f'{format_name.upper()} cannot express friction laws ({laws[0].name}, {len(laws)} joints in all); it has '

@@ -26,3 +26,7 @@ class ViscousCoulomb(FrictionLaw):
 
     def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         return velocity, self.sign(velocity)
+
+
+#: of joints for which a machine file gives no friction
+NO_FRICTION = ViscousCoulomb(viscous=0.0, coulomb=0.0)

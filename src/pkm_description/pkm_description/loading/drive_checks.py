@@ -41,13 +41,11 @@ def _check_speed(machine: Machine, joint: Joint) -> None:
 def _check_dry_friction(machine: Machine, joint: Joint) -> None:
     friction = joint.friction
     law, key = friction.law, f'{joint_key(machine, joint)}.friction'
-    dry = friction.coulomb
-    if law is not None:
-        no_load = 0.0 if law.needs_load else None
-        dry = max(dry, *(abs(float(law.breakaway_force(way, no_load))) for way in (1.0, -1.0)))
+    no_load = 0.0 if law.needs_load else None
+    dry = max(friction.coulomb, *(abs(float(law.breakaway_force(way, no_load))) for way in (1.0, -1.0)))
     if dry > joint.limits.effort:
         unit = 'N' if joint.kind == 'prismatic' else 'N m'
-        coulomb = f'{key}.coulomb' if law is None or hasattr(law, 'coulomb') else key
+        coulomb = f'{key}.coulomb' if hasattr(law, 'coulomb') else key
         raise machine_error(
             machine, coulomb, dry,
             f'{joint.name} could not move: its dry friction of {dry:.6g} {unit} is more than the drive gives '

@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 
 from pkm_description.errors import FrictionLawError
-from pkm_description.friction_laws import FrictionLaw
-from pkm_description.friction_laws.nearest import nearest_viscous_coulomb
+from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
 from pkm_description.friction_laws.registry import friction_law, friction_law_class
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import JointFriction
@@ -32,13 +31,9 @@ def read_friction(section: Section, index: int, count: int, speed: float = np.in
     """
     if 'law' not in section.content:
         section.expect_keys([], ['viscous', 'coulomb'])
-        return JointFriction(
-            viscous=float(section.per_leg('viscous', count, 0.0, least=0.0)[index]),
-            coulomb=float(section.per_leg('coulomb', count, 0.0, least=0.0)[index]),
-        )
-    law = _read_law(section, index, count)
-    viscous, coulomb = nearest_viscous_coulomb(law, speed)
-    return JointFriction(viscous=viscous, coulomb=coulomb, law=law)
+        viscous, coulomb = (section.per_leg(key, count, 0.0, least=0.0)[index] for key in ('viscous', 'coulomb'))
+        return JointFriction(ViscousCoulomb(viscous=float(viscous), coulomb=float(coulomb)), speed)
+    return JointFriction(_read_law(section, index, count), speed)
 
 
 def _read_law(section: Section, index: int, count: int) -> FrictionLaw:

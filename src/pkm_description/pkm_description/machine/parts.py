@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.nearest import nearest_viscous_coulomb
+from pkm_description.friction_laws.sign import EXACT_SIGN
+from pkm_description.friction_laws.viscous_coulomb import NO_FRICTION, ViscousCoulomb
 
 #: order of the ten inertial parameters of a body, inertia about the body frame's origin
 INERTIAL_PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
@@ -46,32 +49,54 @@ class RigidBody:
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Friction of one joint: ``law``, or where there is none ``viscous * velocity + coulomb * sign(velocity)``.
+    """Friction of one joint: a law of the library.
 
     Attributes
     ----------
-    viscous, coulomb : N s/m and N, or N m s/rad and N m; with a law the pair that comes nearest to it up to the joint's
-        velocity limit, for programs that know no other friction (MJCF)
-    law : friction law of the library, or None
+    law : friction law; default none at all
+    speed : m/s or rad/s, the joint's velocity limit: up to there :attr:`viscous` and :attr:`coulomb` come nearest to
+        the law
     """
 
-    viscous: float = 0.0
-    coulomb: float = 0.0
-    law: FrictionLaw | None = None
+    law: FrictionLaw = NO_FRICTION
+    speed: float = np.inf
 
-    def with_parameters(self, values: Mapping[str, float], speed: float = np.inf) -> JointFriction:
+    @classmethod
+    def viscous_coulomb(cls, viscous: float, coulomb: float) -> JointFriction:
+        """Friction ``viscous * velocity + coulomb * sign(velocity)``: N s/m and N, or N m s/rad and N m; both >= 0."""
+        return cls(ViscousCoulomb(viscous=viscous, coulomb=coulomb))
+
+    @property
+    def is_viscous_coulomb(self) -> bool:
+        """Whether :attr:`viscous` and :attr:`coulomb` are the law itself, not only what comes nearest to it."""
+        return isinstance(self.law, ViscousCoulomb) and self.law.sign == EXACT_SIGN
+
+    @property
+    def viscous(self) -> float:
+        """Viscous coefficient [N s/m or N m s/rad] for programs that know no other friction (MJCF)."""
+        return self._pair[0]
+
+    @property
+    def coulomb(self) -> float:
+        """Coulomb friction [N or N m] that belongs to :attr:`viscous`."""
+        return self._pair[1]
+
+    @cached_property
+    def _pair(self) -> tuple[float, float]:
+        return nearest_viscous_coulomb(self.law, self.speed)
+
+    def with_parameters(self, values: Mapping[str, float]) -> JointFriction:
         """The same friction with other linear parameters, by name; names that are not its own are ignored.
 
-        Parameters
-        ----------
-        speed : m/s or rad/s, up to which ``viscous`` and ``coulomb`` come nearest to a law
+        Raises
+        ------
+        FrictionLawError
+            A value that the law does not take.
         """
-        if self.law is None:
-            return JointFriction(values.get('viscous', self.viscous), values.get('coulomb', self.coulomb))
-
-        found = dict(zip(self.law.linear_parameter_names, self.law.linear_parameters(), strict=True))
-        law = self.law.with_linear_parameters([values.get(name, found[name]) for name in found])
-        return JointFriction(*nearest_viscous_coulomb(law, speed), law)
+        names = self.law.linear_parameter_names
+        own = zip(names, self.law.linear_parameters(), strict=True)
+        law = self.law.with_linear_parameters([values.get(name, value) for name, value in own])
+        return JointFriction(law, self.speed)
 
 
 @dataclass(frozen=True)
