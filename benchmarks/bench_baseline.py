@@ -37,12 +37,12 @@ def speeds(name: str) -> tuple[float, float]:
     health = HealthMonitor(machine.leg_count)
 
     def series() -> None:
-        baseline_series(machine, config, epochs, stamps, data.leg_lengths, health)
+        baseline_series(machine, config, epochs, stamps, data.drive_positions, health)
 
     def stream() -> None:
         one = BaselineStream(machine, config, health)
-        for stamp, lengths in zip(stamps[:STREAMED].tolist(), data.leg_lengths, strict=False):
-            one.estimate(Instant(0, stamp), LegSample(lengths, lengths, legs))
+        for stamp, positions in zip(stamps[:STREAMED].tolist(), data.drive_positions, strict=False):
+            one.estimate(Instant(0, stamp), LegSample(positions, positions, legs))
 
     return microseconds(series) / SAMPLES, microseconds(stream) / STREAMED
 

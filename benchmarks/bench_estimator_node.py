@@ -44,7 +44,7 @@ class Load(Node):
         start = round(10.0 * rate)  # after the fade-in
         motion = mp1(machine, duration=seconds + 20.0, rate=rate)[slice(start, start + count)]
         data = measure(machine, motion, seed=1)
-        positions = data.leg_lengths - machine.lengths_at_zero
+        positions = data.drive_positions
         self.interval = round(1e9 / rate)
         self.samples = [
             (

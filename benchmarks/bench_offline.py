@@ -43,7 +43,7 @@ def record(path: Path, seconds: float, rate: float) -> None:
     motion = mp1(machine, duration=seconds + 20.0, rate=rate)
     start = round(10.0 * rate)
     data = measure(machine, motion[slice(start, start + round(seconds * rate))], seed=1)
-    positions = data.leg_lengths - machine.lengths_at_zero
+    positions = data.drive_positions
     zeros = np.zeros_like(positions)
     with BagWriter(path, 'mcap', '') as writer:
         writer.write_joint_states(data.stamps, machine.actuated_joint_names, positions, zeros, zeros)

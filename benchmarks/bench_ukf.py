@@ -135,20 +135,21 @@ def compare(steps: int) -> dict[str, float]:
     def ours(filter_: PlatformFilter) -> Step:
         def step(before: Array, after: Array, lengths: Array) -> None:
             filter_.predict(before, after, interval, interval)
-            filter_.update(lengths)
+            filter_.update(lengths - machine.lengths_at_zero)
 
         return step
 
     contestants = {
         'default': ours(default), 'printed': ours(printed), 'filterpy': plain.step, 'filterpy_fast_model': fast.step
     }  # fmt: skip
+    lengths = data.drive_positions + machine.lengths_at_zero
     times, walls = np.empty((len(contestants), steps)), np.empty((len(contestants), steps))
     # loops, because filters are sequential
     for begin in range(0, steps, TURN):
         for row, step in enumerate(contestants.values()):
             for k in range(begin, min(begin + TURN, steps)):
                 at, wall = time.thread_time(), time.perf_counter()
-                step(inputs[k], inputs[k + 1], data.leg_lengths[k + 1])
+                step(inputs[k], inputs[k + 1], lengths[k + 1])
                 walls[row, k] = time.perf_counter() - wall
                 times[row, k] = time.thread_time() - at
     result = dict(zip(contestants, np.median(times, axis=1).tolist(), strict=True))

@@ -27,34 +27,34 @@ def start_scenario(machine: Machine, duration: float) -> Scenario:
 def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig) -> bool:
     """Whether the filter converges from a state drawn from the paper's prior N(x0, P0), without forward kinematics."""
     machine = scenario.machine
-    inputs, lengths, _ = noisy(scenario, seed, config)
+    inputs, positions, _ = noisy(scenario, seed, config)
     filter_ = make_filter(machine, config)
     filter_.start_as_printed()
     random = np.random.default_rng([seed, 1])
     filter_.ukf.state = filter_.ukf.state + np.sqrt(filter_.covariance.diagonal()) * random.normal(size=15)
     try:
-        if filter_.first_update(lengths[0], AssemblySide(machine).is_home_mode) is None:
+        if filter_.first_update(positions[0], AssemblySide(machine).is_home_mode) is None:
             return False
-        return _follows(filter_, scenario, inputs, lengths)
+        return _follows(filter_, scenario, inputs, positions)
     except (CovarianceError, np.linalg.LinAlgError):
         return False
 
 
 def from_forward_kinematics(scenario: Scenario, seed: int, config: EstimatorConfig) -> bool:
-    """Whether the filter converges from the pose that the first lengths give; biases are drawn from the prior."""
-    inputs, lengths, _ = noisy(scenario, seed, config)
+    """Whether the filter converges from the pose that the first positions give; biases are drawn from the prior."""
+    inputs, positions, _ = noisy(scenario, seed, config)
     filter_ = make_filter(scenario.machine, config)
     try:
-        filter_.start_at(forward_pose(scenario.machine, lengths[0]))
-        return _follows(filter_, scenario, inputs, lengths)
+        filter_.start_at(forward_pose(scenario.machine, positions[0]))
+        return _follows(filter_, scenario, inputs, positions)
     except (CovarianceError, KinematicsError):
         return False
 
 
-def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, lengths: Array) -> bool:
-    for k in range(1, len(lengths)):
+def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array) -> bool:
+    for k in range(1, len(positions)):
         filter_.predict(inputs[k - 1], inputs[k], scenario.interval, scenario.interval)
-        filter_.update(lengths[k])
+        filter_.update(positions[k])
     motion = scenario.motion
     arm = motion.rotation_base_platform[-1] @ filter_.geometry.imu_position
     return bool(np.abs(filter_.imu_point - motion.position[-1] - arm).max() < CONVERGED)

@@ -9,7 +9,6 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.models import STATE_SIZE
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import Event
@@ -96,10 +95,10 @@ def leg_fault_checks(
 def fault_run(machine: Machine, motion: PlatformMotion, case: FaultCase, leg: int, seed: list[int]) -> FaultRun:
     """One leg fails :data:`_BEFORE` s after the beginning of a motion; ``seed`` is for noise and spikes."""
     names = list(machine.actuated_joint_names)
-    zero, begin = measured_at_zero(machine), round(_BEFORE * RATE)
+    begin = round(_BEFORE * RATE)
     data = measure(machine, motion, seed)
-    positions = data.leg_lengths - zero
-    ideal = measure(machine, motion, None).leg_lengths - zero
+    positions = data.drive_positions
+    ideal = measure(machine, motion, None).drive_positions
     other = (leg + 1) % machine.leg_count
     held = positions[begin - 1, leg] + case.offset
     fault = FaultyLeg(case.kind, leg, other, case.offset, held, machine.actuated_joints[leg].limits.upper)

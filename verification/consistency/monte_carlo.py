@@ -77,7 +77,7 @@ def make_filter(machine: Machine, config: EstimatorConfig) -> PlatformFilter:
 
 
 def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array, Array, Array]:
-    """Inputs (N, 6), lengths (N, L) and biases (6,) of one seed, platform axes; biases are drawn from the prior."""
+    """Inputs (N, 6), positions (N, L) and biases (6,) of one seed, platform axes; biases are drawn from the prior."""
     machine = scenario.machine
     random = np.random.default_rng([seed, crc32(scenario.title.encode())])
     biases = random.normal(size=6) * np.repeat(
@@ -86,16 +86,16 @@ def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array
     noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     turn = np.kron(np.eye(2), machine.imu.rotation_platform_imu)
     inputs = scenario.inputs + biases + (noise * random.normal(size=scenario.inputs.shape)) @ turn.T
-    lengths = scenario.lengths + machine.leg_sensors.position_noise * random.normal(size=scenario.lengths.shape)
-    return inputs, lengths, biases
+    positions = scenario.positions + machine.leg_sensors.position_noise * random.normal(size=scenario.positions.shape)
+    return inputs, positions, biases
 
 
-def forward_pose(machine: Machine, lengths: Array) -> Pose:
+def forward_pose(machine: Machine, positions: Array) -> Pose:
     """Pose by forward kinematics from home; raises KinematicsError."""
     if machine.has_closed_form:
-        result = forward_kinematics(machine, lengths[None]).require()
+        result = forward_kinematics(machine, positions[None] + machine.lengths_at_zero).require()
         return Pose(result.position[0], result.rotation_base_platform[0])
-    closed = solve_closure(machine, lengths[None]).require()
+    closed = solve_closure(machine, positions[None]).require()
     return Pose(closed.position[0], closed.rotation_base_platform[0])
 
 
@@ -107,12 +107,12 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
     nees, nis = np.empty((len(samples), seeds)), np.empty((len(scenario.motion) - first, seeds))
     freedoms = np.zeros(len(samples), dtype=np.intp)
     for seed in range(seeds):
-        inputs, lengths, biases = noisy(scenario, seed, config)
+        inputs, positions, biases = noisy(scenario, seed, config)
         filter_ = make_filter(scenario.machine, config)
-        filter_.start_at(forward_pose(scenario.machine, lengths[0]))
-        for k in range(1, len(lengths)):
+        filter_.start_at(forward_pose(scenario.machine, positions[0]))
+        for k in range(1, len(positions)):
             filter_.predict(inputs[k - 1], inputs[k], scenario.interval, scenario.interval)
-            innovation = filter_.update(lengths[k])
+            innovation = filter_.update(positions[k])
             if k < first:
                 continue
             nis[k - first, seed] = innovation.nis
@@ -122,5 +122,5 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
                 error = state_error(filter_, scenario.motion, k, biases)
                 nees[row, seed] = normalised_error_squared(error, filter_.covariance, directions)
                 freedoms[row] = directions.shape[1]
-    drives = np.full(len(nis), scenario.lengths.shape[1])
+    drives = np.full(len(nis), scenario.positions.shape[1])
     return Consistency(Normalised(nees, freedoms), Normalised(nis, drives))

@@ -49,14 +49,14 @@ class Scenario:
     machine : the machine
     motion : the truth, N samples
     inputs : (N, 6) specific force and angular rate without noise and bias, platform axes
-    lengths : (N, L) leg lengths or drive positions without noise
+    positions : (N, L) m or rad, of the drives, without noise
     """
 
     title: str
     machine: Machine
     motion: PlatformMotion
     inputs: Array
-    lengths: Array
+    positions: Array
 
     @classmethod
     def of(cls, title: str, machine: Machine, motion: PlatformMotion) -> Scenario:
@@ -65,7 +65,7 @@ class Scenario:
         data = measure(replace(machine, imu=imu), motion, None)
         frame = ImuFrame(machine.imu)
         inputs = [frame.to_platform(sample) for sample in np.hstack([data.specific_force, data.angular_rate])]
-        return cls(title, machine, motion, np.array(inputs), data.leg_lengths)
+        return cls(title, machine, motion, np.array(inputs), data.drive_positions)
 
     @property
     def interval(self) -> float:

@@ -73,7 +73,7 @@ def augmented_form(lab: Laboratory) -> Iterator[Check]:
         filters[0].predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
         predict_augmented(filters[1], signals.inputs[k - 1], signals.inputs[k])
         for filter_, log in zip(filters, errors, strict=True):
-            filter_.update(signals.lengths[k])
+            filter_.update(signals.positions[k])
             log.append(filter_.state - signals.states[k])
     rms = [np.sqrt(np.mean(np.array(log)[round(5.0 * RATE) :] ** 2, axis=0)) for log in errors]
     what = f'rms of all 15 states over {duration:g} s of MP1, augmented over additive, minus 1'
@@ -148,7 +148,7 @@ def _endless(steps: int) -> tuple[int, float]:
         for done in range(1, steps + 1):
             k = (done - 1) % period
             filter_.predict(signals.inputs[k], signals.inputs[k + 1], INTERVAL, INTERVAL)
-            filter_.update(signals.lengths[k + 1])
+            filter_.update(signals.positions[k + 1])
             if done % 50_000 == 0:
                 least = min(least, least_eigenvalue(filter_))
     except CovarianceError:

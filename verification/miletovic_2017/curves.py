@@ -14,7 +14,7 @@ from verification.miletovic_2017.filter_run import FilterRun
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.pipeline_run import simulated
 from verification.miletovic_2017.robustness import SET_POINT_LEAD, experiment
-from verification.miletovic_2017.scenario import PRINTED, RATE, Scenario
+from verification.miletovic_2017.scenario import PRINTED, RATE, Scenario, machine_named
 
 #: signs of the state's vectors between z up and z down
 _SIGNS = np.tile([1.0, -1.0, -1.0], STATE_SIZE // 3)
@@ -48,9 +48,10 @@ def signals(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 7: specific force x, roll rate, lengths of legs 1, 3, 5."""
     scenario = Scenario('centred', motion, _duration(lab))
     data = simulated(scenario)
+    lengths = data.drive_positions + machine_named(scenario.machine).lengths_at_zero
     imu = np.hstack([data.specific_force, data.angular_rate]) * _SIGNS[:6]
     rows = [('f_x [m/s²]', imu[:, 0]), ('p [rad/s]', imu[:, 3])]
-    rows += [(f'l{leg + 1} [m]', data.leg_lengths[:, leg]) for leg in LEGS]
+    rows += [(f'l{leg + 1} [m]', lengths[:, leg]) for leg in LEGS]
     return [Panel(name, (Curve(scenario.time, values),)) for name, values in rows]
 
 

@@ -106,12 +106,12 @@ class Signals:
     Attributes
     ----------
     inputs : (N, 6) IMU samples, platform axes as the filter believes them
-    lengths : (N, L) m
+    positions : (N, L) m, of the drives
     states : (N, 15) truth
     """
 
     inputs: Array
-    lengths: Array
+    positions: Array
     states: Array
 
 
@@ -127,7 +127,7 @@ def signals_of(scenario: Scenario) -> Signals:
         inputs = imu @ np.kron(np.eye(2), believed.imu.rotation_platform_imu).T
         states = true_states(name, motion)
         states[:, 12:] += _drift(scenario, time)
-        return Signals(inputs, data.leg_lengths, states)
+        return Signals(inputs, data.drive_positions, states)
     # the noise and biases of the simulated sensors, on the Euler recursion's own truth
     ideal = simulate_sensors(
         machine_named(name), evaluate, time, replace(scenario.conditions, noise=False, bias=False), scenario.seed
@@ -137,7 +137,7 @@ def signals_of(scenario: Scenario) -> Signals:
     exact = np.hstack([ideal.specific_force, ideal.angular_rate])
     inputs = np.hstack([truth.specific_force, truth.angular_rate]) + imu - exact
     states = np.hstack([truth.position, truth.velocity, truth.attitude, true_biases(name, motion)])
-    return Signals(inputs, data.leg_lengths, states)
+    return Signals(inputs, data.drive_positions, states)
 
 
 def _drift(scenario: Scenario, time: Array) -> Array:
@@ -164,7 +164,7 @@ def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None
             filter_.ukf.state = filter_.ukf.state + factor @ random.normal(size=len(filter_.ukf.state))
         return
     machine = machine_named(scenario.believed or scenario.machine)
-    pose: Pose = KinematicEstimator(machine, np.eye(machine.leg_count)).pose(signals.lengths[0])[0]
+    pose: Pose = KinematicEstimator(machine, np.eye(machine.leg_count)).pose(signals.positions[0])[0]
     filter_.start_at(pose)
     if scenario.start == 'pose_known':
         errors = random.normal(size=STATE_SIZE) * np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
@@ -175,11 +175,11 @@ def start(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> None
 def first_update(scenario: Scenario, filter_: PlatformFilter, signals: Signals) -> Innovation:
     """First correction after a start far off: printed filters as printed, the default one as its pipeline does it."""
     if scenario.config.filter != 'manifold':
-        return filter_.update(signals.lengths[0])
+        return filter_.update(signals.positions[0])
     side = AssemblySide(machine_named(scenario.believed or scenario.machine))
-    innovation = filter_.first_update(signals.lengths[0], side.is_home_mode)
+    innovation = filter_.first_update(signals.positions[0], side.is_home_mode)
     if innovation is None:
-        raise CovarianceError('no pose on the home assembly mode explains the lengths')
+        raise CovarianceError('no pose on the home assembly mode explains the positions')
     return innovation
 
 
@@ -192,7 +192,7 @@ def run_filter(scenario: Scenario) -> FilterRun:
 def _run(scenario: Scenario) -> FilterRun:
     signals = signals_of(scenario)
     filter_ = make_filter(scenario)
-    count, legs = signals.lengths.shape
+    count, legs = signals.positions.shape
     error = np.full((count, STATE_SIZE), np.nan)
     deviation = np.full((count, STATE_SIZE), np.nan)
     residual, residual_deviation = np.full((2, count, legs), np.nan)
@@ -204,7 +204,7 @@ def _run(scenario: Scenario) -> FilterRun:
             if k:
                 filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
             if k or scenario.start not in ('forward_kinematics', 'pose_known'):
-                innovation = filter_.update(signals.lengths[k]) if k else first_update(scenario, filter_, signals)
+                innovation = filter_.update(signals.positions[k]) if k else first_update(scenario, filter_, signals)
                 residual[k], nis[k] = innovation.residual, innovation.nis
                 residual_deviation[k] = innovation.standard_deviation
             if not np.isfinite(filter_.ukf.covariance).all():

@@ -64,11 +64,11 @@ def jacobian_velocity(lab: Laboratory) -> Iterator[Check]:
     motion = profile_named('srs', 'mp1')(np.arange(12.0, 14.0 if lab.quick else 22.0, INTERVAL))
     machine = machine_named('srs')
     scenario = Scenario('srs', begin=12.0, duration=float(motion.time[-1] - 12.0), conditions=SensorConditions(False))
-    lengths = simulated(scenario).leg_lengths
+    positions = simulated(scenario).drive_positions
     true = np.squeeze(motion.linear_velocity[:, None] @ motion.rotation_base_platform, axis=1)
     for time_constant, what, share in ((0.04, 'tau_d 40 ms', 0.30), (0.005, 'tau_d 5 ms', 0.30)):
         estimator = KinematicEstimator(machine, np.eye(6), time_constant)
-        estimates = [estimator.estimate(sample, INTERVAL) for sample in lengths]
+        estimates = [estimator.estimate(sample, INTERVAL) for sample in positions]
         rows = slice(60, None)
         lagging = np.array([e.velocity for e in estimates])[rows]
         through_jacobian = np.array([e.jacobian_velocity for e in estimates])[rows]

@@ -28,7 +28,7 @@ from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, Sce
 
 def _step(filter_: PlatformFilter, signals: Signals, k: int) -> None:
     filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
-    filter_.update(signals.lengths[k])
+    filter_.update(signals.positions[k])
 
 
 def speed(lab: Laboratory) -> Iterator[Check]:
@@ -85,7 +85,7 @@ def offline(lab: Laboratory) -> Iterator[Check]:
     live = _estimates(data)
     machine = machine_named('srs')
     pipeline = EstimatorPipeline(machine, DEFAULT)
-    positions = data.leg_lengths - pipeline.machine.lengths_at_zero
+    positions = data.drive_positions
     for storage in ('mcap', 'sqlite3'):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / 'recording'

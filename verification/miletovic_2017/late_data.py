@@ -90,7 +90,7 @@ def streams_of(scenario: Scenario) -> SensorStreams:
     data = simulated(scenario)
     seconds = (data.stamps - data.stamps[0]) * 1e-9
     imu = np.hstack([data.specific_force, data.angular_rate])
-    return SensorStreams(seconds, data.leg_lengths, seconds, imu)
+    return SensorStreams(seconds, data.drive_positions, seconds, imu)
 
 
 def bursts(lab: Laboratory) -> Iterator[Check]:

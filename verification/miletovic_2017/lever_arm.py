@@ -31,7 +31,7 @@ def other_points(lab: Laboratory) -> Iterator[Check]:
         start(scenario, filter_, signals)
         for k in range(1, len(signals.inputs)):
             filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
-            filter_.update(signals.lengths[k])
+            filter_.update(signals.positions[k])
             if k < 600 or k % 5:
                 continue
             rotation, omega = motion.rotation_base_platform[k], motion.angular_velocity[k]

@@ -68,7 +68,7 @@ def _known_offsets(motion: str) -> Array:
     start(scenario, filter_, signals)
     for k in range(1, len(signals.inputs)):
         filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
-        filter_.update(signals.lengths[k])
+        filter_.update(signals.positions[k])
     rows = filter_.layout.leg_offsets
     assert rows is not None
     sigma: Array = np.sqrt(np.linalg.eigvalsh(filter_.ukf.covariance[rows, rows])) / config.leg_offset_deviation
@@ -87,7 +87,7 @@ def dropouts(lab: Laboratory) -> Iterator[Check]:
         for k in range(1, settled + gap):
             filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
             if k < settled:
-                filter_.update(signals.lengths[k])
+                filter_.update(signals.positions[k])
                 continue
             deviation = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
             inside.append(np.abs(filter_.state[:STATE_SIZE] - signals.states[k]) <= 3.0 * deviation)

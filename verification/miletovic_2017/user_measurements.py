@@ -32,7 +32,7 @@ def own_measurements(lab: Laboratory) -> Iterator[Check]:
     camera = motion.position + CAMERA_NOISE * random.normal(size=motion.position.shape)
     deviation = float(np.max(machine_named('srs').leg_sensors.velocity_noise))
     quiet = replace(scenario, conditions=replace(scenario.conditions, noise=False))
-    true_rates = np.gradient(simulated(quiet).leg_lengths, INTERVAL, axis=0, edge_order=2)
+    true_rates = np.gradient(simulated(quiet).drive_positions, INTERVAL, axis=0, edge_order=2)
     rates = true_rates + deviation * random.normal(size=true_rates.shape)
     # the gyroscope's noise, too, moves the joints, in proportion to their distance
     reach = float(np.linalg.norm(machine_named('srs').platform_points, axis=1).max())
@@ -75,7 +75,7 @@ def _run(scenario: Scenario, send: Send, name: str = '') -> tuple[float, tuple[i
     data = simulated(scenario)
     pipeline = EstimatorPipeline(machine_named('srs'), scenario.config)
     names = pipeline.machine.actuated_joint_names
-    positions = data.leg_lengths - pipeline.machine.lengths_at_zero
+    positions = data.drive_positions
     truth = profile_named('srs', 'mp1')(scenario.time).position
     errors = []
     for k, stamp in enumerate(data.stamps.tolist()):

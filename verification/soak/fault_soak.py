@@ -10,7 +10,6 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 
@@ -61,7 +60,7 @@ class _Messages:
         count = round(PERIOD * RATE)
         self.motion = mp1(machine, duration=30.0, rate=RATE)[slice(2 * count, 3 * count)]  # after its fade in
         ideal = measure(machine, self.motion, seed=None)
-        self.positions = ideal.leg_lengths - measured_at_zero(machine)
+        self.positions = ideal.drive_positions
         self.imu = np.hstack([ideal.specific_force, ideal.angular_rate])
         self._leg_noise = machine.leg_sensors.position_noise
         self._imu_noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])

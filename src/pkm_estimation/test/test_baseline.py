@@ -56,7 +56,7 @@ def test_gauss_newton_iterations_and_noise_free_residual():
     motion = mp1(SRS, duration=30.0)[slice(1200, 1500)]
     data = measure(MECHANISM, motion, seed=None)
     estimator = KinematicEstimator(MECHANISM, np.eye(6))
-    estimates = [estimator.estimate(lengths, 0.01) for lengths in data.leg_lengths]
+    estimates = [estimator.estimate(positions, 0.01) for positions in data.drive_positions]
     assert max(e.iterations for e in estimates[1:]) <= 4
     assert np.array([e.position for e in estimates]) == pytest.approx(motion.position, abs=1e-9)
     assert min(e.position[2] for e in estimates) > 0.0
@@ -69,7 +69,7 @@ def test_pose_covariance_is_the_map_of_the_length_noise():
     lengths = np.linalg.norm(
         home.position + SRS.platform_points @ home.rotation_base_platform.T - SRS.base_points, axis=1
     )
-    estimate = KinematicEstimator(MECHANISM, covariance).estimate(lengths, 0.01)
+    estimate = KinematicEstimator(MECHANISM, covariance).estimate(lengths - MECHANISM.lengths_at_zero, 0.01)
     deviation = np.sqrt(np.diag(estimate.pose_covariance)) * 1e6
     assert deviation == pytest.approx([13.9, 14.7, 5.0, 4.2, 5.2, 6.3], abs=0.06)
 
@@ -78,7 +78,7 @@ def test_velocities_lag_as_printed_and_agree_with_each_other():
     motion = mp1(SRS, duration=40.0)[slice(1200, 2200)]
     data = measure(MECHANISM, motion, seed=1)
     estimator = KinematicEstimator(MECHANISM, np.eye(6))
-    estimates = [estimator.estimate(lengths, 0.01) for lengths in data.leg_lengths]
+    estimates = [estimator.estimate(positions, 0.01) for positions in data.drive_positions]
     rotation = motion.rotation_base_platform
     true = np.squeeze(motion.linear_velocity[:, None] @ rotation)
     velocity = np.array([e.velocity for e in estimates])
@@ -123,7 +123,7 @@ def test_baseline_at_another_point_of_the_platform():
     motion = mp1(SRS, duration=30.0)[slice(1200, 1400)]
     data = measure(MECHANISM, motion, seed=None)
     estimator, point = KinematicEstimator(MECHANISM, 1e-10 * np.eye(6)), np.array([0.4, -0.2, 1.1])
-    origin = [estimator.estimate(lengths, 0.01) for lengths in data.leg_lengths][-1]
+    origin = [estimator.estimate(positions, 0.01) for positions in data.drive_positions][-1]
     moved = origin.at_point(point)
     rotation = motion.rotation_base_platform[-1]
     assert moved.position == pytest.approx(motion.position[-1] + rotation @ point, abs=1e-8)

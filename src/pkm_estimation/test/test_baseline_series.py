@@ -29,29 +29,29 @@ KINDS = ('position', 'rotation_base_platform', 'orientation', 'velocity', 'jacob
 
 
 def recording(machine: Machine, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Epochs, stamps and lengths at about 100 Hz with all that can be wrong with them."""
+    """Epochs, stamps and positions at about 100 Hz with all that can be wrong with them."""
     motion = named_profile('mp1' if machine.has_closed_form else 'drives', machine, 15.0, 100.0)
     data = measure(machine, motion[slice(400, 400 + count)], seed=1)
-    lengths, random = data.leg_lengths.copy(), np.random.default_rng(2)
+    positions, random = data.drive_positions.copy(), np.random.default_rng(2)
     stamps = data.stamps + random.integers(-2_000_000, 2_000_000, count)
     epochs = np.zeros(count, dtype=np.int64)
-    lengths[count // 8, 2] = np.nan
-    lengths[count // 6 : count // 6 + 4] = np.nan
+    positions[count // 8, 2] = np.nan
+    positions[count // 6 : count // 6 + 4] = np.nan
     stamps[count // 4 :] += 700_000_000  # shorter than the longest gap, ...
     stamps[count // 3 :] += 1_700_000_000  # ... longer
-    lengths[count // 2, 0] += 9.0  # fits no pose
-    lengths[count * 2 // 3, :2] += 0.05  # fits one far off
-    lengths[count * 3 // 4, 1] = np.nan  # the first one of a new clock is not complete
+    positions[count // 2, 0] += 9.0  # fits no pose
+    positions[count * 2 // 3, :2] += 0.05  # fits one far off
+    positions[count * 3 // 4, 1] = np.nan  # the first one of a new clock is not complete
     epochs[count * 3 // 4 :] = 1
     stamps[count * 3 // 4 :] -= stamps[count * 3 // 4] - 5_000_000_000
-    return epochs, stamps, lengths
+    return epochs, stamps, positions
 
 
-def streamed(stream: BaselineStream, epochs, stamps, lengths):
+def streamed(stream: BaselineStream, epochs, stamps, positions):
     """What the stream says of each sample."""
     return [
         stream.estimate(Instant(int(epoch), int(stamp)), LegSample(sample, sample, np.flatnonzero(np.isfinite(sample))))
-        for epoch, stamp, sample in zip(epochs, stamps, lengths, strict=True)
+        for epoch, stamp, sample in zip(epochs, stamps, positions, strict=True)
     ]
 
 
@@ -81,8 +81,8 @@ def test_series_is_the_stream(name, count, point):
 
 @pytest.mark.parametrize('count', [0, 1])
 def test_series_of_nearly_nothing(count):
-    epochs, stamps, lengths = (values[:count] for values in recording(SRS, 50))
-    series = baseline_series(SRS, EstimatorConfig(), epochs, stamps, lengths, HealthMonitor(6))
+    epochs, stamps, positions = (values[:count] for values in recording(SRS, 50))
+    series = baseline_series(SRS, EstimatorConfig(), epochs, stamps, positions, HealthMonitor(6))
     assert series.estimates.velocity.shape == (count, 3)
     assert series.estimates.pose_covariance.shape == (count, 6, 6)
     assert not series.estimates.velocity.any()
@@ -138,17 +138,17 @@ def test_differentiated_series_is_the_recursion_and_the_transfer_function():
 def test_stream_that_was_switched_off_starts_anew(pause):
     """Shorter and longer than the longest gap; nothing is differentiated across."""
     count = 300 + pause
-    data = measure(SRS, mp1(SRS.machine, 30.0)[slice(1200, 1200 + count)], seed=1)
-    epochs, stamps, lengths = np.zeros(count, dtype=np.int64), data.stamps, data.leg_lengths
+    data = measure(SRS, mp1(SRS, 30.0)[slice(1200, 1200 + count)], seed=1)
+    epochs, stamps, positions = np.zeros(count, dtype=np.int64), data.stamps, data.drive_positions
     stream = BaselineStream(SRS, EstimatorConfig(), HealthMonitor(6))
-    before = streamed(stream, epochs[:150], stamps[:150], lengths[:150])
+    before = streamed(stream, epochs[:150], stamps[:150], positions[:150])
     assert np.linalg.norm(before[-1].velocity) > 0.1
     for _ in range(pause):
         stream.reset()
     after = slice(150 + pause, None)
-    found = streamed(stream, epochs[after], stamps[after], lengths[after])
+    found = streamed(stream, epochs[after], stamps[after], positions[after])
     fresh = BaselineStream(SRS, EstimatorConfig(), HealthMonitor(6))
-    expected = streamed(fresh, epochs[after], stamps[after], lengths[after])
+    expected = streamed(fresh, epochs[after], stamps[after], positions[after])
     assert not found[0].velocity.any()
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.velocity, other.velocity)
@@ -157,8 +157,8 @@ def test_stream_that_was_switched_off_starts_anew(pause):
 
 def test_baseline_of_a_running_estimator_can_be_switched():
     """The filter does not notice; the baseline is that of a stream that sees what comes after the pause only."""
-    unswitched = feed(EstimatorPipeline(SRS.machine), pairs(range(200)))
-    pipeline = EstimatorPipeline(SRS.machine)
+    unswitched = feed(EstimatorPipeline(SRS), pairs(range(200)))
+    pipeline = EstimatorPipeline(SRS)
     outputs = feed(pipeline, pairs(range(80)))
     pipeline.baseline_wanted = False
     outputs += feed(pipeline, pairs(range(80, 110)))
@@ -167,7 +167,7 @@ def test_baseline_of_a_running_estimator_can_be_switched():
     assert [o.baseline is None for o in outputs] == [80 <= k < 110 for k in range(200)]
     for switched, other in zip(outputs, unswitched, strict=True):
         np.testing.assert_array_equal(switched.state, other.state)
-    alone = BaselinePipeline(SRS.machine)
+    alone = BaselinePipeline(SRS)
     expected = [alone.add_joint_positions(*leg_message(k)[1:]).estimate for k in range(110, 200)]
     for output, estimate in zip(outputs[110:], expected, strict=True):
         np.testing.assert_array_equal(output.baseline.velocity, estimate.velocity)
@@ -175,10 +175,10 @@ def test_baseline_of_a_running_estimator_can_be_switched():
 
 def test_pose_for_a_start_does_not_depend_on_what_the_baseline_saw():
     """The filter starts with it: whether somebody listens to the baseline must not change the filter's bits."""
-    data = measure(SRS, mp1(SRS.machine, 30.0)[slice(1200, 1230)], seed=1)
+    data = measure(SRS, mp1(SRS, 30.0)[slice(1200, 1230)], seed=1)
     estimator = KinematicEstimator(SRS, np.eye(6))
-    for sample in data.leg_lengths:
+    for sample in data.drive_positions:
         estimator.estimate(sample, 0.01)
-    here, fresh = (one.pose(data.leg_lengths[5])[0] for one in (estimator, KinematicEstimator(SRS, np.eye(6))))
+    here, fresh = (one.pose(data.drive_positions[5])[0] for one in (estimator, KinematicEstimator(SRS, np.eye(6))))
     np.testing.assert_array_equal(here.position, fresh.position)
     np.testing.assert_array_equal(here.rotation_base_platform, fresh.rotation_base_platform)

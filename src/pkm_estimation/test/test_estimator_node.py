@@ -80,7 +80,7 @@ class Sensors(Node):
             )
             message.header.stamp = time
             self.imu.publish(message)
-            self.send_legs(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+            self.send_legs(time, NAMES, DATA.drive_positions[k])
             if k % 20 == 19:  # let the estimator drain its queue: reliable, but of bounded depth
                 self.wait_for_estimates(k + 1 - samples[0], at_least=True)
 
@@ -113,7 +113,7 @@ def expected_outputs(samples):
     pipeline, outputs = EstimatorPipeline(SRS), []
     for k in samples:
         pipeline.add_imu(int(DATA.stamps[k]), DATA.specific_force[k], DATA.angular_rate[k])
-        positions = DATA.leg_lengths[k] - SRS.lengths_at_zero
+        positions = DATA.drive_positions[k]
         outputs += pipeline.add_joint_positions(int(DATA.stamps[k]), NAMES, positions)
     return outputs
 
@@ -150,7 +150,7 @@ def test_every_sample_gives_every_output(sensors):
     assert np.abs(array3(last['platform/accel'].accel.accel.linear)).max() < 1.5  # without gravity
     joints = last['platform/joint_states']
     assert tuple(joints.name) == SRS.joint_names
-    measured = DATA.leg_lengths[299] - SRS.lengths_at_zero
+    measured = DATA.drive_positions[299]
     assert np.array(joints.position)[2::3] == pytest.approx(measured, abs=1e-4)
     assert np.array(joints.effort)[2::3].tolist() == [100.0, 101.0, 102.0, 103.0, 104.0, 105.0]
     assert np.isfinite(joints.velocity).all()
@@ -255,7 +255,7 @@ def test_imu_of_another_time_base_is_reported_once_a_second(sensors):
             message = Imu(linear_acceleration=vector3(DATA.specific_force[k]))
             message.header.stamp = stamp(int(DATA.stamps[k]) + 10**11)
             sensors.imu.publish(message)
-            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.drive_positions[k])
         said = sensors.heard['/diagnostics']
         wait_for(lambda: any('do not meet' in message.status[0].message for message in said), 'words', spin=sensors)
         assert len(said) <= 4
@@ -300,7 +300,7 @@ def test_baseline_node_needs_no_imu(sensors):
     with NodeProcess('pkm_estimation', 'baseline', RELIABLE) as node:
         sensors.wait_for_estimator(['platform/baseline/odometry'], imu=False)
         for k in range(150):
-            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+            sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.drive_positions[k])
             if k % 20 == 19:
                 sensors.wait_for_estimates(k + 1, 'platform/baseline/odometry')
         sensors.send_legs(stamp(int(DATA.stamps[150])), NAMES[:4], [0.1] * 4)
@@ -311,7 +311,7 @@ def test_baseline_node_needs_no_imu(sensors):
     pipeline = BaselinePipeline(SRS)
     for k, message in enumerate(sensors.heard['platform/baseline/odometry']):
         time = int(DATA.stamps[k])
-        expected = pipeline.add_joint_positions(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero).estimate
+        expected = pipeline.add_joint_positions(time, NAMES, DATA.drive_positions[k]).estimate
         assert nanoseconds(message.header.stamp) == time
         assert array3(message.pose.pose.position).tobytes() == expected.position.tobytes()
         assert array3(message.twist.twist.linear).tobytes() == expected.velocity.tobytes()
@@ -336,7 +336,7 @@ def test_baseline_runs_while_somebody_listens(sensors):
         time = int(DATA.stamps[k])
         pipeline.baseline_wanted = time >= nanoseconds(heard[0].header.stamp)
         pipeline.add_imu(time, DATA.specific_force[k], DATA.angular_rate[k])
-        outputs = pipeline.add_joint_positions(time, NAMES, DATA.leg_lengths[k] - SRS.lengths_at_zero)
+        outputs = pipeline.add_joint_positions(time, NAMES, DATA.drive_positions[k])
         expected += [output.baseline for output in outputs if output.baseline is not None]
     for message, estimate in zip(heard, expected, strict=True):
         assert array3(message.pose.pose.position).tobytes() == estimate.position.tobytes()
@@ -356,7 +356,7 @@ def test_nothing_is_lost_at_1_khz(sensors):
             )
             message.header.stamp = stamp(int(time))
             sensors.imu.publish(message)
-            sensors.send_legs(message.header.stamp, NAMES, data.leg_lengths[k] - SRS.lengths_at_zero)
+            sensors.send_legs(message.header.stamp, NAMES, data.drive_positions[k])
         sensors.wait_for_estimates(1000, at_least=True)
         assert node.stop() == 0
     assert [nanoseconds(m.header.stamp) for m in sensors.heard['platform/odometry']] == data.stamps.tolist()

@@ -44,7 +44,7 @@ def run(machine, motion, seed, config=None, start=None):
     for k in range(len(motion)):
         if k:
             filter_.predict(inputs[k - 1], inputs[k], interval, interval)
-        innovations.append(filter_.update(data.leg_lengths[k]))
+        innovations.append(filter_.update(data.drive_positions[k]))
         states.append(filter_.state.copy())
     return np.array(states) - true_states(machine, motion), innovations, filter_
 
@@ -258,7 +258,7 @@ def test_wrong_lever_arm_shows_in_the_innovations():
     ratios = []
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
-        innovation = filter_.update(data.leg_lengths[k])
+        innovation = filter_.update(data.drive_positions[k])
         ratios.append(innovation.residual / innovation.standard_deviation)
     assert np.mean(np.abs(ratios[1500:2000]) <= 2.0) <= 0.10
 
@@ -317,7 +317,7 @@ def test_augmented_form_gives_the_same_errors():
     truth, errors = true_states(SRS, motion), []
     for k in range(1, len(motion)):
         additive.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
-        additive.update(data.leg_lengths[k])
+        additive.update(data.drive_positions[k])
         joint = np.zeros((21, 21))
         joint[:15, :15], joint[15:, 15:] = augmented.covariance, augmented.imu_covariance
         spread = np.sqrt(transform.spread) * np.linalg.cholesky(joint)
@@ -332,7 +332,7 @@ def test_augmented_form_gives_the_same_errors():
         mean = moved[:, 0] + (moved - moved[:, :1]) @ mean_weights
         augmented.ukf.state = mean
         augmented.ukf.covariance = (moved - mean[:, None]) * weights @ (moved - mean[:, None]).T
-        augmented.update(data.leg_lengths[k])
+        augmented.update(data.drive_positions[k])
         errors.append([additive.state - truth[k], augmented.state - truth[k]])
     rms = np.sqrt(np.mean(np.array(errors[300:]) ** 2, axis=0))
     assert rms[0] == pytest.approx(rms[1], rel=0.01)

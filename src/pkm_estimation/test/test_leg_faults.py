@@ -32,7 +32,7 @@ class Run:
         self.pipeline = EstimatorPipeline(machine, config or EstimatorConfig(baseline=False))
         self.outputs, self.errors, squares = [], [], []
         for k in range(first, last):
-            positions = data.leg_lengths[k] - machine.lengths_at_zero
+            positions = data.drive_positions[k]
             if begin <= k < end:
                 positions = fault(k, positions)
             self.pipeline.add_imu(int(data.stamps[k]), data.specific_force[k], data.angular_rate[k])
@@ -101,7 +101,7 @@ def test_spikes_of_ten_centimetres(period):
 
 
 def test_stuck_leg_stays_out_where_the_prediction_passes_its_value():
-    value = DATA.leg_lengths[FAULT, 3] - SRS.lengths_at_zero[3]
+    value = DATA.drive_positions[FAULT, 3]
 
     def stuck(k, x):
         return np.where(np.arange(6) == 3, value, x)
@@ -112,7 +112,7 @@ def test_stuck_leg_stays_out_where_the_prediction_passes_its_value():
     assert 'leg4: stuck' in detail and delay <= 0.05
     assert 'leg_returned' not in run.report.counters
     # the platform's leg has passed the value at least once
-    assert (np.diff(np.sign(DATA.leg_lengths[FAULT + 50 : 1500, 3] - SRS.lengths_at_zero[3] - value)) != 0).any()
+    assert (np.diff(np.sign(DATA.drive_positions[FAULT + 50 : 1500, 3] - value)) != 0).any()
 
 
 def test_saturated_leg_is_named():
@@ -142,7 +142,7 @@ def test_swapped_legs_stay_out_where_they_pass_each_other_and_come_back_when_men
     machine = load_machine('palida')
     motion = mp1_profile(machine, 60.0).evaluate(10.0 + np.arange(1700) / 100.0)
     data = measure(machine, motion, seed=2)
-    crossings = np.flatnonzero(np.diff(np.sign(data.leg_lengths[500:1500, 2] - data.leg_lengths[500:1500, 3])))
+    crossings = np.flatnonzero(np.diff(np.sign(data.drive_positions[500:1500, 2] - data.drive_positions[500:1500, 3])))
     assert len(crossings) >= 2
 
     def swap(k, x):
@@ -202,7 +202,7 @@ def test_message_with_none_but_the_legs_that_are_left_out():
     run = Run(fault, last=FAULT + 10, first=FAULT - 200)
     feed = run.pipeline.add_joint_positions
     for k in range(FAULT + 10, FAULT + 30):
-        positions, stamp = DATA.leg_lengths[k] - SRS.lengths_at_zero, int(DATA.stamps[k])
+        positions, stamp = DATA.drive_positions[k], int(DATA.stamps[k])
         run.pipeline.add_imu(stamp, DATA.specific_force[k], DATA.angular_rate[k])
         count = 3 if k < FAULT + 20 else 6
         outputs = feed(stamp, NAMES[:count], fault(k, positions)[:count])

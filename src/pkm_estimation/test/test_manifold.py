@@ -75,7 +75,8 @@ def test_platform_that_turns_all_the_way_round():
         filter_.predict(imu, imu, 0.01, 0.01)
         # a machine without stroke limits: lengths of the turned platform
         points = start.position + filter_.geometry.platform_points @ (rotation @ rotation_exp(rate * 0.01)).T
-        filter_.update(np.linalg.norm(points - filter_.geometry.base_points, axis=1))
+        lengths = np.linalg.norm(points - filter_.geometry.base_points, axis=1)
+        filter_.update(lengths - SRS.lengths_at_zero)
     estimate = filter_.point_motion(np.concatenate([force, rate]))
     expected = start.rotation_base_platform @ rotation_exp(rate * 10.0)
     np.testing.assert_allclose(estimate.rotation_base_platform, expected, atol=1e-5)
@@ -93,10 +94,10 @@ def test_broad_prior_converges_without_forward_kinematics(seed):
     filter_.ukf.state = filter_.ukf.state + random.normal(size=15) * np.sqrt(np.diag(filter_.covariance))
     data = measure(machine, motion, seed)
     inputs = platform_inputs(machine, data)
-    assert filter_.first_update(data.leg_lengths[0], AssemblySide(machine).is_home_mode) is not None
+    assert filter_.first_update(data.drive_positions[0], AssemblySide(machine).is_home_mode) is not None
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
-        filter_.update(data.leg_lengths[k])
+        filter_.update(data.drive_positions[k])
     assert np.abs(filter_.imu_point - motion.position[-1]).max() < 5e-4
     assert np.linalg.eigvalsh(filter_.covariance)[0] > 0.0
 
@@ -110,7 +111,7 @@ def calibration_run(name, machine, late=0, duration=45.0, seed=4):
     inputs = platform_inputs(SRS, data)
     for k in range(1 + late, len(motion)):
         filter_.predict(inputs[k - 1 - late], inputs[k - late], 0.01, 0.01)
-        filter_.update(data.leg_lengths[k])
+        filter_.update(data.drive_positions[k])
     rows = filter_.layout.groups[name]
     return filter_.state[rows], np.sqrt(np.diag(filter_.covariance))[rows]
 
@@ -152,7 +153,7 @@ def test_offset_of_a_leg_is_seen_where_motion_shows_it():
     inputs = platform_inputs(SRS, data)
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
-        filter_.update(data.leg_lengths[k] + offsets)
+        filter_.update(data.drive_positions[k] + offsets)
     rows = filter_.layout.leg_offsets
     error = filter_.state[rows] - offsets
     covariance = filter_.covariance[rows, rows]

@@ -53,7 +53,7 @@ def test_lost_measurements_tell_nothing_about_noise():
     for k, source in [(k, data) for k in range(300)] + [(k, later) for k in range(500)]:
         stamp = int(source.stamps[k])
         pipeline.add_imu(stamp, source.specific_force[k], source.angular_rate[k])
-        positions = source.leg_lengths[k] - machine.lengths_at_zero
+        positions = source.drive_positions[k]
         pipeline.add_joint_positions(stamp, machine.actuated_joint_names, positions)
     assert pipeline.health.counters['diverged'] == 1
     assert pipeline.tracker.noise.q_factor == pytest.approx(1.0, rel=0.6)

@@ -34,7 +34,7 @@ def bag(tmp_path_factory):
     path = tmp_path_factory.mktemp('bags') / 'run'
     motion = mp1(SRS, duration=30.0)[slice(1000, 1800)]
     data = measure(MECHANISM, motion, seed=6)
-    positions = data.leg_lengths - SRS.lengths_at_zero
+    positions = data.drive_positions
     zeros = np.zeros_like(positions)
     rotation = motion.rotation_base_platform
 

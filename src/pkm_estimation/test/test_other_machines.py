@@ -25,7 +25,7 @@ def test_machine_of_another_kind_is_estimated(name: str) -> None:
     outputs = []
     for k, stamp in enumerate(data.stamps):
         outputs += pipeline.add_imu(int(stamp), data.specific_force[k], data.angular_rate[k])
-        outputs += pipeline.add_joint_positions(int(stamp), names, data.leg_lengths[k])
+        outputs += pipeline.add_joint_positions(int(stamp), names, data.drive_positions[k])
     assert len(outputs) == len(motion)
     late = slice(600, None)
     position = np.array([output.motion.position for output in outputs])[late]

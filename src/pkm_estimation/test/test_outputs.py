@@ -14,7 +14,7 @@ SRS = load_machine('srs')
 MECHANISM = SRS
 MOTION = mp1(SRS, duration=30.0, rate=200.0)[slice(2400, 2900)]
 DATA = measure(MECHANISM, MOTION, seed=3)
-POSITIONS = DATA.leg_lengths - SRS.lengths_at_zero
+POSITIONS = DATA.drive_positions
 STAMPS = [int(stamp) for stamp in DATA.stamps]
 
 

@@ -26,7 +26,7 @@ DATA = measure(MECHANISM, MOTION, seed=4)
 
 
 def positions(k, data=DATA):
-    return data.leg_lengths[k] - SRS.lengths_at_zero
+    return data.drive_positions[k]
 
 
 def imu_message(k, data=DATA):

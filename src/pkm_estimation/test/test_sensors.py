@@ -56,7 +56,7 @@ def test_same_seed_same_bits_and_another_seed_others():
 def test_nothing_wrong_is_the_ideal_sensor():
     exact = measure(MECHANISM, EVALUATE(TIME), seed=None)
     data = sense(replace(QUIET, bias=True))
-    for name in ('stamps', 'leg_lengths', 'specific_force', 'angular_rate'):
+    for name in ('stamps', 'drive_positions', 'specific_force', 'angular_rate'):
         assert np.array_equal(getattr(data, name), getattr(exact, name)), name
     assert data.imu_received.all() and data.legs_received.all()
 
@@ -65,8 +65,8 @@ def test_effects_do_not_disturb_each_others_noise():
     plain, bursts = sense(SensorConditions()), sense(SensorConditions(burst_deviation=1e-4))
     assert np.array_equal(plain.specific_force, bursts.specific_force)
     quiet_time = TIME % 15.0 < 10.0
-    assert np.array_equal(plain.leg_lengths[quiet_time], bursts.leg_lengths[quiet_time])
-    extra = (bursts.leg_lengths - plain.leg_lengths)[~quiet_time]
+    assert np.array_equal(plain.drive_positions[quiet_time], bursts.drive_positions[quiet_time])
+    extra = (bursts.drive_positions - plain.drive_positions)[~quiet_time]
     assert extra.std() == pytest.approx(1e-4, rel=0.05)
 
 
@@ -77,7 +77,7 @@ def test_noise_has_the_files_deviations(heavy):
     for name, deviation in (
         ('specific_force', SRS.imu.accelerometer_noise),
         ('angular_rate', SRS.imu.gyroscope_noise),
-        ('leg_lengths', SRS.leg_sensors.position_noise),
+        ('drive_positions', SRS.leg_sensors.position_noise),
     ):
         noise = getattr(data, name) - getattr(IDEAL, name)
         assert noise.std(axis=0) == pytest.approx(deviation, rel=limit)
@@ -90,7 +90,7 @@ def test_delay_is_the_age_of_the_signal_axis_by_axis():
     for axis, samples in enumerate((1, 3, 0, 5, 2, 1)):
         here, there = (np.hstack([d.specific_force, d.angular_rate])[:, axis] for d in (late, IDEAL))
         assert here[samples:] == pytest.approx(there[: len(there) - samples], abs=1e-12)
-    assert np.array_equal(late.leg_lengths, IDEAL.leg_lengths)
+    assert np.array_equal(late.drive_positions, IDEAL.drive_positions)
 
 
 def test_fluctuating_delay_stays_around_its_mean_and_is_slow():
@@ -123,8 +123,9 @@ def test_offsets_steps_and_drift():
     data = sense(
         replace(QUIET, leg_offsets=(1e-4, 0, 0, 0, 0, -1e-4), length_step=2e-5, gyroscope_drift=(0.0, 1e-5, 0.0))
     )
-    assert np.abs(data.leg_lengths / 2e-5 - np.rint(data.leg_lengths / 2e-5)).max() < 1e-6
-    offsets = (data.leg_lengths - IDEAL.leg_lengths).mean(axis=0)
+    lengths = data.drive_positions + SRS.lengths_at_zero
+    assert np.abs(lengths / 2e-5 - np.rint(lengths / 2e-5)).max() < 1e-6
+    offsets = (data.drive_positions - IDEAL.drive_positions).mean(axis=0)
     assert offsets == pytest.approx([1e-4, 0, 0, 0, 0, -1e-4], abs=1e-6)
     assert (data.angular_rate - IDEAL.angular_rate)[-1] == pytest.approx([0.0, 1e-5 * TIME[-1], 0.0], abs=1e-12)
 

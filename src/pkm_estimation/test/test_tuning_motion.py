@@ -35,7 +35,7 @@ def streams_of(data):
     time = (data.stamps - data.stamps[0]) * 1e-9
     samples = np.hstack([data.specific_force, data.angular_rate])
     return SensorStreams(
-        time[data.legs_received], data.leg_lengths[data.legs_received], time[data.imu_received],
+        time[data.legs_received], data.drive_positions[data.legs_received], time[data.imu_received],
         samples[data.imu_received],
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_fluctuating_delay_widens_the_deviation():
 def test_no_delay_from_a_standstill():
     data = measure(MECHANISM, named_profile('hold', SRS, 20.0), seed=1)
     still = SensorStreams(
-        (data.stamps - data.stamps[0]) * 1e-9, data.leg_lengths, (data.stamps - data.stamps[0]) * 1e-9,
+        (data.stamps - data.stamps[0]) * 1e-9, data.drive_positions, (data.stamps - data.stamps[0]) * 1e-9,
         np.hstack([data.specific_force, data.angular_rate]),
     )  # fmt: skip
     with pytest.raises(TuningError, match='no IMU channel shows the motion'):
@@ -132,10 +132,10 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
     )
     filter_.start_at(Pose(motion.position[0], motion.rotation_base_platform[0]))
     inputs = [frame.to_platform(sample) for sample in np.hstack([data.specific_force, data.angular_rate])]
-    filter_.update(data.leg_lengths[0])
+    filter_.update(data.drive_positions[0])
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
-        filter_.update(data.leg_lengths[k])
+        filter_.update(data.drive_positions[k])
     deviation = np.sqrt(filter_.covariance[15, 15])
     assert 0.98 * foretold.deviation[0] < deviation < 1.4 * foretold.deviation[0]
 
@@ -163,7 +163,7 @@ def test_what_is_not_seen_is_named():
 def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
     data = record(MP1, SensorConditions(imu_delay=0.03), seconds=12.0)
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
     assert main([str(tmp_path / 'bag'), '--keep-r', '-o', str(tmp_path / 'out')]) == 0
     printed = capsys.readouterr().out
@@ -181,7 +181,7 @@ def test_command_keeps_the_settings_it_began_with_and_says_what_the_gate_would_d
     rich = fourier_profile(SRS, 40.0)
     data = record(rich, SensorConditions(imu_misalignment=(0.03, -0.02, 0.04)), seconds=12.0, begin=0.0)
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
     (tmp_path / 'mine.yaml').write_text('{imu_delay: 0.05, history: 1}')
     arguments = [str(tmp_path / 'bag'), '--config', str(tmp_path / 'mine.yaml'), '-o', str(tmp_path / 'out')]
@@ -198,7 +198,7 @@ def test_command_keeps_the_settings_it_began_with_and_says_what_the_gate_would_d
 def test_a_standstill_shows_no_constant(tmp_path, capsys):
     data = measure(MECHANISM, named_profile('hold', SRS, 12.0), seed=1)
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.leg_lengths - SRS.lengths_at_zero)
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
     assert main([str(tmp_path / 'bag'), '--motion', '--keep-r']) == 0
     printed = capsys.readouterr().out

@@ -34,16 +34,16 @@ def at_rest(seconds, rotation=None):
     )
 
 
-def streams_of(data, lengths=None):
+def streams_of(data, positions=None):
     time = (data.stamps - data.stamps[0]) * 1e-9
-    lengths = data.leg_lengths if lengths is None else lengths
-    return SensorStreams(time, lengths, time, np.hstack([data.specific_force, data.angular_rate]))
+    positions = data.drive_positions if positions is None else positions
+    return SensorStreams(time, positions, time, np.hstack([data.specific_force, data.angular_rate]))
 
 
-def write_bag(path, data, lengths=None):
+def write_bag(path, data, positions=None):
     with BagWriter(path, 'mcap', '') as writer:
-        lengths = data.leg_lengths if lengths is None else lengths
-        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, lengths - SRS.lengths_at_zero)
+        positions = data.drive_positions if positions is None else positions
+        writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)
     return path
 
@@ -64,7 +64,7 @@ def test_attitude_error_of_leg_offsets_is_in_the_systematic_deviation():
     random, deviation, ratios = np.random.default_rng(0), 3e-4, []
     data = measure(MECHANISM, at_rest(12.0), seed=2)
     for _ in range(12):
-        shifted = streams_of(data, data.leg_lengths + deviation * random.normal(size=6))
+        shifted = streams_of(data, data.drive_positions + deviation * random.normal(size=6))
         found = calibrate_static(MECHANISM, shifted, deviation)
         ratios.append((found.bias - BIAS)[:2] / found.bias_systematic[:2])
     assert 0.6 < np.sqrt(np.mean(np.square(ratios))) < 1.4  # chi-square with 24 degrees of freedom
@@ -86,7 +86,7 @@ def test_recording_that_moves_is_refused_with_time_and_distance():
         calibrate_static(MECHANISM, streams_of(measure(MECHANISM, motion, seed=0)))
     # a platform at rest with one leg that creeps by a tenth of a millimetre, unnoticed by the eye
     data = measure(MECHANISM, at_rest(20.0), seed=0)
-    creeping = data.leg_lengths.copy()
+    creeping = data.drive_positions.copy()
     creeping[1500:, 2] += 1e-4
     with pytest.raises(TuningError, match=r'leg3_prismatic is 0\.0001\d* m .*first exceeded at 15\.00 s'):
         calibrate_static(MECHANISM, streams_of(data, creeping))
@@ -105,7 +105,7 @@ def test_lossy_recordings_get_a_reason_or_what_they_hold(tmp_path, capsys):
     def run(name, legs, imu, stamps=data.stamps):
         with BagWriter(tmp_path / name, 'mcap', '') as writer:
             writer.write_joint_states(
-                stamps[legs], MECHANISM.actuated_joint_names, data.leg_lengths[legs] - SRS.lengths_at_zero
+                stamps[legs], MECHANISM.actuated_joint_names, data.drive_positions[legs]
             )
             writer.write_imu(stamps[imu], data.specific_force[imu], data.angular_rate[imu])
         code = main([str(tmp_path / name)])
@@ -149,7 +149,7 @@ def test_coarse_sensors_keep_honest_deviations(tmp_path):
     assert np.sqrt(np.mean(normalised[several] ** 2)) < 1.2
     assert np.sqrt(np.mean((rounded - truth)[:, several] ** 2)) < 1.2 * np.sqrt(np.mean(found.noise[several] ** 2))
     data = measure(MECHANISM, at_rest(12.0), seed=1)
-    coarse = calibrate_static(MECHANISM, streams_of(data, 0.001 * np.rint(data.leg_lengths / 0.001)))
+    coarse = calibrate_static(MECHANISM, streams_of(data, 0.001 * np.rint(data.drive_positions / 0.001)))
     machine = load_machine('srs', write_sensor_overlay(tmp_path / 'o.yaml', MECHANISM, coarse, '', ''))
     np.testing.assert_array_equal(machine.leg_sensors.position_noise, SRS.leg_sensors.position_noise)
 

@@ -15,6 +15,7 @@ from pkm_description.machine import Machine, Pose
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
 from pkm_estimation.baseline.pose_solver import PoseSolver
 from pkm_estimation.baseline.warm_start import FoundPose
+from pkm_estimation.models.geometry import measured_at_zero
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class KinematicEstimator:
         self.length_covariance = length_covariance
         self._differentiate = ButterworthDifferentiator(time_constant, damping)
         self._solver = PoseSolver(machine, tolerance, max_iterations)
+        self._at_zero = measured_at_zero(machine)
         self._last: FoundPose | None = None
 
     @property
@@ -118,35 +120,37 @@ class KinematicEstimator:
         self._last = None
         self._differentiate.reset()
 
-    def pose(self, lengths: Array) -> tuple[Pose, int]:
-        """Solve one set of lengths (L,) from home, whatever this object remembers; also the iterations.
+    def pose(self, drive_positions: Array) -> tuple[Pose, int]:
+        """Solve one set of drive positions (L,) from home, whatever this object remembers; also the iterations.
 
         Raises
         ------
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        found = self._solver.search(lengths, None)
+        found = self._solver.search(drive_positions + self._at_zero, None)
         return Pose(found.position[0], found.rotation_base_platform[0]), int(found.iterations[0])
 
-    def estimate(self, lengths: Array, interval: float) -> BaselineEstimate:
-        """Estimate from lengths (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
+    def estimate(self, drive_positions: Array, interval: float) -> BaselineEstimate:
+        """Estimate from positions (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
+        lengths = drive_positions + self._at_zero
         self._last = self._solver.solve(lengths, self._last)
         signals = [*self._last.position.tolist(), *lengths.tolist()]
         rates = np.array(self._differentiate.advance(signals, interval))
         return BaselineEstimate.of(self._last, rates, self.length_covariance)
 
-    def series(self, lengths: Array, intervals: Array, begins: NDArray[np.bool_]) -> EstimateSeries:
+    def series(self, drive_positions: Array, intervals: Array, begins: NDArray[np.bool_]) -> EstimateSeries:
         """What repeated calls of :meth:`estimate` give for N samples, whatever this object remembers, in batch.
 
         A sample without a pose is left out, and the next one is a beginning.
 
         Parameters
         ----------
-        lengths : (N, L) m
+        drive_positions : (N, L) m or rad
         intervals : (N,) s, from the sample before
         begins : (N,), True where :meth:`reset` comes before the sample
         """
+        lengths = drive_positions + self._at_zero
         found, begins, errors = self._solver.series(lengths, begins)
         good = np.ones(len(lengths), dtype=bool)
         good[list(errors)] = False

@@ -64,8 +64,8 @@ def measurement_model(
         return DriveModel(machine, geometry.imu_position)
     points = geometry.platform_points_from_imu
     if estimate:
-        return CalibratedLegModel(geometry.base_points, points, geometry.gravity, layout)
-    return LegLengthModel(geometry.base_points, points)
+        return CalibratedLegModel(geometry.base_points, points, geometry.gravity, geometry.lengths_at_zero, layout)
+    return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero)
 
 
 def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None:

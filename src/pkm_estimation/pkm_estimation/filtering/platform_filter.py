@@ -50,7 +50,7 @@ class PlatformFilter:
     imu_covariance : (6, 6) of one IMU sample, specific force and angular rate in platform axes
     length_covariance : (L, L) m^2
     config : settings
-    machine : needed for machines whose legs are no U-P struts: then "lengths" are positions of the drives
+    machine : needed for machines whose legs are no U-P struts: then constraints are measured, too
 
     Attributes
     ----------
@@ -88,10 +88,10 @@ class PlatformFilter:
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
         """Take noise covariances that are the configured ones times factors."""
-        config, (imu, lengths) = self.config, self._nominal_noise
+        config, (imu, legs) = self.config, self._nominal_noise
         self._noise_factors = q_factor, r_factor
         self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
-        noise: Array = config.noise_inflation * config.r_scale * r_factor * lengths
+        noise: Array = config.noise_inflation * config.r_scale * r_factor * legs
         if self.legs.constraint_count:
             noise = block_diag(noise, config.constraint_deviation**2 * np.eye(self.legs.constraint_count))
         self.length_covariance = noise
@@ -151,8 +151,10 @@ class PlatformFilter:
         if self._constants is not None:
             self._constants.start()
 
-    def first_update(self, lengths: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
-        """Correct a broad prior, such as :meth:`start_as_printed`, with the first leg lengths (L,).
+    def first_update(
+        self, drive_positions: Array, is_home_mode: Callable[[Array, Array], bool]
+    ) -> Innovation | None:
+        """Correct a broad prior, such as :meth:`start_as_printed`, with the first positions of the drives (L,).
 
         The manifold filter looks for the likeliest pose on the home assembly mode; all others update as always.
 
@@ -162,18 +164,19 @@ class PlatformFilter:
 
         Returns
         -------
-        The innovation, ``None`` if no pose on the home mode explains the lengths
+        The innovation, ``None`` if no pose on the home mode explains the positions
         """
         if not self._moves:
-            innovation = self.update(lengths)
+            innovation = self.update(drive_positions)
             # on the mirror assembly these would stay for ever
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
         ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(1.0)
+        values, drives = self.legs.measured(drive_positions), np.arange(len(drive_positions))
 
         def here() -> bool:
             return is_home_mode(self.imu_point, self.rotation)
 
-        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, observe, lengths, noise), here)
+        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, observe, values, noise, drives), here)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
@@ -203,43 +206,45 @@ class PlatformFilter:
 
     def update(
         self,
-        lengths: Array,
+        drive_positions: Array,
         used: NDArray[np.intp] | None = None,
         limit: float = inf,
         noise_scale: float = 1.0,
     ) -> Innovation:
-        """Correct with leg lengths (L,), or with those of the legs ``used``; raises CovarianceError.
+        """Correct with the positions of the drives (L,), m or rad, or with those of the legs ``used``.
 
         A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
         The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
-        that happens: the state stays the predicted one. ``noise_scale`` multiplies the lengths' noise variances.
+        that happens: the state stays the predicted one. ``noise_scale`` multiplies the legs' noise variances.
+        Raises CovarianceError.
         """
         ukf, observe, noise, constants = self.ukf, self.legs.observe, self._leg_noise(noise_scale), self._constants
+        values = self.legs.measured(drive_positions)
         if self.legs.constraint_count:
-            return self._update_with_constraints(lengths, noise, used, limit)
+            return self._update_with_constraints(values, noise, used, limit)
         if constants is None:
-            return ukf.update_iterated(observe, lengths, noise, used, limit)
+            return ukf.update_iterated(observe, values, noise, used, limit)
         state, covariance = ukf.state.copy(), ukf.covariance.copy()
-        innovation = ukf.update_iterated(observe, lengths, noise, used, limit)
+        innovation = ukf.update_iterated(observe, values, noise, used, limit)
         if innovation.nis <= limit:
             constants.after_update(ukf, state, covariance)
         return innovation
 
     def _update_with_constraints(
-        self, positions: Array, noise: Array, used: NDArray[np.intp] | None, limit: float
+        self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float
     ) -> Innovation:
-        """Correct with the drive positions, whose innovation comes back, after the constraints."""
-        drives, values = len(positions), self._onto_constraints(positions)
+        """Correct with the drives' part of ``values`` (m,), whose innovation comes back, after the constraints."""
+        drives = self._onto_constraints(values)
         used = np.arange(drives) if used is None else used
         innovation = self.ukf.update_iterated(self.legs.observe, values, noise, used, limit)
         return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
 
-    def _onto_constraints(self, positions: Array) -> Array:
-        """Bring the state onto the constraints; gives the positions with the zeros that these measure behind them."""
-        values = np.concatenate([positions, np.zeros(self.legs.constraint_count)])
-        rows = np.arange(len(positions), len(values))
+    def _onto_constraints(self, values: Array) -> int:
+        """Bring the state onto the constraints, the last of ``values`` (m,); gives the number of those before."""
+        drives = len(values) - self.legs.constraint_count
+        rows = np.arange(drives, len(values))
         self.ukf.update_iterated(self.legs.observe, values, self._leg_noise(1.0), rows)
-        return values
+        return drives
 
     def _leg_noise(self, scale: float) -> Array:
         """Covariance (m, m) of what the legs measure, times ``scale``, with what unknown constants make of it."""
@@ -291,13 +296,15 @@ class PlatformFilter:
             self._constants.restore(constants)
         self.legs.restore(legs)
 
-    def predicted_innovation(self, lengths: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
-        """Lengths (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
+    def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
+        """Positions (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
         ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(noise_scale)
+        values = self.legs.measured(drive_positions)
         if not self.legs.constraint_count:
-            return ukf.predicted_innovation(observe, lengths, noise)
-        state, covariance, drives = ukf.state.copy(), ukf.covariance.copy(), len(lengths)
-        residual, spread = ukf.predicted_innovation(observe, self._onto_constraints(lengths), noise)
+            return ukf.predicted_innovation(observe, values, noise)
+        state, covariance = ukf.state.copy(), ukf.covariance.copy()
+        drives = self._onto_constraints(values)
+        residual, spread = ukf.predicted_innovation(observe, values, noise)
         ukf.state[:], ukf.covariance[:] = state, covariance
         return residual[:drives], spread[:drives, :drives]
 

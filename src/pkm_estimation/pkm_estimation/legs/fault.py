@@ -26,23 +26,23 @@ _WORDS = {'stuck': 'stuck, ', 'saturated': 'at the end of its stroke, ', 'offset
 
 
 class LegSensor(NamedTuple):
-    """Name of a leg, standard deviation of its length and both ends of its stroke [m]."""
+    """Name of a leg, standard deviation of its position and both ends of its stroke [m]."""
 
     name: str
     noise: float
     ends: tuple[float, float]
 
     def is_at_end(self, value: float) -> bool:
-        """Whether a length is that of an end of the stroke."""
+        """Whether a position is that of an end of the stroke."""
         return any(abs(value - end) < _CHANGED * self.noise for end in self.ends)
 
     def is_same(self, value: float, other: float) -> bool:
-        """Whether two lengths differ by noise at most."""
+        """Whether two positions differ by noise at most."""
         return abs(value - other) <= _CHANGED * self.noise
 
 
 class LegResidual(NamedTuple):
-    """A length, its residual given the legs that are believed, and that one's standard deviation [m]."""
+    """A position, its residual given the legs that are believed, and that one's standard deviation [m]."""
 
     value: float
     residual: float
@@ -50,7 +50,7 @@ class LegResidual(NamedTuple):
 
     @property
     def prediction(self) -> float:
-        """What the length should have been [m]."""
+        """What the position should have been [m]."""
         return self.value - self.residual
 
     @property
@@ -70,7 +70,7 @@ class LegFault:
     off, sigma : m, what it is off its prediction now, and that in standard deviations
     samples : for so many measurements
     largest, first, mean : m, of its residuals
-    fitting : for so many measurements it has fitted again, or has been as long as the leg that it is swapped with
+    fitting : for so many measurements it has fitted again, or has been where the leg that it is swapped with
     value, prediction : m, when its value changed for the last time
     """
 
@@ -88,7 +88,7 @@ class LegFault:
 
     @classmethod
     def begin(cls, leg: LegSensor, now: LegResidual, last: float | None, complain: Complain) -> LegFault:
-        """A leg that fits no more; ``last`` is its last length [m]."""
+        """A leg that fits no more; ``last`` is its last position [m]."""
         stays = last is not None and leg.is_same(now.value, last)
         kind = 'saturated' if leg.is_at_end(now.value) else 'stuck' if stays else 'off_prediction'
         off = now.residual
@@ -137,7 +137,7 @@ class LegFault:
         return fault
 
     def beside_its_twin(self, equal: bool) -> LegFault:
-        """The fault of a leg that is still swapped, now perhaps equally long as the other.
+        """The fault of a leg that is still swapped, now perhaps at the same position as the other.
 
         Both fit a vague prediction when they pass each other. They are used again where they stay equal, as at rest.
         """

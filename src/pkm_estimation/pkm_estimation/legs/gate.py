@@ -58,7 +58,6 @@ class LegGate:
     Parameters
     ----------
     machine : names and strokes of the legs
-    lengths_at_zero : (L,) m, of joints at zero
     gate : bound in standard deviations of one leg; 0: no gate
 
     Attributes
@@ -67,7 +66,7 @@ class LegGate:
     noise_scale : factor on the noise variances of all legs, above 1 in a burst
     """
 
-    def __init__(self, machine: Machine, lengths_at_zero: Array, gate: float) -> None:
+    def __init__(self, machine: Machine, gate: float) -> None:
         self.active = gate > 0.0
         self._names = tuple(leg.name for leg in machine.legs)
         count = len(self._names)
@@ -77,16 +76,14 @@ class LegGate:
         self._gate = gate
         ends = [(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]
         self._sensors = [
-            LegSensor(name, float(noise), (lower + float(zero), upper + float(zero)))
-            for name, noise, (lower, upper), zero in zip(
-                self._names, machine.leg_sensors.position_noise, ends, lengths_at_zero, strict=True
-            )
+            LegSensor(*sensor)
+            for sensor in zip(self._names, machine.leg_sensors.position_noise.tolist(), ends, strict=True)
         ]
         self.reset()
 
     def reset(self) -> None:
         """Forget the past: the filter starts."""
-        self._lengths: Array | None = None
+        self._positions: Array | None = None
         self._given_up = 0
         self.started()
 
@@ -120,11 +117,11 @@ class LegGate:
         """The bound of the same probability for any measurement of ``count`` numbers."""
         return float(chi2.isf(2.0 * norm.sf(self._gate), count)) if self.active else float('inf')
 
-    def accept(self, lengths: Array, innovation: Innovation) -> None:
+    def accept(self, positions: Array, innovation: Innovation) -> None:
         """Take note of a measurement (L,) that was used."""
         if not self.active:
             return
-        self._lengths = lengths
+        self._positions = positions
         self._confirmations += 1
         if self._confirmations == _PROBATION:
             self._given_up = 0
@@ -151,15 +148,15 @@ class LegGate:
     # -- judgement -----------------------------------------------------------------------------------------------------
 
     def judge(
-        self, lengths: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
+        self, positions: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
     ) -> Judgement:
         """Say which legs to use, and how much.
 
         Parameters
         ----------
-        lengths : (L,) m as measured
+        positions : (L,) m as measured
         available : legs that have a length
-        residual, covariance : (L,) m, (L, L) m^2 of lengths against the prediction; NaN where a leg has none
+        residual, covariance : (L,) m, (L, L) m^2 of positions against the prediction; NaN where a leg has none
         complain : called with reason and detail where a leg is left out, comes back or shows what is wrong with it
         """
         believed = [leg for leg in available.tolist() if leg not in self.faults]
@@ -173,7 +170,7 @@ class LegGate:
         for leg in available.tolist():
             if leg in kept:
                 continue
-            now = _conditional(leg, kept, lengths, residual, covariance)
+            now = _conditional(leg, kept, positions, residual, covariance)
             if leg in self.faults:
                 fault = self.faults[leg].after(now, self._gate, bound, alone, complain)
                 if fault is None:
@@ -182,9 +179,9 @@ class LegGate:
                 else:
                     self.faults[leg] = fault
             else:
-                last = None if self._lengths is None else float(self._lengths[leg])
+                last = None if self._positions is None else float(self._positions[leg])
                 self.faults[leg] = LegFault.begin(self._sensors[leg], now, last, complain)
-        self._find_swapped(lengths, kept, residual, covariance, complain)
+        self._find_swapped(positions, kept, residual, covariance, complain)
         return Judgement(np.array(sorted(kept + back), dtype=np.intp), self.noise_scale)
 
     def _disagreement(
@@ -233,23 +230,23 @@ class LegGate:
         return not ratios or float(np.median(ratios)) < _VAGUE
 
     def _find_swapped(
-        self, lengths: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
+        self, positions: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
     ) -> None:
         """Two legs that fit when their values are exchanged."""
         for one, other in combinations(sorted(self.faults), 2):
             if not np.isfinite(residual[[one, other]]).all():
                 continue
-            exchange = lengths[other] - lengths[one]
+            exchange = positions[other] - positions[one]
             exchanged = residual.copy()
             exchanged[one] += exchange
             exchanged[other] -= exchange
-            given = [_conditional(leg, kept, lengths, exchanged, covariance) for leg in (one, other)]
+            given = [_conditional(leg, kept, positions, exchanged, covariance) for leg in (one, other)]
             fits = all(g.sigma < self._gate for g in given)
             known = all(self.faults[leg].kind == 'swapped' for leg in (one, other))
             if known and not fits:
                 self._rename((one, other), 'off_prediction')
             elif known:
-                values = float(lengths[one]), float(lengths[other])
+                values = float(positions[one]), float(positions[other])
                 equal = any(self._sensors[leg].is_same(*values) for leg in (one, other))
                 for leg in (one, other):
                     self.faults[leg] = self.faults[leg].beside_its_twin(equal)
@@ -274,9 +271,9 @@ def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:
 
 
 def _conditional(
-    leg: int, given: list[int], lengths: Array, residual: Array, covariance: Array
+    leg: int, given: list[int], positions: Array, residual: Array, covariance: Array
 ) -> LegResidual:
-    value = float(lengths[leg])
+    value = float(positions[leg])
     if not given:
         return LegResidual(value, float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
     gain = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given, leg])

@@ -20,6 +20,7 @@ class CalibratedLegModel(LegModel):
     base_points : (L, 3) m, base axes
     platform_points : (L, 3) m, from the IMU's nominal place, platform axes
     gravity : (3,) m/s^2, base axes
+    lengths_at_zero : (L,) m, of legs whose drives are at zero
     layout : where the extra states lie
 
     Attributes
@@ -28,8 +29,11 @@ class CalibratedLegModel(LegModel):
     angular_acceleration : (3,) rad/s^2 of now, the same
     """
 
-    def __init__(self, base_points: Array, platform_points: Array, gravity: Array, layout: StateLayout) -> None:
+    def __init__(
+        self, base_points: Array, platform_points: Array, gravity: Array, lengths_at_zero: Array, layout: StateLayout
+    ) -> None:
         self.leg_count = len(base_points)
+        self._lengths_at_zero = lengths_at_zero
         self._platform_points, self._layout = platform_points, layout
         self.imu, self.angular_acceleration = np.zeros(6), np.zeros(3)
         self._outside = 0
@@ -57,6 +61,10 @@ class CalibratedLegModel(LegModel):
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
         base_points, gravity = self._base
         self._base_points, self._gravity = base_points @ rotation, rotation.T @ gravity
+
+    def measured(self, drive_positions: Array) -> Array:
+        """Leg lengths (L,) m by the positions of the drives (L,) m."""
+        return drive_positions + self._lengths_at_zero
 
     def observe(self, states: Array) -> Array:
         """Leg lengths (L, N) of ``states`` (n, N)."""

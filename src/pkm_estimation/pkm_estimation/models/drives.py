@@ -18,13 +18,11 @@ from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
 from pkm_estimation.models.leg_model import LegModel
 
 
-def measured_at_zero(machine: Machine) -> Array:
-    """What filters take as measured (L,) where the drives' joints are at zero: the legs' lengths, or else zero."""
-    return machine.lengths_at_zero if machine.has_closed_form else np.zeros(machine.actuated_count)
-
-
 def measured_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
-    """What filters take as measured (N, L) at poses (N, 3), (N, 3, 3): lengths of struts, positions of other drives."""
+    """What sensors measure (N, L) at poses (N, 3), (N, 3, 3): lengths of struts, positions of other drives.
+
+    Less :func:`~pkm_estimation.models.geometry.measured_at_zero` these are the drives' positions.
+    """
     if machine.has_closed_form:
         return leg_lengths(machine, position, rotation_base_platform)
     return drive_positions(machine, position, rotation_base_platform)
@@ -73,6 +71,10 @@ class DriveModel(LegModel):
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
         self._chart = rotation
+
+    def measured(self, drive_positions: Array) -> Array:
+        """Positions of the drives (L,), and zeros for the constraints (K,)."""
+        return np.concatenate([drive_positions, np.zeros(self.constraint_count)])
 
     def observe(self, states: Array) -> Array:
         """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
+
+
+def measured_at_zero(machine: Machine) -> Array:
+    """What sensors measure (L,) where the drives' joints are at zero: the lengths of struts, or else zero."""
+    return machine.lengths_at_zero if machine.has_closed_form else np.zeros(machine.actuated_count)
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class EstimatorGeometry:
     gravity : (3,) m/s^2, base frame
     imu_position : (3,) m, platform frame
     rotation_platform_imu : (3, 3), maps IMU axes to platform axes
+    lengths_at_zero : (L,) m, of legs whose drives are at zero; zeros where the legs are no struts
     """
 
     base_points: Array
@@ -26,6 +33,7 @@ class EstimatorGeometry:
     gravity: Array
     imu_position: Array
     rotation_platform_imu: Array
+    lengths_at_zero: Array
 
     @classmethod
     def from_machine(cls, machine: Machine) -> EstimatorGeometry:
@@ -36,6 +44,7 @@ class EstimatorGeometry:
             machine.gravity,
             machine.imu.position,
             machine.imu.rotation_platform_imu,
+            measured_at_zero(machine),
         )
 
     @property

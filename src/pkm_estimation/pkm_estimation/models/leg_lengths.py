@@ -34,10 +34,12 @@ class LegLengthModel(LegModel):
     ----------
     base_points : (L, 3) m, base frame
     platform_points : (L, 3) m, from the point that the state describes (the IMU), platform axes
+    lengths_at_zero : (L,) m, of legs whose drives are at zero; default: lengths themselves are measured
     """
 
-    def __init__(self, base_points: Array, platform_points: Array) -> None:
+    def __init__(self, base_points: Array, platform_points: Array, lengths_at_zero: Array | float = 0.0) -> None:
         self.leg_count = len(base_points)
+        self._lengths_at_zero = lengths_at_zero
         self._base_points, self._platform_points = base_points, platform_points
         self.set_chart(np.eye(3))
         # x^2 + y^2 + z^2 of each leg; a product is faster than two additions
@@ -60,6 +62,10 @@ class LegLengthModel(LegModel):
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
         return sum(work.scalar_part.outside_unit_sphere for work in self._workspaces.values())
+
+    def measured(self, drive_positions: Array) -> Array:
+        """Leg lengths (L,) m by the positions of the drives (L,) m."""
+        return drive_positions + self._lengths_at_zero
 
     def observe(self, states: Array) -> Array:
         """Leg lengths (L, N) of ``states`` (>= 9, N); only position and attitude are used."""

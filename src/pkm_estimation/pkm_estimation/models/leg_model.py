@@ -33,6 +33,10 @@ class LegModel(ABC):
     def observe(self, states: Array) -> Array:
         """Predictions (L + K, N) for ``states`` (n, N)."""
 
+    @abstractmethod
+    def measured(self, drive_positions: Array) -> Array:
+        """What :meth:`observe` predicts, as measured (L + K,), by the positions of the drives (L,) m or rad."""
+
     # what follows concerns models that depend on more than the state
 
     def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:

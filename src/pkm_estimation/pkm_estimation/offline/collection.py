@@ -101,13 +101,14 @@ def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, NDArray[Any]]:
     model, known = outputs[0].model, filter_states(outputs)
     motion, inertial = model.motion(known), vars(model.inertial(known))
     inertial.pop('imu_covariance')
-    blank = Innovation(np.full_like(outputs[0].lengths, np.nan), np.full_like(outputs[0].lengths, np.nan), np.nan)
+    unknown = np.full_like(outputs[0].drive_positions, np.nan)
+    blank = Innovation(unknown, unknown, np.nan)
     innovations = [blank if output.innovation is None else output.innovation for output in outputs]
     residual, variance, nis = (np.array(values) for values in zip(*innovations, strict=True))
     epochs, stamps = np.array([output.instant for output in outputs], dtype=np.int64).T
     return inertial | {
         'epoch': epochs,
-        'lengths': np.array([output.lengths for output in outputs]),
+        'drive_positions': np.array([output.drive_positions for output in outputs]),
         'motion_stamps': stamps,
         'motion_position': motion.position,
         'motion_orientation': motion.orientation,

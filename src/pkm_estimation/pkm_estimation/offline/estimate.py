@@ -108,18 +108,18 @@ def _estimate(
 def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: int | None) -> MotionEstimate:
     """Baseline at the estimates' measurements, in the order of their stamps; empty where the settings say so."""
     machine, config, health = pipeline.machine, pipeline.config, pipeline.health
-    epochs, stamps, lengths = collection.columns('epoch', 'motion_stamps', 'lengths')
+    epochs, stamps, positions = collection.columns('epoch', 'motion_stamps', 'drive_positions')
     if not config.baseline:
         return baseline_motion(stamps[:0], None)
     order = np.lexsort([stamps, epochs])
-    epochs, stamps, lengths = epochs[order], stamps[order], lengths[order]
+    epochs, stamps, positions = epochs[order], stamps[order], positions[order]
     if first_stamp is None:
-        series = baseline_series(machine, config, epochs, stamps, lengths, health)
+        series = baseline_series(machine, config, epochs, stamps, positions, health)
         return baseline_motion(series.stamps, series.estimates)
     stream = BaselineStream(machine, config, health)
     estimates = [
         (stamp, stream.estimate(Instant(epoch, stamp), LegSample(row, row, np.flatnonzero(np.isfinite(row)))))
-        for epoch, stamp, row in zip(epochs.tolist(), stamps.tolist(), lengths, strict=True)
+        for epoch, stamp, row in zip(epochs.tolist(), stamps.tolist(), positions, strict=True)
         if stamp >= first_stamp
     ]
     return streamed_baseline(estimates)

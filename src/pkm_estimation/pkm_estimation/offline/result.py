@@ -23,6 +23,7 @@ class EstimationResult:
     started : (N,) True where the filter (re-)started
     accelerometer_bias, gyroscope_bias : (N, 3) IMU axes
     bias_deviation : (N, 6) standard deviations
+    drive_positions : (N, L) m or rad, as measured; NaN for legs without a usable position
     innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
     nis : (N,) normalised innovation squared, NaN at starts
     specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
@@ -38,6 +39,7 @@ class EstimationResult:
     accelerometer_bias: Array
     gyroscope_bias: Array
     bias_deviation: Array
+    drive_positions: Array
     innovation: Array
     innovation_deviation: Array
     nis: Array

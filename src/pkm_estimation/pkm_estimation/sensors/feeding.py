@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.sensors.simulated import SimulatedData
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 
@@ -10,7 +9,7 @@ from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 def feed(pipeline: EstimatorPipeline, data: SimulatedData) -> list[EstimatorOutput]:
     """Give all samples that arrived to a pipeline, IMU first at equal stamps."""
     machine = pipeline.machine
-    names, positions = machine.actuated_joint_names, data.leg_lengths - measured_at_zero(machine)
+    names, positions = machine.actuated_joint_names, data.drive_positions
     outputs: list[EstimatorOutput] = []
     for k, stamp in enumerate(data.stamps.tolist()):
         if data.imu_received[k]:

@@ -11,6 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.models.drives import measured_positions
+from pkm_estimation.models.geometry import measured_at_zero
 from pkm_estimation.sensors.imu import imu_truth
 
 
@@ -21,12 +22,12 @@ class SensorData:
     Attributes
     ----------
     stamps : (N,) ns
-    leg_lengths : (N, L) m; of machines without struts: positions of the drives
+    drive_positions : (N, L) m or rad, as in ``joint_states``, legs in the machine's order
     specific_force, angular_rate : (N, 3) m/s^2, rad/s, IMU axes
     """
 
     stamps: NDArray[np.int64]
-    leg_lengths: Array
+    drive_positions: Array
     specific_force: Array
     angular_rate: Array
 
@@ -40,12 +41,12 @@ def measure(
     """
     imu = machine.imu
     force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
-    lengths = measured_positions(machine, motion.position, motion.rotation_base_platform)
+    legs = measured_positions(machine, motion.position, motion.rotation_base_platform)
     force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
     if seed is not None:
         random = np.random.default_rng(seed)
         force = force + imu.accelerometer_noise * random.normal(size=force.shape)
         rate = rate + imu.gyroscope_noise * random.normal(size=rate.shape)
-        lengths = lengths + machine.leg_sensors.position_noise * random.normal(size=lengths.shape)
+        legs = legs + machine.leg_sensors.position_noise * random.normal(size=legs.shape)
     stamps = start_stamp + np.rint((motion.time - motion.time[0]) * 1e9).astype(np.int64)
-    return SensorData(stamps, lengths, force, rate)
+    return SensorData(stamps, legs - measured_at_zero(machine), force, rate)

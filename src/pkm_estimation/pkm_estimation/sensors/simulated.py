@@ -12,6 +12,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.models.drives import measured_positions
+from pkm_estimation.models.geometry import measured_at_zero
 from pkm_estimation.sensors.conditions import Interval, SensorConditions
 from pkm_estimation.sensors.imu import imu_truth
 from pkm_estimation.sensors.recording import SensorData
@@ -59,7 +60,7 @@ def simulate_sensors(
     """
     if len(time) < 2 or np.ptp(np.diff(time)) > 1e-9:
         raise ValueError('time needs at least two equidistant samples')
-    legs = _lengths(machine, evaluate(time), time - time[0], conditions, seed)
+    legs = _drives(machine, evaluate(time), time - time[0], conditions, seed)
     signals = _imu(machine, evaluate, time, conditions, seed)
     random = _stream(seed, _LOSS)
     received = [
@@ -105,10 +106,10 @@ def _imu(machine: Machine, evaluate: Evaluate, time: Array, conditions: SensorCo
     return signals
 
 
-def _lengths(
+def _drives(
     machine: Machine, motion: PlatformMotion, elapsed: Array, conditions: SensorConditions, seed: int
 ) -> Array:
-    """Leg measurements (N, L)."""
+    """Positions of the drives (N, L); a strut's sensor measures, and quantises, its length."""
     lengths = measured_positions(machine, motion.position, motion.rotation_base_platform)
     lengths = lengths + np.asarray(conditions.leg_offsets, dtype=float)
     if conditions.noise:
@@ -119,7 +120,7 @@ def _lengths(
         loud = phase >= conditions.burst_period - conditions.burst_duration
         extra = conditions.burst_deviation * _stream(seed, _BURSTS).normal(size=lengths.shape)
         lengths = lengths + loud[:, None] * extra
-    return _quantised(lengths, conditions.length_step)
+    return _quantised(lengths, conditions.length_step) - measured_at_zero(machine)
 
 
 def _wandering(time: Array, conditions: SensorConditions, seed: int) -> Array:

@@ -68,7 +68,7 @@ class BaselineStream:
             self.estimator.reset()
         self._last = instant
         try:
-            estimate = self.estimator.estimate(sample.lengths, interval)
+            estimate = self.estimator.estimate(sample.positions, interval)
         except KinematicsError as error:
             self._health.event(instant.stamp, WITHOUT_POSE, str(error))
             self._last = None

@@ -37,7 +37,7 @@ def baseline_series(
     config: EstimatorConfig,
     epochs: Integers,
     stamps: Integers,
-    lengths: Array,
+    positions: Array,
     health: HealthMonitor,
 ) -> BaselineSeries:
     """Estimate at all samples at which a :class:`BaselineStream` that gets them one by one would.
@@ -46,15 +46,15 @@ def baseline_series(
     ----------
     epochs, stamps : (N,), (N,) ns, instants in the order in which the stream would get them; where the epoch changes,
         it starts anew
-    lengths : (N, L) m, NaN where a leg is missing
+    positions : (N, L) m, NaN where a leg is missing
     health : is told which samples fit no pose
     """
-    complete = np.flatnonzero(np.isfinite(lengths).all(axis=1))
-    epochs, stamps, lengths = epochs[complete], stamps[complete], lengths[complete]
+    complete = np.flatnonzero(np.isfinite(positions).all(axis=1))
+    epochs, stamps, positions = epochs[complete], stamps[complete], positions[complete]
     intervals = np.diff(stamps, prepend=stamps[:1]) * NANOSECOND
     begins = np.diff(epochs, prepend=epochs[:1]) != 0
     begins |= intervals > config.maximum_leg_gap
-    estimates, places, errors = kinematic_estimator(machine, config).series(lengths, intervals, begins)
+    estimates, places, errors = kinematic_estimator(machine, config).series(positions, intervals, begins)
     for place, error in errors.items():
         health.event(int(stamps[place]), WITHOUT_POSE, str(error))
     point = np.array(config.reference_point)

@@ -1,4 +1,4 @@
-"""Leg lengths from named joint positions, in whatever order, with whatever else the message holds."""
+"""Positions of the drives from named joint positions, in whatever order, with whatever else the message holds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 
-from pkm_estimation.models.drives import measured_at_zero
-
 #: part of the stroke by which a position may lie beyond its end before it is taken for an error (of unit, of sensor)
 STROKE_MARGIN = 0.1
 
 
 class LegSample(NamedTuple):
-    """Lengths (L,) m and efforts (L,) N of one message, NaN where it has none; ``used`` are the legs with a length."""
+    """Positions (L,) m or rad, efforts (L,) N or N m of one message, NaN where it has none; ``used``: legs with one."""
 
-    lengths: Array
+    positions: Array
     efforts: Array
     used: NDArray[np.intp]
 
@@ -52,12 +50,11 @@ class LegMessageReader:
 
     Parameters
     ----------
-    machine : names of the actuated joints, and lengths at zero where the drives are struts
+    machine : names and strokes of the actuated joints
     minimum_legs : below this a message is rejected
     """
 
     def __init__(self, machine: Machine, minimum_legs: int) -> None:
-        self._lengths_at_zero = measured_at_zero(machine)
         self._names = tuple(joint.name for joint in machine.actuated_joints)
         lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]).T
         margin = STROKE_MARGIN * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
@@ -86,27 +83,26 @@ class LegMessageReader:
             order = self._sort(names, complain)
             if order is None:
                 return None
-        lengths = order.by_leg(positions, self._no_efforts)
+        drives = order.by_leg(positions, self._no_efforts)
         # in plain numbers: six of them take numpy longer
-        inside = [low <= length <= high for length, (low, high) in zip(lengths.tolist(), self._ranges, strict=True)]
+        inside = [low <= value <= high for value, (low, high) in zip(drives.tolist(), self._ranges, strict=True)]
         if all(inside):
-            return LegSample(lengths + self._lengths_at_zero, self._efforts(names, efforts, order), self._all)
-        return self._doubtful(lengths, order.legs, self._efforts(names, efforts, order), complain)
+            return LegSample(drives, self._efforts(names, efforts, order), self._all)
+        return self._doubtful(drives, order.legs, self._efforts(names, efforts, order), complain)
 
     def _doubtful(
-        self, lengths: Array, legs: NDArray[np.intp], efforts: Array, complain: Callable[[str, str], None]
+        self, positions: Array, legs: NDArray[np.intp], efforts: Array, complain: Callable[[str, str], None]
     ) -> LegSample | None:
         """Return a sample (L,) of which something is missing or wrong, without that."""
-        finite = np.isfinite(lengths)
-        outside = (lengths < self._lowest) | (lengths > self._highest)
+        finite = np.isfinite(positions)
+        outside = (positions < self._lowest) | (positions > self._highest)
         if outside.any():
-            told = ', '.join(f'{self._names[leg]} = {lengths[leg]:g} m' for leg in np.flatnonzero(outside))
-            metres = 1e-3 * lengths[outside]
+            told = ', '.join(f'{self._names[leg]} = {positions[leg]:g} m' for leg in np.flatnonzero(outside))
+            metres = 1e-3 * positions[outside]
             fits = ((metres >= self._lowest[outside]) & (metres <= self._highest[outside])).all()
             hint = 'it would be inside in millimetres' if fits else 'check unit and zero'
             complain('position_out_of_stroke', f'{told}: far outside of the stroke, left out; {hint}')
-            lengths[outside] = np.nan
-        lengths += self._lengths_at_zero
+            positions[outside] = np.nan
         if len(legs) < len(self._names):
             missing = [name for index, name in enumerate(self._names) if index not in legs]
             complain('missing_joint', f'no position of {", ".join(missing)}')
@@ -117,7 +113,7 @@ class LegMessageReader:
         if len(used) < self.minimum_legs:
             complain('too_few_legs', f'{len(used)} usable leg positions, at least {self.minimum_legs} are needed')
             return None
-        return LegSample(lengths, efforts, used)
+        return LegSample(positions, efforts, used)
 
     def _efforts(self, names: Sequence[str], efforts: Sequence[float] | Array | None, order: _Order) -> Array:
         if efforts is None or len(efforts) != len(names):

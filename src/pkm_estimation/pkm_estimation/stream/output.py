@@ -108,7 +108,7 @@ class EstimatorOutput:
     model : works out the rest
     innovation : residual, its standard deviation and NIS; ``None`` for a start from forward kinematics
     differentiated : derivative of the angular rate, as late as its differentiator; ``None`` while that settles
-    lengths : (L,) m as measured, NaN where a leg was not used
+    drive_positions : (L,) m or rad, as measured, NaN where a leg was not used
     efforts : (L,) N as received with the measurement, NaN where absent
     baseline : the conventional estimate of the reference point, ``None`` where it found none, or was not wanted
     imu_delay : s, the declared one, with what was found and declared so far
@@ -122,7 +122,7 @@ class EstimatorOutput:
         model: OutputModel,
         innovation: Innovation | None,
         differentiated: RawRate | None,
-        lengths: Array,
+        drive_positions: Array,
         efforts: Array,
         baseline: BaselineEstimate | None,
         imu_delay: float,
@@ -130,7 +130,8 @@ class EstimatorOutput:
         self.instant, self.stamp = instant, instant.stamp
         self.started, self.model = started, model
         self.innovation, self.differentiated = innovation, differentiated
-        self.lengths, self.efforts, self.baseline, self.imu_delay = lengths, efforts, baseline, imu_delay
+        self.drive_positions, self.efforts = drive_positions, efforts
+        self.baseline, self.imu_delay = baseline, imu_delay
         self._known = known
 
     @cached_property

@@ -22,7 +22,7 @@ class ImuSample(NamedTuple):
 
 
 class LegMeasurement(NamedTuple):
-    """Leg lengths at an instant."""
+    """Positions of the drives at an instant."""
 
     instant: Instant
     sample: LegSample

@@ -21,7 +21,6 @@ from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.legs.gate import LegGate
 from pkm_estimation.models import EstimatorGeometry
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.angular_acceleration import AngularAcceleration
 from pkm_estimation.stream.baseline import BaselineStream
@@ -73,7 +72,7 @@ class Tracker:
         self._side = AssemblySide(machine)
         self.pose_watch = PoseWatch(machine, self._side, config.maximum_condition)
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
-        self.leg_gate = LegGate(machine, measured_at_zero(machine), gate)
+        self.leg_gate = LegGate(machine, gate)
         self.noise = NoiseAdaptation(config.adapt_noise)
         point = np.array(config.reference_point)
         self._output_model = OutputModel(
@@ -134,9 +133,9 @@ class Tracker:
                 self.health.left_out = {}
                 count = len(sample.used)
                 used, limit = None if count == self.machine.leg_count else sample.used, gate.limit(count)
-                innovation = self.filter.update(sample.lengths, used, limit, gate.noise_scale)
+                innovation = self.filter.update(sample.positions, used, limit, gate.noise_scale)
                 if innovation.nis <= limit:
-                    gate.accept(sample.lengths, innovation)
+                    gate.accept(sample.positions, innovation)
                 else:
                     innovation = self._correct_surprised(stamp, sample)
         except CovarianceError as error:
@@ -222,10 +221,10 @@ class Tracker:
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)
 
-        predicted = filter_.predicted_innovation(sample.lengths, gate.noise_scale)
-        judgement = gate.judge(sample.lengths, sample.used, *predicted, complain)
-        innovation = filter_.update(sample.lengths, judgement.used, noise_scale=judgement.noise_scale)
-        gate.accept(sample.lengths, innovation)
+        predicted = filter_.predicted_innovation(sample.positions, gate.noise_scale)
+        judgement = gate.judge(sample.positions, sample.used, *predicted, complain)
+        innovation = filter_.update(sample.positions, judgement.used, noise_scale=judgement.noise_scale)
+        gate.accept(sample.positions, innovation)
         self.health.left_out = gate.descriptions()
         for leg in gate.faults:
             self.health.count(f'{self.machine.legs[leg].name}_left_out')
@@ -297,13 +296,13 @@ class Tracker:
         try:
             if self.config.start == 'printed':
                 self.filter.start_as_printed()
-                innovation = self.filter.first_update(sample.lengths, self._side.is_home_mode)
+                innovation = self.filter.first_update(sample.positions, self._side.is_home_mode)
                 if innovation is None:
                     raise KinematicsError('no pose on the home assembly mode explains them')
             else:
-                self.filter.start_at(self.baseline.estimator.pose(sample.lengths)[0])
+                self.filter.start_at(self.baseline.estimator.pose(sample.positions)[0])
         except (KinematicsError, CovarianceError) as error:
-            self.health.event(stamp, 'start_failed', f'no start from these leg lengths: {error}')
+            self.health.event(stamp, 'start_failed', f'no start from these positions: {error}')
             return None
         self.now = imu
         self.leg_gate.started()
@@ -323,5 +322,5 @@ class Tracker:
             self.baseline.reset()  # so that it starts anew, should it be wanted again
         return EstimatorOutput(
             instant, started, self.filter.known(imu), self._output_model, innovation,
-            self.angular_acceleration.raw(), sample.lengths, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
+            self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
         )  # fmt: skip

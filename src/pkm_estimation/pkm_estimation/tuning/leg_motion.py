@@ -22,7 +22,7 @@ _BRIDGED = 5.5
 def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WINDOW) -> PlatformMotion:
     """Poses by forward kinematics, smoothed and differentiated by symmetric polynomials: nothing lags.
 
-    Lengths are interpolated onto equidistant times by cubic splines, within the longest stretch without gaps.
+    Positions are interpolated onto equidistant times by cubic splines, within the longest stretch without gaps.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WIN
     TuningError
         No stretch is long enough.
     KinematicsError
-        Some lengths have no pose.
+        Some positions have no pose.
     """
     stretch = longest_stretch(streams.leg_time, _BRIDGED)
-    time, lengths = streams.leg_time[stretch], streams.lengths[stretch]
+    time, drives = streams.leg_time[stretch], streams.drive_positions[stretch]
     interval = usual_interval(streams.leg_time)
     points = max(5, 2 * round(0.5 * window / interval) + 1)
     even = time[0] + interval * np.arange(int((time[-1] - time[0]) / interval + 1e-6) + 1)
     if len(even) < 4 * points:
         raise TuningError(f'only {len(even)} leg samples without a gap; at least {4 * points} are needed')
-    position, rotation = poses(machine, CubicSpline(time, lengths)(even))
+    position, rotation = poses(machine, CubicSpline(time, drives)(even))
     quaternion = quaternion_from_matrix(rotation)
     # one and the same sign all along: q and -q are one attitude
     flips = np.cumprod(np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0.0, -1.0, 1.0))
@@ -68,12 +68,12 @@ def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WIN
     )
 
 
-def poses(machine: Machine, lengths: Array) -> tuple[Array, Array]:
-    """Positions (N, 3) and rotations (N, 3, 3) of leg lengths (or drive positions) (N, L); raises KinematicsError."""
+def poses(machine: Machine, drives: Array) -> tuple[Array, Array]:
+    """Positions (N, 3) and rotations (N, 3, 3) by the positions of the drives (N, L); raises KinematicsError."""
     if machine.has_closed_form:
-        result = forward_kinematics(machine, lengths).require()
+        result = forward_kinematics(machine, drives + machine.lengths_at_zero).require()
         return result.position, result.rotation_base_platform
-    closed = solve_closure(machine, lengths).require()
+    closed = solve_closure(machine, drives).require()
     return closed.position, closed.rotation_base_platform
 
 

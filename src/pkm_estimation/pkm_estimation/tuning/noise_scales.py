@@ -11,7 +11,6 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from scipy.optimize import minimize_scalar
 
-from pkm_estimation.models.drives import measured_at_zero
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
@@ -93,7 +92,7 @@ def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorCon
     """Run the pipeline over both streams; raises PkmError if nothing comes out."""
     pipeline = EstimatorPipeline(machine, config)
     names = pipeline.machine.actuated_joint_names
-    positions = streams.lengths - measured_at_zero(pipeline.machine)
+    positions = streams.drive_positions
     # stamps are positive; of equal ones the IMU's comes first, which spares a queue
     leg_stamps, imu_stamps = (
         1_000_000_000 + np.rint(1e9 * time).astype(np.int64) for time in (streams.leg_time, streams.imu_time)

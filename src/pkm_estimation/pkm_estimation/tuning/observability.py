@@ -107,7 +107,9 @@ def observability(
     chart = motion.rotation_base_platform[0]
     gravity = chart.T @ machine.gravity
     process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.size, layout.imu_rotation)
-    legs = CalibratedLegModel(geometry.base_points, geometry.platform_points_from_imu, machine.gravity, layout)
+    legs = CalibratedLegModel(
+        geometry.base_points, geometry.platform_points_from_imu, machine.gravity, geometry.lengths_at_zero, layout
+    )
     legs.set_chart(chart)
     factors = config.noise_inflation * config.q_scale, config.noise_inflation * config.r_scale
     imu_noise = np.linalg.cholesky(factors[0] * ImuFrame(machine.imu).noise_covariance).astype(float)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics, solve_closure
 from pkm_description.loading import write_overlay
 from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.tuning.channel_noise import BLOCK, ChannelNoise, channel_noise
+from pkm_estimation.tuning.leg_motion import poses
 from pkm_estimation.tuning.standstill import find_movement
 from pkm_estimation.tuning.streams import SensorStreams, TuningError, usual_interval
 
@@ -34,11 +34,11 @@ class StaticCalibration:
 
     Attributes
     ----------
-    legs : lengths (or positions of the drives), in the machine's order
+    legs : positions of the drives, in the machine's order
     imu : six channels, IMU axes
     bias, bias_deviation : (6,) IMU axes; the deviation is that of the averages, of legs and IMU
     bias_systematic : (6,) what leg offsets of a given standard deviation make of it, through the attitude
-    pose : of the platform, from the mean lengths
+    pose : of the platform, from the mean positions
     leg_rate, imu_rate : Hz
     duration : s
     """
@@ -67,7 +67,7 @@ def require_standstill(machine: Machine, streams: SensorStreams) -> None:
     """
     names = machine.actuated_joint_names
     for time, values, tolerance, labels, unit in (
-        (streams.leg_time, streams.lengths, LEG_TOLERANCE, names, 'm'),
+        (streams.leg_time, streams.drive_positions, LEG_TOLERANCE, names, 'm'),
         (streams.imu_time, streams.imu[:, 3:], RATE_TOLERANCE, IMU_CHANNELS[3:], 'rad/s'),
         (streams.imu_time, streams.imu[:, :3], FORCE_TOLERANCE, IMU_CHANNELS[:3], 'm/s^2'),
     ):
@@ -87,14 +87,14 @@ def calibrate_static(
     """Noise of all sensors, and biases of the IMU, from a standstill.
 
     The accelerometer's bias is its mean less gravity as felt at the attitude that forward kinematics finds from the
-    mean lengths. The gyroscope's is its mean (the earth's 7e-5 rad/s are in it, as in the filter's).
+    mean positions. The gyroscope's is its mean (the earth's 7e-5 rad/s are in it, as in the filter's).
 
     Raises
     ------
     TuningError
         The recording moves, or is too short.
     KinematicsError
-        The lengths have no pose.
+        The positions have no pose.
     """
     duration = float(min(np.ptp(streams.leg_time), np.ptp(streams.imu_time)))
     if duration < LEAST_DURATION:
@@ -103,13 +103,14 @@ def calibrate_static(
     intervals = usual_interval(streams.leg_time), usual_interval(streams.imu_time)
     if max(intervals) > 0.5 * BLOCK:
         raise TuningError(f'sensors need more than two samples per second, not one every {max(intervals):.2f} s')
-    for values, interval, sensor in zip((streams.lengths, streams.imu), intervals, ('legs', 'IMU'), strict=True):
+    both = streams.drive_positions, streams.imu
+    for values, interval, sensor in zip(both, intervals, ('legs', 'IMU'), strict=True):
         if len(values) * interval < 0.5 * LEAST_DURATION + BLOCK:
             raise TuningError(
                 f'{len(values)} samples of the {sensor} in {duration:.1f} s, most of them {1e3 * interval:.3g} ms '
                 'apart, are too few: most got lost, or came in bursts'
             )
-    legs, imu = channel_noise(streams.lengths, intervals[0]), channel_noise(streams.imu, intervals[1])
+    legs, imu = channel_noise(streams.drive_positions, intervals[0]), channel_noise(streams.imu, intervals[1])
     felt, slope, pose = _felt_gravity(machine, legs.mean)
     return StaticCalibration(
         legs=legs,
@@ -216,17 +217,12 @@ def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_d
     return lines
 
 
-def _felt_gravity(machine: Machine, lengths: Array) -> tuple[Array, Array, Pose]:
-    """Specific force (3,) at rest in IMU axes, its change (6, L) per change of a length (gyroscope: zero), the pose."""
+def _felt_gravity(machine: Machine, positions: Array) -> tuple[Array, Array, Pose]:
+    """Specific force (3,) at rest in IMU axes, its change (6, L) by the positions (gyroscope: zero), the pose."""
     step = 1e-6
-    count = len(lengths)
-    tried = np.vstack([lengths, lengths + step * np.eye(count), lengths - step * np.eye(count)])
-    if machine.has_closed_form:
-        result = forward_kinematics(machine, tried).require()
-        position, rotation = result.position, result.rotation_base_platform
-    else:
-        closed = solve_closure(machine, tried).require()
-        position, rotation = closed.position, closed.rotation_base_platform
+    count = len(positions)
+    tried = np.vstack([positions, positions + step * np.eye(count), positions - step * np.eye(count)])
+    position, rotation = poses(machine, tried)
     felt = -machine.gravity @ rotation @ machine.imu.rotation_platform_imu
     slope = np.zeros((6, count))
     slope[:3] = (felt[1 : count + 1] - felt[count + 1 :]).T / (2.0 * step)

@@ -11,7 +11,6 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData
-from pkm_estimation.models.drives import measured_at_zero
 
 #: a step of the stamps by more than so many usual ones is a gap
 GAP = 1.5
@@ -28,14 +27,14 @@ class SensorStreams:
     Attributes
     ----------
     leg_time : (N,) s, increasing; zero is the first sample of either sensor
-    lengths : (N, L) m; of machines without struts: positions of the drives
+    drive_positions : (N, L) m or rad
     imu_time : (M,) s, by the IMU's stamps
     imu : (M, 6) specific force m/s^2 and angular rate rad/s, IMU axes
     dropped : samples that could not be used: not finite, without a stamp, or not newer than the one before
     """
 
     leg_time: Array
-    lengths: Array
+    drive_positions: Array
     imu_time: Array
     imu: Array
     dropped: int = 0
@@ -56,9 +55,9 @@ class SensorStreams:
             present = ', '.join(legs.names)
             raise TuningError(f'{data.path}: joint_states has no {", ".join(missing)}; it holds {present}')
         columns = [legs.names.index(name) for name in machine.actuated_joint_names]
-        lengths = legs.positions[:, columns] + measured_at_zero(machine)
+        drive_positions = legs.positions[:, columns]
         samples = np.hstack([imu.specific_force, imu.angular_rate])
-        leg_rows, imu_rows = _usable(legs.stamps, lengths), _usable(imu.stamps, samples)
+        leg_rows, imu_rows = _usable(legs.stamps, drive_positions), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):
             if np.count_nonzero(rows) < 2:
                 raise TuningError(f'{data.path}: {topic} has fewer than two usable samples of {len(rows)}')
@@ -66,7 +65,7 @@ class SensorStreams:
         begin = min(int(leg_stamps[0]), int(imu_stamps[0]))
         dropped = int(np.count_nonzero(~leg_rows) + np.count_nonzero(~imu_rows))
         leg_time, imu_time = _seconds(leg_stamps, begin), _seconds(imu_stamps, begin)
-        return cls(leg_time, lengths[leg_rows], imu_time, samples[imu_rows], dropped)
+        return cls(leg_time, drive_positions[leg_rows], imu_time, samples[imu_rows], dropped)
 
     def between(self, begin: float, end: float) -> SensorStreams:
         """Samples from ``begin`` to ``end`` [s]; their times stay as they are."""
@@ -78,7 +77,7 @@ class SensorStreams:
         return replace(
             self,
             leg_time=self.leg_time[leg_rows],
-            lengths=self.lengths[leg_rows],
+            drive_positions=self.drive_positions[leg_rows],
             imu_time=self.imu_time[imu_rows],
             imu=self.imu[imu_rows],
         )
