@@ -97,6 +97,22 @@ def six_pus() -> Machine:
     return machine_of(legs, Pose(np.array([0.0, 0.0, 0.65]), np.eye(3)), 'free')
 
 
+def six_rus() -> Machine:
+    """Cranks with horizontal axes, universal joints, rods of constant length on ball joints; nothing has limits."""
+    legs = []
+    bases, points = polar(0.3, [-12, 12, 108, 132, 228, 252]), polar(0.2, [-48, 48, 72, 168, 192, 288])
+    home = Pose(np.array([0.0, 0.0, 0.4]), np.eye(3))
+    for index, (base, point) in enumerate(zip(bases, points, strict=True)):
+        radial = turn('z', np.arctan2(base[1], base[0]))
+        specs: list[JointSpec] = [
+            ('revolute', [0, 1, 0], base.tolist(), radial, 0.2),
+            ('revolute', [0, 1, 0], [0.15, 0.0, 0.0], np.eye(3), -0.9),
+            ('revolute', [1, 0, 0], [0, 0, 0], np.eye(3), 0.0),
+        ]
+        legs.append(chain_leg(f'leg{index + 1}', specs, 0, np.array([0.0, 0.0, 0.5]), point, 50 + index))
+    return machine_of(legs, home, 'free')
+
+
 def planar_prr() -> Machine:
     """Three sliders on one guide along x, rods, pins; gravity in the plane of motion."""
     legs = []

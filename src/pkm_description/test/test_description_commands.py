@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
@@ -86,6 +88,23 @@ def test_inspection_of_machines_without_a_file() -> None:
     assert '25 of 70 (each leg its own)' in held
     assert any(line.startswith('all together ') for line in held)
     assert any('Jacobian of the drives and constraints' in line for line in held)
+
+
+def test_inspection_goes_on_where_random_states_do_not_close() -> None:
+    """Rods that are all but stretched at home: no range of random states closes."""
+    machine = planar_prr()
+    height = (machine.home.position + machine.platform_points)[:, 1]
+    legs = tuple(
+        dataclasses.replace(leg, tip=np.array([rise + 1e-5, 0.0, 0.0]))
+        for leg, rise in zip(machine.legs, height, strict=True)
+    )
+    machine = dataclasses.replace(machine, legs=legs)
+    printed = [' '.join(line.split()) for line in describe(machine)]
+    assert any(line.startswith('base parameters could not be computed: sample') for line in printed)
+    assert any(line.startswith('degrees of freedom 3') for line in printed)
+    assert any(line.startswith(('provenance', 'sensors of drives')) for line in printed)
+    assert any(line.startswith('leg1_joint0') for line in printed)
+    assert any(line.startswith(('x ', 'workspace could not')) for line in printed)
 
 
 def test_provenance_is_counted_by_the_longest_key() -> None:

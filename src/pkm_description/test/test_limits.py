@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from other_machines import six_pus, six_rus
+from other_machines import with_limits as with_drive_limits
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import KinematicsError, MachineFileError
 from pkm_description.kinematics.joint_limits import LimitViolation
@@ -15,6 +18,7 @@ from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import position_violations, single_axis_limits
 from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion
+from pkm_description.motion import profiles
 from pkm_description.motion.limits import check_motion, limit_use, require_motion, worst_violation
 
 MACHINE = load_machine('palida')
@@ -184,3 +188,45 @@ def test_machine_files_give_cones(tmp_path: Path) -> None:
 def test_cones_that_make_no_sense_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(MachineFileError, match=message):
         load_machine(machine_file(tmp_path, f'\nball_joint: {text}\n'))
+
+
+@pytest.mark.parametrize('build', [six_rus, six_pus])
+def test_named_profiles_keep_legs_within_their_reach(build: Callable[[], Machine]) -> None:
+    """Nothing but the legs' reach limits these machines; between the samples of the search legs must close, too."""
+    machine = build()
+    motion = profiles.named_profile('mp1', machine, 20.0, 1000.0)
+    assert np.isfinite(inverse_dynamics(machine, motion)).all()
+    assert check_motion(machine, motion) == []
+    # a part of the reach stays free, and no more than that: the motion is scaled down, not given up
+    assert 0.8 < limit_use(machine, motion).reach <= 0.91
+
+
+def test_poses_out_of_reach_are_listed_like_all_others() -> None:
+    machine = six_pus()
+    motion = heave(0.3, 0.1, machine)
+    far = dataclasses.replace(motion, position=motion.position.copy())
+    # rods of 0.8 m on vertical rails: a platform 0.6 m off the middle is far from one of them
+    far.position[10:13, 0] += 0.9
+    far.position[40, 0] += 0.9
+    violations = check_motion(machine, far)
+    missed = [one for one in violations if one.limit == 'reach']
+    assert sorted({one.sample for one in missed}) == [10, 11, 12, 40]
+    assert [one.sample for one in violations] == sorted(one.sample for one in violations)
+    worst = worst_violation(violations)
+    anchors = far.position[worst.sample] + machine.platform_points
+    leg = int(worst.leg.removeprefix('leg')) - 1
+    lacking = np.linalg.norm((anchors - machine.base_points)[leg, :2]) - 0.8
+    assert worst.value == pytest.approx(lacking, rel=1e-6)
+    assert f'misses its platform joint by {lacking:.3g} m' in str(worst)
+    with pytest.raises(KinematicsError, match='misses its platform joint'):
+        require_motion(machine, far)
+
+
+def test_other_limits_are_judged_beside_poses_out_of_reach() -> None:
+    machine = with_drive_limits(six_pus(), 0.1)
+    motion = heave(0.15, 0.1, machine)
+    alone = [one for one in check_motion(machine, motion) if one.limit == 'position']
+    far = dataclasses.replace(motion, position=motion.position.copy())
+    far.position[0, 0] += 0.9
+    assert [one for one in check_motion(machine, far) if one.limit == 'position'] == alone
+    assert alone

@@ -16,6 +16,7 @@ from pkm_description.dynamics import (
     machine_parameters,
     rigid_body_parameters,
 )
+from pkm_description.errors import KinematicsError
 from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
 from pkm_description.inspection.provenance import count_origins
 from pkm_description.inspection.workspace_lines import workspace_lines
@@ -37,6 +38,8 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     ----------
     machine : to be described
     content : its file as read, for the count of origins
+
+    What cannot be computed, because random states do not close or home is singular, is named with the reason.
     """
     lines = [f'{machine.name}: {machine.description}']
     facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(machine), *_masses(machine)]
@@ -44,18 +47,32 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     if machine.has_platform:
         pose = machine.home.position[None], machine.home.rotation_base_platform[None]
         legs = close_legs(machine, *pose)
-        positions, forces = legs.positions[0], gravity_forces(machine, *pose)[0]
+        positions = legs.positions[0]
+        try:
+            forces = gravity_forces(machine, *pose)[0]
+        except KinematicsError as error:
+            facts.append(('forces at home', _not_computed(error)))
         facts += [('leg lengths at home', _range(legs.lengths[0], 'm'))] if machine.has_closed_form else []
         facts.append(('condition at home', _condition(machine)))
-    facts += _base_parameters(machine)
+    try:
+        facts += _base_parameters(machine)
+    except KinematicsError as error:
+        facts.append(('base parameters', _not_computed(error)))
     facts += _sensors(machine)
     if content is not None:
         facts.append(('provenance', _provenance(content, machine)))
     lines += [f'{name:<20}{text}' for name, text in facts]
     lines += ['', *drive_lines(machine, positions, forces), '', *passive_joint_lines(machine, positions)]
     if machine.has_platform:
-        lines += ['', *workspace_lines(machine)]
+        try:
+            lines += ['', *workspace_lines(machine)]
+        except KinematicsError as error:
+            lines += [f'{"workspace":<20}{_not_computed(error)}']
     return lines
+
+
+def _not_computed(error: KinematicsError) -> str:
+    return f'could not be computed: {error}'
 
 
 def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:

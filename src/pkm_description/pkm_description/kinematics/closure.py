@@ -15,6 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.chain import ChainPose, chain_pose, tip_jacobian
 from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.leg_branch import leg_orientations
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.overall_jacobian import scaled_condition
 from pkm_description.kinematics.rotation import rotation_exp, skew
@@ -35,8 +36,7 @@ class _Home:
     position: Array
     rotation: Array
     determinant_sign: float
-    leg_signs: Array
-    held: Array
+    leg_orientations: Array
 
 
 _HOMES: WeakKeyDictionary[Machine, _Home] = WeakKeyDictionary()
@@ -218,10 +218,10 @@ def _judged(
     distance = np.sqrt(np.sum(gap * gap, axis=-1))
     home_branch = _home(machine)
     with np.errstate(invalid='ignore'):  # NaN where the solver found nothing: not right
-        signs, held = _leg_signs(machine, chain)
+        orientations = leg_orientations(machine, chain)
         determinant = np.linalg.det(_closure_matrix(machine, chain, levers))
     right = (determinant * home_branch.determinant_sign > 0.0) & (
-        signs * home_branch.leg_signs * np.sum(held * home_branch.held, axis=-1) > 0.0
+        np.sum(orientations * home_branch.leg_orientations, axis=-1) > 0.0
     ).all(axis=1)
     residual = distance.max(axis=1)
     converged = residual <= max(tolerance, 1e-11)
@@ -250,18 +250,6 @@ def _conditions(machine: Machine, state: _State, chosen: NDArray[np.bool_]) -> A
     return scaled_condition(machine, legs)
 
 
-def _leg_signs(machine: Machine, chain: ChainPose) -> tuple[Array, Array]:
-    """Signs (N, L) of the legs' own determinants, and the directions (N, L, 3) that legs of two joints hold."""
-    tips = tip_jacobian(machine, chain)
-    rows = machine.closing_equations
-    if machine.joint_count == rows:
-        unit = np.zeros((*tips.shape[:2], 3))
-        unit[..., 0] = 1.0
-        return np.sign(np.linalg.det(tips[..., :rows, :])), unit
-    normal = np.cross(tips[..., 0], tips[..., 1])
-    return np.ones(tips.shape[:2]), normal
-
-
 def _home(machine: Machine) -> _Home:
     """Home configuration of a machine, computed once."""
     if machine not in _HOMES:
@@ -270,7 +258,6 @@ def _home(machine: Machine) -> _Home:
         joints = joint_positions(machine, position, rotation)
         chain = chain_pose(machine, joints)
         _, levers = _gaps(machine, chain, position, rotation)
-        signs, held = _leg_signs(machine, chain)
         sign = float(np.sign(np.linalg.det(_closure_matrix(machine, chain, levers))[0]))
-        _HOMES[machine] = _Home(joints, position, rotation, sign, signs, held)
+        _HOMES[machine] = _Home(joints, position, rotation, sign, leg_orientations(machine, chain))
     return _HOMES[machine]

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.leg_iterations import CLOSING_TOLERANCE
 from pkm_description.kinematics.leg_motion import ClosedLegs, LegMotion, close_legs
+from pkm_description.kinematics.leg_positions import leg_gaps
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Joint, Leg, Machine
 
-Limit = Literal['position', 'tilt', 'speed', 'force']
+Limit = Literal['reach', 'position', 'tilt', 'speed', 'force']
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class LimitViolation:
     Attributes
     ----------
     sample, time : index in the motion, s
-    leg, joint : names; the joint of a ``tilt`` is the ball joint at the leg's end
-    limit : ``'position'``, ``'tilt'`` (cone of a ball joint), ``'speed'`` or ``'force'`` (torque of turning drives)
+    leg, joint : names; the joint of ``tilt`` and ``reach`` is the one between leg and platform
+    limit : ``'reach'`` (by how much a leg misses its platform joint), ``'position'``,
+        ``'tilt'`` (cone of a ball joint), ``'speed'`` or ``'force'`` (torque of turning drives)
     value, lower, upper : in ``unit``
     unit : m, rad, m/s, rad/s, N or N m
     """
@@ -51,6 +54,8 @@ class LimitViolation:
     def __str__(self) -> str:
         name = 'torque' if self.unit == 'N m' else self.limit
         value, unit = self.value, self.unit
+        if self.limit == 'reach':
+            return f'{self.leg} misses its platform joint by {value:.3g} {unit}: the pose is out of its reach'
         if self.limit == 'position' and value < self.lower:
             return f'{self.joint}: position {value:.4f} {unit} is below the lower limit {self.lower:.4f} {unit}'
         if self.limit == 'position':
@@ -107,6 +112,19 @@ def position_limits(machine: Machine, positions: Array) -> LimitedQuantity:
     """Positions (N, L, J) of all joints, passive ones too."""
     lower, upper = machine.position_lower.ravel(), machine.position_upper.ravel()
     return _of_joints(machine, 'position', ('m', 'rad'), positions, lower, upper)
+
+
+def reach_limits(machine: Machine, position: Array, rotation_base_platform: Array) -> LimitedQuantity:
+    """How far the legs miss their platform joints at poses (N, 3) m, (N, 3, 3); zero of struts on universal joints."""
+    names = tuple(leg.name for leg in machine.legs)
+    missing = np.zeros((len(position), machine.leg_count))
+    anchors = position[:, None] + machine.platform_points @ np.swapaxes(rotation_base_platform, -1, -2)
+    finite = np.isfinite(anchors).all(axis=(1, 2))
+    if not machine.has_closed_form:
+        missing[finite] = leg_gaps(machine, anchors[finite])
+    joints = tuple(f'{name} platform joint' for name in names)
+    upper = np.full(len(names), CLOSING_TOLERANCE)
+    return LimitedQuantity('reach', names, joints, ('m',) * len(names), missing, np.zeros(len(names)), upper)
 
 
 def speed_limits(machine: Machine, motion: LegMotion) -> LimitedQuantity:

@@ -17,12 +17,9 @@ from pkm_description.kinematics.chain import (
     tip_jacobian,
 )
 from pkm_description.kinematics.leg_inverse import leg_inverse
+from pkm_description.kinematics.leg_iterations import CLOSING_TOLERANCE
 from pkm_description.kinematics.leg_lengths import leg_vectors
-from pkm_description.kinematics.leg_positions import (
-    CLOSING_TOLERANCE,
-    closed_form_positions,
-    iterated_positions,
-)
+from pkm_description.kinematics.leg_positions import closed_form_positions, iterated_positions
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -88,7 +85,7 @@ class ClosedLegs:
 def joint_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Positions (N, L, J) of all leg joints [rad, m] that close the legs onto the platform.
 
-    U-P legs in closed form, all others by Newton iterations from their home positions.
+    U-P legs in closed form, all others by Newton iterations from their home positions, on the branch of home.
 
     Parameters
     ----------
@@ -99,6 +96,8 @@ def joint_positions(machine: Machine, position: Array, rotation_base_platform: A
     ------
     SingularPoseError
         Where a strut lies along its first universal axis, so that the first angle is undefined.
+    AssemblyModeError
+        Where a leg without closed form gets there only on another branch than at home (elbow turned over).
     KinematicsError
         If a leg cannot reach, the legs do not admit the pose, or a pose contains NaN.
     """

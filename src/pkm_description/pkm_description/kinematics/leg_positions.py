@@ -5,23 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics.chain import chain_pose, tip_jacobian
+from pkm_description.errors import AssemblyModeError, KinematicsError, SingularPoseError
+from pkm_description.kinematics.leg_branch import home_legs
+from pkm_description.kinematics.leg_iterations import (
+    CLOSING_TOLERANCE,
+    gaps,
+    nearest_positions,
+    stretched_positions,
+    wrapped,
+)
 from pkm_description.machine import Machine
 
 #: sine of the angle between strut and first universal axis below which the joint angles are refused
 UNIVERSAL_SINGULARITY = 1e-3
-
-#: m, how far a leg may miss its platform joint: a pose that the legs do not admit (3-RPS) misses by more
-CLOSING_TOLERANCE = 1e-6
-
-#: m, where the iterations stop: rounding of a machine of some metres
-_CONVERGED = 1e-13
-
-_MAX_ITERATIONS = 50
-
-#: longest iteration step: rad, and m as a fraction of the leg
-_LONGEST_STEP = 0.5
 
 
 def closed_form_positions(machine: Machine, vectors: Array, lengths: Array) -> Array:
@@ -73,80 +69,77 @@ def _check_regular(machine: Machine, sine: Array) -> None:
 def iterated_positions(machine: Machine, anchors: Array) -> Array:
     """Joint positions (N, L, J) that bring the tips to the points ``anchors`` (N, L, 3) m, base axes.
 
-    Iterations from the home positions, so a leg stays on the branch (elbow left or right) that the machine file's
-    ``home`` names.
+    Iterations from the home positions. A leg that they take through its singular position is brought back to the
+    branch (elbow left or right, strut forwards or backwards) on which it is at home.
 
     Raises
     ------
     KinematicsError
         A leg cannot reach its platform joint, or the legs together do not admit the pose; names sample, leg, distance.
+    AssemblyModeError
+        A leg reaches its platform joint only on another branch than that of home; names sample and leg.
     """
     if not np.isfinite(anchors).all():
         sample = int(np.argwhere(~np.isfinite(anchors))[0, 0])
         raise KinematicsError(
             f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
-    return _judged(machine, anchors, nearest_positions(machine, anchors, machine.home_positions))
+    positions = wrapped(machine, nearest_positions(machine, anchors, machine.home_positions))
+    _require_closed(machine, anchors, positions)
+    branch = home_legs(machine)
+    left = branch.left(machine, positions)
+    if left.any():
+        positions = wrapped(machine, branch.returned(machine, anchors, positions, left))
+        left = branch.left(machine, positions)
+    if left.any():
+        sample, leg = (int(index) for index in np.argwhere(left)[0])
+        raise AssemblyModeError(
+            f'sample {sample}: {machine.legs[leg].name} reaches its platform joint only on another branch than at home '
+            '(elbow or strut turned over): it would have to pass its own singular position'
+        )
+    return positions
 
 
-def nearest_positions(machine: Machine, anchors: Array, initial: Array) -> Array:
-    """Joint positions (N, L, J) that bring the tips as near to ``anchors`` (N, L, 3) m as they get.
+def leg_gaps(machine: Machine, anchors: Array) -> Array:
+    """How far (N, L) m legs without a closed form end from ``anchors`` (N, L, 3) m, finite, where they cannot reach."""
+    positions = nearest_positions(machine, anchors, machine.home_positions)
+    distance = gaps(machine, anchors, positions)
+    failing = np.flatnonzero(~(distance.max(axis=1, initial=0.0) <= CLOSING_TOLERANCE))
+    if len(failing):
+        distance[failing] = gaps(machine, anchors[failing], _stretched(machine, anchors[failing], positions[failing]))
+    return distance
 
-    Newton iterations with limited steps from ``initial``, (L, J) or (N, L, J). Whether the legs close is for the caller
-    to look at: legs that hold the platform (3-RPS) do so on admissible poses only.
-    """
-    shape = (*anchors.shape[:2], machine.joint_count)
-    positions = np.array(np.broadcast_to(initial, shape), dtype=float)
-    rows = machine.closing_equations
-    step_limit = np.array(
-        [
-            _LONGEST_STEP * (1.0 if kind == 'revolute' else machine.leg_reach)
-            for kind in machine.joint_kinds
-        ]
-    )
-    active = np.arange(len(anchors))
-    for _ in range(_MAX_ITERATIONS):
-        chain = chain_pose(machine, positions[active])
-        error = anchors[active] - chain.tip
-        step = _damped_step(tip_jacobian(machine, chain)[..., :rows, :], error[..., :rows])
-        excess = np.abs(step / step_limit).max(axis=-1, keepdims=True)
-        step = step / np.maximum(excess, 1.0)
-        positions[active] += step
-        going = (np.abs(step / step_limit).max(axis=(1, 2)) > _CONVERGED) & np.isfinite(step).all(axis=(1, 2))
-        if not going.any():
+
+def _require_closed(machine: Machine, anchors: Array, positions: Array) -> None:
+    """Refuse a pose that a leg does not reach; legs that iterate badly near their reach are mended in place."""
+    while True:
+        distance = gaps(machine, anchors, positions)
+        failing = np.flatnonzero(~(distance.max(axis=1, initial=0.0) <= CLOSING_TOLERANCE))
+        if not len(failing):
+            return
+        # Newton's iterations jump about beyond a leg's reach: only damped ones tell what is missing
+        worst = failing[int(np.argmax(np.nan_to_num(distance[failing], nan=np.inf).max(axis=1)))]
+        chosen = slice(worst, worst + 1)
+        nearest = _stretched(machine, anchors[chosen], positions[chosen])
+        missing = gaps(machine, anchors[chosen], nearest)[0]
+        leg = int(np.argmax(missing))
+        if not missing[leg] <= CLOSING_TOLERANCE:
             break
-        active = active[going]
-    return positions
+        positions[chosen] = wrapped(machine, nearest)
+    reason = (
+        'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
+        if machine.constraint_count > (3 if machine.planar else 0)
+        else 'it is out of reach'
+    )
+    raise KinematicsError(
+        f'sample {worst}: {machine.legs[leg].name} misses its platform joint by {missing[leg]:.3g} m: {reason}'
+    )
 
 
-def _damped_step(jacobian: Array, error: Array) -> Array:
-    """Least-squares step (..., J), damped so little that only singular poses notice."""
-    transposed = np.swapaxes(jacobian, -1, -2)
-    normal = transposed @ jacobian
-    places = np.arange(normal.shape[-1])
-    normal[..., places, places] += 1e-12 * normal[..., places, places].max(axis=-1, keepdims=True)
-    right = (transposed @ error[..., None])[..., 0]
-    return np.asarray(np.linalg.solve(normal, right[..., None]), dtype=float)[..., 0]
-
-
-def _judged(machine: Machine, anchors: Array, positions: Array) -> Array:
-    """Positions with turns wrapped to half a turn around home, refused where a leg does not close."""
-    for place, kind in enumerate(machine.joint_kinds):
-        if kind == 'revolute':
-            home = machine.home_positions[:, place]
-            positions[..., place] = home + (positions[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
-    gap = (chain_pose(machine, positions).tip - anchors)[..., : machine.closing_equations]
-    distance = np.sqrt(np.sum(gap * gap, axis=-1))
-    if not distance.max(initial=0.0) <= CLOSING_TOLERANCE:
-        worst = np.where(np.isnan(distance), np.inf, distance)
-        sample, leg = (int(index) for index in np.unravel_index(np.argmax(worst), worst.shape))
-        reason = (
-            'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
-            if machine.constraint_count > (3 if machine.planar else 0)
-            else 'it is out of reach'
-        )
-        raise KinematicsError(
-            f'sample {sample}: {machine.legs[leg].name} misses its platform joint by '
-            f'{distance[sample, leg]:.3g} m: {reason}'
-        )
-    return positions
+def _stretched(machine: Machine, anchors: Array, positions: Array) -> Array:
+    """Positions (N, L, J) with the smallest gaps, from where iterations ended or, where that is better, from home."""
+    usable = np.where(np.isfinite(positions), positions, machine.home_positions)
+    here = stretched_positions(machine, anchors, usable)
+    home = stretched_positions(machine, anchors, np.broadcast_to(machine.home_positions, positions.shape))
+    nearer = gaps(machine, anchors, home) < gaps(machine, anchors, here) - CLOSING_TOLERANCE
+    return np.where(nearer[..., None], home, here)

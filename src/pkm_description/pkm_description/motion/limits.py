@@ -5,42 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.joint_limits import (
     LimitedQuantity,
     LimitViolation,
     force_limits,
     has_cones,
     position_limits,
+    reach_limits,
     speed_limits,
     tilt_limits,
 )
+from pkm_description.kinematics.leg_branch import home_legs, leg_regularity
 from pkm_description.kinematics.leg_motion import close_legs, leg_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 #: the limit that is named first where several are broken
-_ORDER = ('position', 'tilt', 'speed', 'force')
+_ORDER = ('reach', 'position', 'tilt', 'speed', 'force')
 
 
 def check_motion(machine: Machine, motion: PlatformMotion) -> list[LimitViolation]:
     """Every limit that a motion breaks, in order of samples.
 
-    Positions of all joints, cones of the ball joints, speeds of all joints, forces of the drives with friction: the
-    check before motion that machines need whose workspace is smaller than their strokes (Heimann & Abdellatif
-    on their hydraulic hexapod MSI).
+    Reach of the legs, positions of all joints, cones of the ball joints, speeds of all joints, forces of the drives
+    with friction: the check before motion that machines need whose workspace is smaller than their strokes (Heimann &
+    Abdellatif on their hydraulic hexapod MSI). Where a leg does not reach its platform joint the other limits cannot be
+    judged.
 
     Raises
     ------
     KinematicsError
-        A pose that the legs cannot reach, or that is singular; names the sample.
+        A pose that is singular, leaves a planar machine's plane or contains NaN, or a velocity that the machine does
+        not admit; names the sample.
     """
-    found = [one for quantity in limited_quantities(machine, motion) for one in quantity.violations(motion.time)]
+    reach = reach_limits(machine, motion.position, motion.rotation_base_platform)
+    missed = np.asarray(reach.outside().any(axis=1))
+    found = reach.violations(motion.time)
+    if not missed.all():
+        # a reachable sample stands in for the others, so that messages count samples as the caller does
+        stand_in = np.where(missed, np.argmin(missed), np.arange(len(missed)))
+        reachable = motion[stand_in]
+        for quantity in limited_quantities(machine, reachable):
+            found += [one for one in quantity.violations(motion.time) if not missed[one.sample]]
     return sorted(found, key=lambda one: one.sample)
 
 
 def worst_violation(violations: list[LimitViolation]) -> LimitViolation:
-    """The furthest excess of positions; if there is none that of tilts, then speeds, then forces."""
+    """The furthest leg out of reach; if there is none, the furthest of positions, then tilts, speeds, forces."""
     return min(violations, key=lambda one: (_ORDER.index(one.limit), -one.excess))
 
 
@@ -80,17 +96,20 @@ class LimitUse:
     position : distance from the middle of the stroke over half the stroke; tilts over their cones
     velocity, effort : over the limit
     joint : joint with the largest of the three
+    reach : 0 = legs as far from stretched or folded as at home, 1 = a leg is stretched or folded; 0 of struts on
+        universal joints, which are neither
     """
 
     position: float
     velocity: float
     effort: float
     joint: str
+    reach: float = 0.0
 
     @property
     def largest(self) -> float:
-        """Largest of the three figures."""
-        return max(self.position, self.velocity, self.effort)
+        """Largest of the four figures."""
+        return max(self.position, self.velocity, self.effort, self.reach)
 
 
 def limit_use(machine: Machine, motion: PlatformMotion) -> LimitUse:
@@ -102,7 +121,21 @@ def limit_use(machine: Machine, motion: PlatformMotion) -> LimitUse:
     largest = {limit: float(use.max(initial=0.0)) for limit, use in uses.items()}
     worst = max((positions, tilts, speeds, forces), key=lambda one: largest[one.limit])
     joint = worst.joints[int(uses[worst.limit].argmax())]
-    return LimitUse(max(largest['position'], largest['tilt']), largest['speed'], largest['force'], joint)
+    return LimitUse(
+        max(largest['position'], largest['tilt']), largest['speed'], largest['force'], joint,
+        _reach_use(machine, positions.values),
+    )  # fmt: skip
+
+
+def _reach_use(machine: Machine, positions: Array) -> float:
+    """How near the legs come to being stretched or folded at joint positions (N, L J): 0 as at home, 1 there."""
+    if machine.has_closed_form or not len(positions):
+        return 0.0
+    shape = (-1, machine.leg_count, machine.joint_count)
+    regularity = leg_regularity(machine, chain_pose(machine, positions.reshape(shape)))
+    at_home = leg_regularity(machine, chain_pose(machine, home_legs(machine).positions[None]))
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return float(max(0.0, 1.0 - np.nan_to_num(regularity / at_home, nan=0.0).min()))
 
 
 def largest_scale(

@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions, joint_positions, leg_lengths
 from pkm_description.kinematics.chain import chain_pose, tip_jacobian
 from pkm_description.kinematics.leg_inverse import leg_inverse
-from pkm_description.kinematics.leg_positions import nearest_positions
+from pkm_description.kinematics.leg_iterations import nearest_positions
 from pkm_description.machine import Machine
 
 from pkm_estimation.models.attitude_chart import rotations_of
