@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pkm_bringup.demo import run as run_module
 from pkm_bringup.demo.aftermath import identification_figures
-from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.criteria import criterion
 from pkm_bringup.demo.identification_verdict import (
     IdentificationFigures,
     ParameterRow,
@@ -152,7 +152,7 @@ def test_identification_is_judged() -> None:
     deviation, mass, friction, force = judge_identification(figures())
     assert deviation.value == pytest.approx(2.0) and deviation.verdict == 'ok'
     assert mass.value == pytest.approx(10.0 / 3010.0) and mass.verdict == 'ok'
-    assert friction.value == pytest.approx(2.0 / 98.0) and '(2)' in friction.name and friction.verdict == 'ok'
+    assert friction.value == pytest.approx(2.0 / 98.0) and '(2)' in friction.what and friction.verdict == 'ok'
     assert force.verdict == 'ok'
     assert judge_identification(figures(base=rows(0.1, -3.2)))[0].verdict == 'FAILED'
     assert judge_identification(figures(held_out_force_error=0.04))[3].verdict == 'FAILED'
@@ -162,7 +162,7 @@ def test_identification_is_judged() -> None:
 
 
 def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> None:
-    good, bad = Criterion('good', 1.0, 2.0), Criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
+    good, bad = criterion('good', 1.0, 2.0), criterion('position error', 3e-5, 1e-5, 'um', 1e6, baseline=6e-5)
     outcome = DemoOutcome(
         'srs', (good, bad), (), (), (20.0, 71.5), figures(report='R.html', overlay='O.yaml'), tmp_path / 'bag'
     )
@@ -179,7 +179,7 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     assert verdict['passed'] is False
     assert [item['verdict'] for item in verdict['limits']] == ['ok', 'FAILED']
     passed = DemoOutcome(
-        'srs', (good, Criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path
+        'srs', (good, criterion('x', 1.0, 0.5, excuse='short')), (), (), (20.0, 71.5), None, tmp_path
     )
     assert json.loads(verdict_json(passed))['passed'] is True
     assert 'PASSED: all 1 limits hold (1 not judged: short)' in last_page(passed)

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from pkm_description.report import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
+from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 
 from pkm_identification.least_squares import Estimate
 from pkm_identification.result import ForceComparison, IdentificationResult

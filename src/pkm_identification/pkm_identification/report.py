@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pkm_description.report import render, write_page
+from pkm_description.report.page import render, write_page
 
 from pkm_identification import plots
 from pkm_identification.result import ForceComparison, IdentificationResult

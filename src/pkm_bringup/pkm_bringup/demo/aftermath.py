@@ -15,7 +15,7 @@ from pkm_estimation.stream import EstimatorConfig
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.observation import ObservationModel
 
-from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.criteria import Criterion, criterion
 from pkm_bringup.demo.estimation_verdict import judge_estimation
 from pkm_bringup.demo.identification_verdict import (
     IdentificationFigures,
@@ -94,7 +94,7 @@ def _recomputed(
         f'  {comparison.reproduced} of {comparison.recorded} live estimates recomputed bit by bit'
         + (f'; first difference: {comparison.difference}' if comparison.difference else '')
     )
-    return Criterion('live estimates that differ offline', comparison.recorded - comparison.reproduced, 0)
+    return criterion('live estimates that differ offline', comparison.recorded - comparison.reproduced, 0)
 
 
 def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> Criterion:
@@ -105,7 +105,7 @@ def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> C
         data.require(data.imu_data_raw, 'imu/data_raw'),
     )
     found = sum(int((stream.stamps <= round(timeline.end * 1e9)).sum()) for stream in (legs, imu))
-    return Criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
+    return criterion('sensor samples missing in the bag', max(0.0, 1.0 - found / expected), 1e-3, '%', 100.0)
 
 
 def identification_figures(directory: Path, true_machine: Machine) -> IdentificationFigures:

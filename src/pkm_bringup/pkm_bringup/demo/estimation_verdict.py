@@ -8,7 +8,7 @@ import numpy as np
 from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData
 
-from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.criteria import Criterion, criterion
 from pkm_bringup.demo.estimation_errors import (
     EstimationErrors,
     estimated_biases,
@@ -59,7 +59,7 @@ def _pose_and_velocity(
 ) -> list[Criterion]:
     def compare(name: str, field: str, limit: float, unit: str, scale: float) -> Criterion:
         value, other = worst_axis_rms(getattr(estimate, field)), worst_axis_rms(getattr(baseline, field))
-        return Criterion(name, value, limit, unit, scale, baseline=other, excuse=excuse)
+        return criterion(name, value, limit, unit, scale, baseline=other, excuse=excuse)
 
     velocity = compare('velocity error, rms', 'velocity', 2e-4, 'mm/s', 1e3)
     gain = np.divide(velocity.baseline if velocity.baseline is not None else np.nan, velocity.value)
@@ -67,7 +67,7 @@ def _pose_and_velocity(
         compare('position error, rms', 'position', 1e-5, 'um', 1e6),
         velocity,
         compare('attitude error, rms (quaternion)', 'attitude', 5e-6, 'e-6', 1e6),
-        Criterion(
+        criterion(
             'velocity, baseline error / estimator error', float(gain), 2.0, at_least=True, excuse=excuse
         ),
     ]
@@ -80,7 +80,7 @@ def _biases(data: RecordedData, machine: Machine, end: float, other: str) -> lis
     excuse = f'needs {BIASES_SETTLED:.0f} s' if end < BIASES_SETTLED else ''
     keep = within(stamps, BIASES_SETTLED if not excuse else end / 2, end)
     return [
-        Criterion(
+        criterion(
             f'{name} bias error, rms',
             worst_axis_rms(found[keep] - true),
             1e-4,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pkm_bringup.demo.criteria import Criterion
+from pkm_bringup.demo.criteria import Criterion, criterion
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ def judge_identification(figures: IdentificationFigures, excuse: str = '') -> li
     ]
     name = f'base parameters ({len(figures.base)}), largest deviation'
     return [
-        Criterion(name, worst([row.deviation for row in figures.base]), 3.0, 'sigma', excuse=excuse),
-        Criterion('platform mass, error', worst(mass), 0.01, '%', 100.0, excuse=excuse),
-        Criterion(
+        criterion(name, worst([row.deviation for row in figures.base]), 3.0, 'sigma', excuse=excuse),
+        criterion('platform mass, error', worst(mass), 0.01, '%', 100.0, excuse=excuse),
+        criterion(
             f'friction ({len(friction)}), largest error', worst(friction), 0.05, '%', 100.0, excuse=excuse
         ),
-        Criterion(
+        criterion(
             'force on the held-out motion, rms error',
             figures.held_out_force_error,
             0.03,

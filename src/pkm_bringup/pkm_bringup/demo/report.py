@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pkm_description.report.text_table import text_table
+
 from pkm_bringup.demo.criteria import Criterion
 from pkm_bringup.demo.identification_verdict import IdentificationFigures, ParameterRow
-from pkm_bringup.demo.text_table import text_table
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def verdict_json(outcome: DemoOutcome) -> str:
     """Format the outcome for programs: ``passed`` and every limit with its figure in SI units."""
     limits = [
         {
-            'name': item.name,
+            'name': item.what,
             'value': item.value,
             'limit': item.limit,
             'verdict': item.verdict,
@@ -91,10 +92,10 @@ def _criteria_table(outcome: DemoOutcome) -> str:
             rows.append([heading, '', '', '', ''])
         rows += [
             [
-                f'  {item.name}',
-                item.shown(item.value),
-                item.shown(item.baseline),
-                item.shown_limit,
+                f'  {item.what}',
+                item.measured,
+                item.measured_baseline,
+                item.required,
                 item.verdict,
             ]
             for item in criteria
@@ -151,7 +152,7 @@ def _verdict(outcome: DemoOutcome) -> str:
     rest = f' ({left_out} not judged: {reasons})' if left_out else ''
     if outcome.failed:
         failures = '; '.join(
-            f'{item.name} = {item.shown(item.value)}, limit {item.shown_limit}' for item in outcome.failed
+            f'{item.what} = {item.measured}, limit {item.required}' for item in outcome.failed
         )
         return f'FAILED: {failures}{rest}'
     return f'PASSED: all {len(judged)} limits hold{rest}'

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.report import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
+from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
-from pkm_description.report import render
+from pkm_description.report.page import render
 
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.offline import plots
