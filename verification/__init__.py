@@ -1,4 +1,5 @@
-"""Checks of every machine against laws of mechanics, other engines and the papers' printed figures.
+"""Checks of the whole suite: papers, laws of mechanics, other engines, the estimator's own claims.
 
-Each figure in the table is computed when the check runs. Nothing of the library depends on this package.
+``./pkm verify`` runs them. Every figure in the table is computed when the check runs. The packages of ``src/`` never
+import this one.
 """

@@ -1,103 +1,104 @@
-"""Which checks belong to which machine."""
+"""All suites, and which checks belong to each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import partial
 
-from pkm_description.machine import Machine
-
-from verification.check import Check
+from verification.consistency import plan as consistency
 from verification.engines import checks as engines
 from verification.engines import model_checks as engine_models
 from verification.heimann_abdellatif import c_export
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
+from verification.heimann_abdellatif import friction as heimann_friction
 from verification.heimann_abdellatif import kinematics as heimann_kinematics
 from verification.heimann_abdellatif import limits as heimann_limits
 from verification.heimann_abdellatif import parameters as heimann_parameters
+from verification.machine_groups import (
+    CheckGroup,
+    hexapod,
+    machine_plan,
+    machines_of,
+    open_chain,
+    with_platform,
+)
 from verification.mata_2008 import checks as mata
+from verification.mata_2008 import friction as mata_friction
 from verification.mechanics import checks as mechanics
 from verification.mechanics import dietmaier, open_chains
 from verification.mechanics import forward_kinematics as forward_kinematics_check
-from verification.mechanics import friction as friction_checks
-from verification.miletovic_2017 import checks as miletovic
+from verification.miletovic_2017 import rows as miletovic
 from verification.oh_2003 import checks as oh
+from verification.oh_2003 import friction as oh_friction
 from verification.oh_2003 import golden as oh_golden
+from verification.oh_2003 import library as oh_library
 from verification.oh_2003 import pendulum_checks as oh_pendulum
-from verification.oh_2003 import suite as oh_suite
 from verification.rosyid_2020 import checks as rosyid
 from verification.rosyid_2020 import friction as rosyid_friction
+from verification.soak import plan as soak
+from verification.suite import Suite
 
-#: judges a machine; ``quick`` asks for fewer samples, never for other limits
-CheckFunction = Callable[[Machine, bool], Iterable[Check]]
+_OH_HEXAPODS = ('uf', 'snl', 'ford')
+_HANNOVER_HEXAPODS = ('palida', 'msi')
 
-
-def every_machine(machine: Machine) -> bool:
-    """Applies to all."""
-    return True
-
-
-def with_platform(machine: Machine) -> bool:
-    """Applies to closed machines."""
-    return machine.has_platform
-
-
-def open_chain(machine: Machine) -> bool:
-    """Applies to chains that end free."""
-    return not machine.has_platform
-
-
-def hexapod(machine: Machine) -> bool:
-    """Applies to six legs that drive their lengths."""
-    kinds = {tuple(joint.kind for joint in leg.joints) for leg in machine.legs}
-    return machine.has_platform and len(machine.legs) == 6 and kinds == {('revolute', 'revolute', 'prismatic')}
-
-
-def named(*names: str) -> Callable[[Machine], bool]:
-    """Build the condition that a machine has one of these names: for checks against printed numbers."""
-    return lambda machine: machine.name in names
-
-
-@dataclass(frozen=True)
-class CheckGroup:
-    """Checks from one source.
-
-    Attributes
-    ----------
-    source : heading in the table, e.g. a paper
-    checks : yields the checks of a machine
-    applies : says whether the group has anything to say about a machine
-    """
-
-    source: str
-    checks: CheckFunction
-    applies: Callable[[Machine], bool] = every_machine
+#: checks of machines, by suite
+GROUPS: dict[str, tuple[CheckGroup, ...]] = {
+    'mechanics': (
+        CheckGroup('laws of mechanics', mechanics.checks, with_platform),
+        CheckGroup('laws of mechanics', open_chains.checks, open_chain),
+        CheckGroup('forward kinematics in the workspace', forward_kinematics_check.checks, hexapod),
+        CheckGroup('Dietmaier 1998, on these legs', dietmaier.checks, names=('srs',)),
+    ),
+    'engines': (
+        CheckGroup('independent engines, motion and forces', engines.checks),
+        CheckGroup('independent engines, models', engine_models.checks),
+    ),
+    'oh_2003': (
+        CheckGroup('chapter 2', oh.checks, names=_OH_HEXAPODS),
+        CheckGroup('the library against his model', oh_library.checks, names=_OH_HEXAPODS),
+        CheckGroup('golden points', oh_golden.checks, names=('uf',)),
+        CheckGroup('friction', oh_friction.checks, names=('uf',)),
+        CheckGroup('chapter 3', oh_pendulum.checks, names=('double_pendulum',)),
+    ),
+    'mata_2008': (
+        CheckGroup('the paper and the library', mata.checks, names=('valencia_3rps',)),
+        CheckGroup('friction', mata_friction.checks, names=('valencia_3rps',)),
+    ),
+    'rosyid_2020': (
+        CheckGroup('the paper and the library', rosyid.checks, names=('khalifa_3prr',)),
+        CheckGroup('friction', rosyid_friction.checks, names=('khalifa_3prr',)),
+    ),
+    'heimann_abdellatif': (
+        CheckGroup('kinematics', heimann_kinematics.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('limits', heimann_limits.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('dynamics', heimann_dynamics.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('C code', c_export.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('parameters and friction', heimann_parameters.checks, names=('palida',)),
+        CheckGroup('friction laws', heimann_friction.checks, names=('palida',)),
+    ),
+}
 
 
-OH_HEXAPODS = named('uf', 'snl', 'ford')
-HANNOVER_HEXAPODS = named('palida', 'msi')
+def _machine_suite(name: str, title: str) -> Suite:
+    return Suite(name, title, partial(machine_plan, GROUPS[name]), machines_of(GROUPS[name]), takes_files=True)
 
-CATALOGUE: tuple[CheckGroup, ...] = (
-    CheckGroup('laws of mechanics', mechanics.checks, with_platform),
-    CheckGroup('independent engines, motion and forces', engines.checks),
-    CheckGroup('independent engines, models', engine_models.checks),
-    CheckGroup('laws of mechanics', open_chains.checks, open_chain),
-    CheckGroup('forward kinematics in the workspace', forward_kinematics_check.checks, hexapod),
-    CheckGroup('Dietmaier 1998, on these legs', dietmaier.checks, named('srs')),
-    CheckGroup('Mata et al. 2008', mata.checks, named('valencia_3rps')),
-    CheckGroup('Oh 2003, chapter 2', oh.checks, OH_HEXAPODS),
-    CheckGroup('Oh 2003, the suite against his model', oh_suite.checks, OH_HEXAPODS),
-    CheckGroup('Oh 2003, golden points', oh_golden.checks, named('uf')),
-    CheckGroup('Oh 2003, chapter 3', oh_pendulum.checks, named('double_pendulum')),
-    CheckGroup('Miletovic et al. 2017', miletovic.checks, named('srs')),
-    CheckGroup('Heimann and Abdellatif, kinematics', heimann_kinematics.checks, HANNOVER_HEXAPODS),
-    CheckGroup('Heimann and Abdellatif, limits', heimann_limits.checks, HANNOVER_HEXAPODS),
-    CheckGroup('Heimann and Abdellatif, dynamics', heimann_dynamics.checks, HANNOVER_HEXAPODS),
-    CheckGroup('Heimann and Abdellatif, C code', c_export.checks, HANNOVER_HEXAPODS),
-    CheckGroup('Heimann and Abdellatif, parameters and friction', heimann_parameters.checks, named('palida')),
-    CheckGroup('Oh 2003, friction', friction_checks.oh_checks, named('uf')),
-    CheckGroup('Mata et al. 2008, friction', friction_checks.mata_checks, named('valencia_3rps')),
-    CheckGroup('Heimann and Abdellatif, friction laws', friction_checks.heimann_checks, named('palida')),
-    CheckGroup('Rosyid and El-Khasawneh 2020', rosyid.checks, named('khalifa_3prr')),
-    CheckGroup('Rosyid and El-Khasawneh 2020, friction', rosyid_friction.checks, named('khalifa_3prr')),
-)
+
+#: in the order of the output; those that take longest stand last
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        _machine_suite('mechanics', 'laws that any machine obeys'),
+        _machine_suite('engines', 'any machine against Pinocchio and MuJoCo'),
+        _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum'),
+        _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS'),
+        _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR'),
+        _machine_suite('heimann_abdellatif', 'Heimann and Abdellatif: hexapods, friction of all joints'),
+        Suite('soak', 'the estimator under random faults', soak.plan, settings=soak.FULL, quick_settings=soak.QUICK),
+        Suite('consistency', 'what the estimator claims of its own errors', consistency.plan,
+              consistency.MACHINES, settings=consistency.FULL, quick_settings=consistency.QUICK),
+        Suite('miletovic_2017', 'Miletovic et al. (2017): estimation of the motion of SIMONA',
+              miletovic.plan, ('srs', 'palida', 'msi')),
+    )
+}  # fmt: skip
+
+#: run where a machine file but no suite is named: the check that an owner of a new machine runs
+FOR_ANY_MACHINE = ('mechanics', 'engines')

@@ -1,64 +1,56 @@
-"""One line of the verification table, and helpers that judge a measured figure."""
+"""One line of a verification table, and helpers that judge a measured figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-Status = Literal['met', 'failed', 'not reachable']
+from pkm_description.report.judged import JudgedFigure, figure_text, keeps_limit, limit_text, verdict
 
 
 @dataclass(frozen=True)
-class Check:
-    """What was asked of a machine, and what came out.
+class Check(JudgedFigure):
+    """What was asked of a machine or an estimator, and what came out.
 
     Attributes
     ----------
-    id : of the requirement, e.g. ``T3`` (Oh), ``R4-11`` (Heimann), ``S3-02`` (Miletovic), or a plain word
-    what : the checked quantity in a few words
-    required, measured : figures as text, with units
-    status : ``'not reachable'`` is for what cannot be judged, for the reason given in ``measured``
+    what, required, measured, status : of the judged figure
+    id : of the requirement in the list of its suite, e.g. ``T3`` (Oh), ``R4-11`` (Heimann and Abdellatif), ``S3-02``
+        (Miletovic); a plain word in suites without a list
     machine : name of the machine; filled in where the checks are run
     """
 
-    id: str
-    what: str
-    required: str
-    measured: str
-    status: Status
+    id: str = ''
     machine: str = ''
 
 
 def at_most(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
     """Largest absolute value against a limit; anything that is not a number fails, and so does nothing at all."""
     values = np.abs(np.asarray(value, dtype=float)).ravel()
-    # np.max passes NaN on, and no comparison with NaN holds
+    # np.max passes NaN on, and NaN keeps no limit
     worst = float(np.max(values)) if values.size else np.nan
-    return Check(id, what, f'<= {_figure(limit, unit)}', _figure(worst, unit), _verdict(worst <= limit))
+    return Check(what, limit_text(limit, unit), figure_text(worst, unit), verdict(keeps_limit(worst, limit)), id)
 
 
 def at_least(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
     """Smallest value against a limit; anything that is not a number fails, and so does nothing at all."""
     values = np.asarray(value, dtype=float).ravel()
     least = float(np.min(values)) if values.size else np.nan
-    return Check(id, what, f'>= {_figure(limit, unit)}', _figure(least, unit), _verdict(least >= limit))
+    good = keeps_limit(least, limit, at_least=True)
+    return Check(what, limit_text(limit, unit, at_least=True), figure_text(least, unit), verdict(good), id)
 
 
 def within(id: str, what: str, lower: float, upper: float, value: float, unit: str = '') -> Check:
     """One figure between two limits, both included."""
-    required = f'{_figure(lower, "")} .. {_figure(upper, unit)}'
-    return Check(id, what, required, _figure(value, unit), _verdict(lower <= value <= upper))
+    required = f'{figure_text(lower)} .. {figure_text(upper, unit)}'
+    return Check(what, required, figure_text(value, unit), verdict(lower <= value <= upper), id)
 
 
 def near(id: str, what: str, expected: float, value: float, tolerance: float, unit: str = '') -> Check:
     """One figure against a printed one with the tolerance of its last digit."""
-    required = f'{expected:.8g} +- {_figure(tolerance, unit)}'
-    measured = f'{value:.8g}{" " + unit if unit else ""}'
-    return Check(id, what, required, measured, _verdict(abs(value - expected) <= tolerance))
+    required = f'{expected:.8g} +- {figure_text(tolerance, unit)}'
+    return Check(what, required, figure_text(value, unit, 8), verdict(abs(value - expected) <= tolerance), id)
 
 
 def near_each(id: str, what: str, expected: ArrayLike, value: ArrayLike, tolerance: float, unit: str = '') -> Check:
@@ -67,50 +59,34 @@ def near_each(id: str, what: str, expected: ArrayLike, value: ArrayLike, toleran
     good = printed.shape == found.shape and bool(np.all(np.abs(found - printed) <= tolerance))
     ending = f' {unit}' if unit else ''
     required = f'{" ".join(f"{figure:.10g}" for figure in printed)}{ending} +- {tolerance:.2g}'
-    return Check(id, what, required, ' '.join(f'{figure:.10g}' for figure in found) + ending, _verdict(good))
+    return Check(what, required, ' '.join(f'{figure:.10g}' for figure in found) + ending, verdict(good), id)
 
 
 def equal(id: str, what: str, expected: object, value: object) -> Check:
     """Whole numbers, names, lists: the same or not."""
-    return Check(id, what, _plain(expected), _plain(value), _verdict(bool(expected == value)))
+    return Check(what, _plain(expected), _plain(value), verdict(bool(expected == value)), id)
 
 
-def holds(id: str, what: str, required: str, measured: str, verdict: bool) -> Check:
+def holds(id: str, what: str, required: str, measured: str, good: bool) -> Check:
     """Any other requirement, with figures that the caller words."""
-    return Check(id, what, required, measured, _verdict(bool(verdict)))
+    return Check(what, required, measured, verdict(bool(good)), id)
 
 
 def refused(id: str, what: str, error: type[Exception], caught: Exception | None) -> Check:
     """An input that must be refused with a certain error, whose text is shown."""
     measured = 'accepted' if caught is None else f'{type(caught).__name__}: {caught}'
-    return Check(id, what, error.__name__, measured, _verdict(isinstance(caught, error)))
+    return Check(what, error.__name__, measured, verdict(isinstance(caught, error)), id)
 
 
 def not_reachable(id: str, what: str, required: str, reason: str) -> Check:
     """Something that cannot be judged here, and why."""
-    return Check(id, what, required, reason, 'not reachable')
+    return Check(what, required, reason, 'not reachable', id)
 
 
 def relative_error(value: ArrayLike, reference: ArrayLike) -> float:
     """Largest difference over the reference's largest absolute value."""
     first, second = np.asarray(value, dtype=float), np.asarray(reference, dtype=float)
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
-
-
-def count(checks: Iterable[Check]) -> dict[Status, int]:
-    """How many checks have each status."""
-    result: dict[Status, int] = {'met': 0, 'failed': 0, 'not reachable': 0}
-    for check in checks:
-        result[check.status] += 1
-    return result
-
-
-def _verdict(good: bool) -> Status:
-    return 'met' if good else 'failed'
-
-
-def _figure(value: float, unit: str) -> str:
-    return f'{value:.4g}{" " + unit if unit else ""}'
 
 
 def _plain(value: object) -> str:

@@ -1,45 +1,67 @@
-"""The table of checks as text."""
+"""The report: a page with all lines and figures, the table as text, and the figures as files."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-from verification.check import Check, count
+from pkm_description.report.figures import inline
+from pkm_description.report.judged import count_by_status
+from pkm_description.report.page import render, write_page
 
-#: widths of status, id, quantity, required figure; what is longer pushes the rest to the right
-_WIDTHS = (13, 10, 76, 24)
-
-#: of continued lines
-_LINE = 158
-
-
-def header() -> str:
-    """Headings of the columns."""
-    return _row(('status', 'id', 'what', 'required', 'measured'))
+from verification.requirements import requirement_statuses
+from verification.run import Run
+from verification.table import sections
 
 
-def table(checks: Iterable[Check]) -> list[str]:
-    """One line per check; figures, reasons and errors that are long go on below."""
-    lines = []
-    for check in checks:
-        row = _row((check.status, check.id, check.what, check.required, check.measured))
-        if len(row) <= _LINE:
-            lines.append(row)
-            continue
-        lines.append(_row((check.status, check.id, check.what, '', '')))
-        for name, text in (('required', check.required), ('measured', check.measured)):
-            lead = f'{"":{_WIDTHS[0] + _WIDTHS[1] + 1}} {name}  '
-            lines += textwrap.wrap(text, _LINE, initial_indent=lead, subsequent_indent=' ' * len(lead))
-    return lines
+def write_report(runs: Sequence[Run], folder: Path, lines: Sequence[str], command: str, seconds: float) -> list[Path]:
+    """Draw all figures and write everything into a folder.
+
+    Parameters
+    ----------
+    runs : complete
+    folder : is there
+    lines : of the table
+    command : that was given
+    seconds : that the runs took
+
+    Returns
+    -------
+    Files that were written.
+    """
+    files = [folder / 'table.txt']
+    files[0].write_text('\n'.join([*lines, '']), encoding='utf-8')
+    pages = []
+    for run in runs:
+        images = []
+        for figure in run.plan.figures:
+            drawn = figure.draw()
+            files.append(folder / f'{figure.name}.png')
+            drawn.savefig(files[-1], dpi=110)
+            images.append((figure.caption, inline(drawn)))
+        pages.append(_values(run, images))
+    text = render(
+        'verification',
+        'verification.html.j2',
+        runs=pages,
+        command=command,
+        date=f'{datetime.now(UTC):%Y-%m-%d %H:%M} UTC',
+        seconds=seconds,
+    )
+    return [*files, write_page(text, folder / 'report.html')]
 
 
-def verdict(checks: Sequence[Check]) -> str:
-    """Last line of the program."""
-    numbers = count(checks)
-    return f'machines: {numbers["met"]} met, {numbers["failed"]} failed, {numbers["not reachable"]} not reachable'
-
-
-def _row(cells: tuple[str, str, str, str, str]) -> str:
-    padded = [cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=False)]
-    return ' '.join([*padded, cells[-1]]).rstrip()
+def _values(run: Run, images: list[tuple[str, str]]) -> dict[str, Any]:
+    """What the template shows of a suite."""
+    statuses = requirement_statuses(run.suite.requirements, run.checks)
+    return {
+        'name': run.suite.name,
+        'title': run.suite.title,
+        'count': count_by_status(run.checks),
+        'remarks': run.plan.remarks(),
+        'requirements': [(requirement, statuses[requirement.id]) for requirement in run.suite.requirements],
+        'sections': list(sections(run)),
+        'figures': images,
+    }

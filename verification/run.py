@@ -1,34 +1,169 @@
-"""Runs the checks of a machine."""
+"""Runs the parts of suites, in several processes, and gives their checks back in the order of the catalogue."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
 
-from pkm_description.machine import Machine
-
-from verification.catalogue import CATALOGUE, CheckGroup
 from verification.check import Check
+from verification.suite import Part, Plan, Request, Suite, run_part
+
+#: called with the number of parts done and the titles of those that are running
+Show = Callable[[int, Sequence[str]], None]
+
+#: s between looks: a signal that comes just before a wait without end would not be seen
+_PATIENCE = 0.5
 
 
-def verify(
-    machine: Machine, quick: bool = False, catalogue: Sequence[CheckGroup] = CATALOGUE
-) -> Iterator[tuple[CheckGroup, list[Check]]]:
-    """Yield every group that applies to the machine with its checks, as soon as they are done."""
-    for group in catalogue:
-        if group.applies(machine):
-            yield group, run_group(machine, group, quick)
+class Processes:
+    """A number of processes that start when they are needed; with one job everything runs in this one.
+
+    Parameters
+    ----------
+    jobs : how many parts or runs may go on at once
+    """
+
+    def __init__(self, jobs: int = 1) -> None:
+        self.jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._pool is None:
+            return
+        if kind is not None:
+            # what is running may take minutes
+            for process in multiprocessing.active_children():
+                process.terminate()
+        self._pool.shutdown(cancel_futures=True)
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Apply a function of a module to items, and yield the results in their order."""
+        known = list(items)
+        if self.jobs == 1 or len(known) < 2:
+            return map(function, known)
+        with _interrupts_ignored():
+            futures = [self._started().submit(function, item) for item in known]
+        return (_result(future) for future in futures)
+
+    def submit(self, part: Part) -> Future[list[Check]]:
+        """Start a part in one of the processes."""
+        with _interrupts_ignored():
+            return self._started().submit(run_part, part)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            # 'spawn': threads of the libraries do not survive a fork
+            context = multiprocessing.get_context('spawn')
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=context)
+        return self._pool
 
 
-def run_group(machine: Machine, group: CheckGroup, quick: bool = False) -> list[Check]:
-    """Run one group; an error inside it is a failed check and does not hide the checks before it."""
-    done: list[Check] = []
+def _result(future: Future[Any]) -> Any:
+    while not future.done():
+        wait([future], _PATIENCE)
+    return future.result()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that start meanwhile ignore Ctrl-C, which reaches all of a terminal; the first one ends the others."""
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        done.extend(dataclasses.replace(check, machine=machine.name) for check in group.checks(machine, quick))
-    except Exception as error:
-        text = ' '.join(f'{type(error).__name__}: {error}'.split())
-        done.append(Check('error', f'checks from "{group.source}" run to their end', 'no error', text, 'failed'))
-        done[-1] = dataclasses.replace(done[-1], machine=machine.name)
-    if not done:
-        done.append(Check('empty', f'"{group.source}" checks something', '>= 1', '0', 'failed', machine.name))
-    return done
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@dataclass
+class Run:
+    """A suite with what has been measured.
+
+    Attributes
+    ----------
+    suite, request, plan : what is run
+    results : checks of each part of the plan; None until it is done
+    """
+
+    suite: Suite
+    request: Request
+    plan: Plan
+    results: list[list[Check] | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.results = [None] * len(self.plan.parts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all parts are done."""
+        return None not in self.results
+
+    @property
+    def checks(self) -> list[Check]:
+        """Checks of all parts that are done."""
+        return [check for result in self.results if result is not None for check in result]
+
+    @property
+    def checks_by_part(self) -> list[tuple[Part, list[Check]]]:
+        """Parts that are done, each with its checks."""
+        return [(part, done) for part, done in zip(self.plan.parts, self.results, strict=True) if done is not None]
+
+
+def run_all(runs: Sequence[Run], workers: Processes, show: Show) -> Iterator[Run]:
+    """Run everything; yield each run as soon as it and those before it are complete.
+
+    Parts go to the processes in the order of the runs. Runs whose parts share results wait for all others before them;
+    their parts run here, one after the other, and spread their work over the same processes.
+    """
+    waiting = list(runs)
+    done = 0
+    while waiting:
+        alone = waiting[0].plan.together or workers.jobs == 1
+        batch = [waiting.pop(0)]
+        while not alone and waiting and not waiting[0].plan.together:
+            batch.append(waiting.pop(0))
+        for run in _run_here(batch[0], done, show) if alone else _run_spread(batch, done, workers, show):
+            done += len(run.plan.parts)
+            yield run
+
+
+def _run_here(run: Run, done: int, show: Show) -> Iterator[Run]:
+    for index, part in enumerate(run.plan.parts):
+        show(done + index, [_title(run, part)])
+        run.results[index] = run_part(part)
+    yield run
+
+
+def _run_spread(batch: list[Run], done: int, workers: Processes, show: Show) -> Iterator[Run]:
+    todo = [(run, index) for run in batch for index in range(len(run.plan.parts))][::-1]
+    going: dict[Future[list[Check]], tuple[Run, int]] = {}
+    unfinished = list(batch)
+    while True:
+        # only as many as can run: the others are not said to be running
+        while todo and len(going) < workers.jobs:
+            run, index = todo.pop()
+            going[workers.submit(run.plan.parts[index])] = run, index
+            show(done, [_title(run, run.plan.parts[index]) for run, index in going.values()])
+        while unfinished and unfinished[0].is_complete:
+            yield unfinished.pop(0)
+        if not going:
+            return
+        finished, _ = wait(going, _PATIENCE, FIRST_COMPLETED)
+        for future in finished:
+            run, index = going.pop(future)
+            run.results[index] = future.result()
+            done += 1
+
+
+def _title(run: Run, part: Part) -> str:
+    return f'{run.suite.name}: {part.title}'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +30,9 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ('imu_delay', 'imu_rotation', 'imu_position'),
 )
 
+#: s, of every run
+DURATION = 20.0
+
 #: with this probability the mean of a run of seeds lies between the limits if all claims are true
 PROBABILITY = 0.999
 
@@ -49,12 +52,18 @@ def mp1_scenario(machine: Machine, duration: float) -> MotionScenario:
     return MotionScenario(f'{machine.name}, MP1', machine, profile.evaluate, 12.0)
 
 
-def calibration_lines(seeds: int, duration: float = 20.0) -> Iterator[tuple[str, list[Check]]]:
-    """Yield titles and checks: normalised errors of the constants after ``duration`` s, each with ``seeds`` seeds."""
-    machine = load_machine('srs')
-    for scenario in (rich_scenario(machine, duration), mp1_scenario(machine, duration)):
-        checks = [calibration_check(scenario, names, seeds, duration) for names in GROUPS]
-        yield f'{scenario.title}, constants after {duration:g} s', checks
+#: by title
+SCENARIOS: dict[str, Callable[[Machine, float], MotionScenario]] = {
+    'srs, rich motion': rich_scenario,
+    'srs, MP1': mp1_scenario,
+}
+
+
+def calibration_checks(title: str, seeds: int, duration: float = DURATION) -> Iterator[Check]:
+    """Normalised errors of the constants after ``duration`` s on one of the scenarios, each with ``seeds`` seeds."""
+    scenario = SCENARIOS[title](load_machine('srs'), duration)
+    for names in GROUPS:
+        yield calibration_check(scenario, names, seeds, duration)
 
 
 def calibration_check(scenario: MotionScenario, names: tuple[str, ...], seeds: int, duration: float) -> Check:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_description.motion.circle_and_rock import CircleAndRock
 from pkm_description.motion.profiles import mp1_profile, mp2_profile
+from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
@@ -22,6 +25,9 @@ FOUND_WITHIN, LEAST_IN_BAND, LARGEST_RATIO = 2e-3, 0.9, 2.0
 #: s until errors and innovations count
 SETTLING = 10.0
 
+#: makes a motion of a machine that lasts so many seconds
+Profile = Callable[[Machine, float], CircleAndRock | RollPitchSines]
+
 KNOWN = EstimatorConfig(baseline=False)
 UNKNOWN = EstimatorConfig(baseline=False, estimate=('imu_delay',))
 
@@ -35,17 +41,20 @@ class DelayRun:
     error: float
 
 
-def delay_scenarios(duration: float) -> Iterator[MotionScenario]:
-    """Both motions of the paper on SIMONA, the first one on two smaller machines."""
-    for name, title, profile, begin in (
-        ('srs', 'MP1', mp1_profile, 10.0),
-        ('srs', 'MP2 surrogate', mp2_profile, 5.0),
-        ('palida', 'MP1', mp1_profile, 10.0),
-        ('uf', 'MP1', mp1_profile, 10.0),
-    ):
-        machine = load_machine(name)
-        evaluate = profile(machine, duration + 2.0 * begin).evaluate
-        yield MotionScenario(f'{name}, {title}, unknown delay', machine, evaluate, begin)
+#: both motions of the paper on SIMONA, the first one on two smaller machines: machine, profile, s where it begins
+SCENARIOS: dict[str, tuple[str, Profile, float]] = {
+    'srs, MP1, unknown delay': ('srs', mp1_profile, 10.0),
+    'srs, MP2 surrogate, unknown delay': ('srs', mp2_profile, 5.0),
+    'palida, MP1, unknown delay': ('palida', mp1_profile, 10.0),
+    'uf, MP1, unknown delay': ('uf', mp1_profile, 10.0),
+}
+
+
+def delay_scenario(title: str, duration: float) -> MotionScenario:
+    """One of :data:`SCENARIOS`, long enough for ``duration`` s."""
+    name, profile, begin = SCENARIOS[title]
+    machine = load_machine(name)
+    return MotionScenario(title, machine, profile(machine, duration + 2.0 * begin).evaluate, begin)
 
 
 def delay_checks(

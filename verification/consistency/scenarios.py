@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,19 +103,40 @@ def drives_scenario(machine: Machine, duration: float) -> Scenario:
     return Scenario.of(f'{machine.name}, sines', machine, named_profile('drives', machine, duration, RATE))
 
 
-def all_scenarios(duration: float) -> list[Scenario]:
-    """SIMONA at rest and on MP1 and MP2, and three machines of other kinds, half as long each.
+@dataclass(frozen=True)
+class NamedScenario:
+    """How a scenario is made.
 
-    Their legs are closed by iterations for every sigma point, which takes forty times as long as struts do.
+    Attributes
+    ----------
+    title : machine and motion in words, as that of the scenario
+    machine : name
+    make : makes it
+    share : part of the duration that is asked for
     """
-    srs = load_machine('srs')
-    others = [load_machine(name) for name in ('hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')]
-    return [
-        mp1_scenario(srs, duration),
-        mp2_scenario(srs, duration),
-        standstill_scenario(srs, duration),
-        *(drives_scenario(machine, 0.5 * duration) for machine in others),
-    ]
+
+    title: str
+    machine: str
+    make: Callable[[Machine, float], Scenario]
+    share: float = 1.0
+
+
+#: SIMONA at rest and on MP1 and MP2, and three machines of other kinds, half as long each: their legs
+#: are closed by iterations for every sigma point, which takes forty times as long as struts do
+SCENARIOS = (
+    NamedScenario('srs, MP1', 'srs', mp1_scenario),
+    NamedScenario('srs, MP2 surrogate', 'srs', mp2_scenario),
+    NamedScenario('srs, standstill', 'srs', standstill_scenario),
+    NamedScenario('hexaglide_6pus, sines', 'hexaglide_6pus', drives_scenario, 0.5),
+    NamedScenario('valencia_3rps, sines', 'valencia_3rps', drives_scenario, 0.5),
+    NamedScenario('khalifa_3prr, sines', 'khalifa_3prr', drives_scenario, 0.5),
+)
+
+
+def make_scenario(title: str, duration: float) -> Scenario:
+    """One of :data:`SCENARIOS` for ``duration`` s, or its share of that."""
+    named = next(scenario for scenario in SCENARIOS if scenario.title == title)
+    return named.make(load_machine(named.machine), named.share * duration)
 
 
 def _times(begin: float, duration: float) -> Array:

@@ -12,6 +12,7 @@ from pkm_description.machine import Machine
 from scipy.linalg import qr
 
 from verification.check import Check, at_least, at_most, equal, near, relative_error
+from verification.mata_2008.library import suite_checks
 from verification.mata_2008.model import DEPENDENT, INDEPENDENT, ThreeRps
 from verification.mata_2008.regressor import (
     Samples,
@@ -24,7 +25,6 @@ from verification.mata_2008.regressor import (
     robot_state,
     tree_regressor,
 )
-from verification.mata_2008.suite import suite_checks
 from verification.mata_2008.table import (
     ELIMINATED,
     PRINTED_CAD,

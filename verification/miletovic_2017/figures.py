@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.stats import norm
 from verification.miletovic_2017 import curves
 from verification.miletovic_2017.curves import Panel
 from verification.miletovic_2017.laboratory import Laboratory
+from verification.suite import Figure
 
 MOTIONS = ('mp1', 'mp2')
 TITLES = {'mp1': 'MP1', 'mp2': 'MP2 (surrogate)'}
@@ -25,28 +26,11 @@ _COLOURS = {'': 'C0', 'filter': 'C0', 'Gauss-Newton + B2': 'C1', '2 sigma': '0.4
 NUMBERS = range(7, 18)
 
 
-def draw(lab: Laboratory, folder: Path, numbers: Sequence[int] = NUMBERS) -> list[Path]:
-    """Write figures as PNG, and one PDF with all of them; returns the files."""
-    import matplotlib as mpl
-
-    mpl.use('Agg')  # no display is needed
-    from matplotlib import pyplot as plt
-    from matplotlib.backends.backend_pdf import PdfPages
-
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    with PdfPages(folder / 'figures.pdf') as pages:
-        for number, figure in _figures(lab, numbers):
-            path = folder / f'figure_{number:02d}.png'
-            figure.savefig(path, dpi=110)
-            pages.savefig(figure, dpi=110)
-            plt.close(figure)
-            files.append(path)
-    return [*files, folder / 'figures.pdf']
-
-
-def _figures(lab: Laboratory, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-    series: tuple[tuple[int, str, Callable[[Laboratory, str], list[Panel]]], ...] = (
+def figures(lab: Laboratory, numbers: Sequence[int] = NUMBERS) -> tuple[Figure, ...]:
+    """Figures of the paper with these numbers; what they need is run when they are drawn."""
+    titles: dict[int, str] = {8: 'static record, simulated: Gaussian noise, and heavy tails of the same deviation'}
+    drawn: dict[int, Callable[[str], Any]] = {8: _sensor_noise}
+    panels: tuple[tuple[int, str, Callable[[Laboratory, str], list[Panel]]], ...] = (
         (7, 'IMU and leg lengths, simulated', curves.signals),
         (9, 'innovations, simulation tuning', curves.innovations),
         (10, 'errors of position, velocity, quaternion, simulation tuning, printed start', curves.state_errors),
@@ -56,23 +40,23 @@ def _figures(lab: Laboratory, numbers: Sequence[int]) -> Iterator[tuple[int, Any
         (14, 'estimated biases, experiment-like', curves.experiment_biases),
         (15, 'errors against set-points 34 ms ahead of the platform, experiment-like, 20 s', curves.excerpts),
     )
-    for number, title, panels in series:
-        if number == 9 and 8 in numbers:
-            yield 8, _sensor_noise()
-        if number in numbers:
-            yield number, _grid(f'Figure {number}: {title}', {motion: panels(lab, motion) for motion in MOTIONS})
+    for number, title, function in panels:
+        titles[number], drawn[number] = title, partial(_grid, lab, function)
     for number, motion in ((16, 'mp1'), (17, 'mp2')):
-        if number in numbers:
-            title = f'Figure {number}: standard deviations, {TITLES[motion]}'
-            yield number, _bars(title, curves.deviations(lab, motion))
+        titles[number], drawn[number] = f'standard deviations, {TITLES[motion]}', partial(_bars, lab, motion)
+    return tuple(
+        Figure(f'figure_{number:02d}', title, partial(drawn[number], title))
+        for number in sorted(numbers)
+        for title in (f'Figure {number}: {titles[number]}',)
+    )
 
 
-def _grid(title: str, columns: dict[str, list[Panel]]) -> Any:
+def _grid(lab: Laboratory, function: Callable[[Laboratory, str], list[Panel]], title: str) -> Any:
     """One column of panels per motion."""
-    from matplotlib import pyplot as plt
-
+    columns = {motion: function(lab, motion) for motion in MOTIONS}
     rows = max(len(panels) for panels in columns.values())
-    figure, axes = plt.subplots(rows, len(columns), figsize=(13, 1.9 * rows + 1), squeeze=False, layout='constrained')
+    figure = _new_figure(1.9 * rows + 1)
+    axes = figure.subplots(rows, len(columns), squeeze=False)
     figure.suptitle(title)
     for column, (motion, panels) in enumerate(columns.items()):
         axes[0, column].set_title(TITLES[motion])
@@ -95,12 +79,11 @@ def _grid(title: str, columns: dict[str, list[Panel]]) -> Any:
     return figure
 
 
-def _sensor_noise() -> Any:
+def _sensor_noise(title: str) -> Any:
     """Figure 8: a static record, and how often its values occur; the paper's real noise had heavier tails."""
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(13, 6), layout='constrained')
-    figure.suptitle('Figure 8: static record, simulated: Gaussian noise, and heavy tails of the same deviation')
+    figure = _new_figure(6)
+    axes = figure.subplots(2, 3)
+    figure.suptitle(title)
     for row, (quantity, unit, samples) in enumerate(curves.static_noise()):
         for column, name in enumerate(('Gaussian', 'heavy tails')):
             time, values = samples[name]
@@ -116,14 +99,12 @@ def _sensor_noise() -> Any:
     return figure
 
 
-def _bars(title: str, groups: Sequence[tuple[str, str, dict[str, dict[str, Array]]]]) -> Any:
+def _bars(lab: Laboratory, motion: str, title: str) -> Any:
     """Bars of the filter beside those of the baseline, a row per reference."""
-    from matplotlib import pyplot as plt
-
+    groups: Sequence[tuple[str, str, dict[str, dict[str, Array]]]] = curves.deviations(lab, motion)
     references = list(groups[0][2])
-    figure, axes = plt.subplots(
-        len(references), len(groups), figsize=(13, 3.2 * len(references)), squeeze=False, layout='constrained'
-    )
+    figure = _new_figure(3.2 * len(references))
+    axes = figure.subplots(len(references), len(groups), squeeze=False)
     figure.suptitle(title)
     for column, (quantity, names, values) in enumerate(groups):
         for row, reference in enumerate(references):
@@ -135,3 +116,10 @@ def _bars(title: str, groups: Sequence[tuple[str, str, dict[str, dict[str, Array
     axes[0, 0].legend()
     return figure
 
+
+
+def _new_figure(height: float) -> Any:
+    """Figure of that height [inches], without pyplot: no display is needed, nothing stays open."""
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    return MatplotlibFigure(figsize=(13, height), layout='constrained')

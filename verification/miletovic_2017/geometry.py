@@ -1,4 +1,4 @@
-"""S3-01 to S3-12: geometry (as in ``verify_machines``) and the conventional baseline."""
+"""S3-01 to S3-12: geometry, lengths, attitudes, and the conventional baseline."""
 
 from __future__ import annotations
 

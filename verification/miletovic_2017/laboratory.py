@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from typing import TypeVar
 
 from verification.miletovic_2017.filter_run import FilterRun, run_filter
 from verification.miletovic_2017.pipeline_run import PipelineRun, run_pipeline
 from verification.miletovic_2017.scenario import Scenario
+from verification.suite import Workers
 
 _Result = TypeVar('_Result')
 
@@ -21,7 +20,7 @@ class Laboratory:
     Parameters
     ----------
     quick : fewer seeds and shorter runs
-    jobs : processes to run scenarios in
+    workers : run scenarios; without them they run here
 
     Attributes
     ----------
@@ -31,12 +30,12 @@ class Laboratory:
     starts : how many drawn starts
     """
 
-    def __init__(self, quick: bool = False, jobs: int = 1) -> None:
-        self.quick, self.jobs = quick, jobs
+    def __init__(self, quick: bool = False, workers: Workers | None = None) -> None:
+        self.quick = quick
         self.seeds = range(1, 4) if quick else range(1, 21)
         self.duration, self.settling = (25.0, 10.0) if quick else (70.0, 20.0)
         self.starts = 6 if quick else 40
-        self._pool: ProcessPoolExecutor | None = None
+        self._workers = workers
         self._filters: dict[Scenario, FilterRun] = {}
         self._pipelines: dict[Scenario, PipelineRun] = {}
 
@@ -67,16 +66,5 @@ class Laboratory:
         self, run: Callable[[Scenario], _Result], scenarios: Sequence[Scenario], known: dict[Scenario, _Result]
     ) -> None:
         missing = [scenario for scenario in dict.fromkeys(scenarios) if scenario not in known]
-        if self.jobs == 1 or len(missing) < 2:
-            known.update((scenario, run(scenario)) for scenario in missing)
-            return
-        if self._pool is None:
-            # 'spawn': threads of the libraries do not survive a fork
-            self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context('spawn'))
-        known.update(zip(missing, self._pool.map(run, missing), strict=True))
-
-    def close(self) -> None:
-        """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        map_ = map if self._workers is None else self._workers.map
+        known.update(zip(missing, map_(run, missing), strict=True))

@@ -9,6 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import skew
 from pkm_description.machine import Machine
+from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
 
 from verification.check import Check, at_most, equal, near, relative_error, within
 from verification.mechanics.neighbours import smooth_derivative
@@ -33,7 +34,7 @@ from verification.oh_2003.kinematics import (
     strut_kinematics,
 )
 from verification.oh_2003.parameters import OhModel, oh_model, random_motion, shifted
-from verification.oh_2003.trajectories import FREQUENCIES, case, sine
+from verification.oh_2003.trajectories import case, sine
 
 #: m_p / (6 m_e), section 2.4.1.4, with the printed digits
 MASS_RATIOS = {'uf': (0.449, 5e-4), 'snl': (3.341, 5e-4), 'ford': (22.94, 5e-3)}
@@ -129,7 +130,7 @@ def energy_checks(model: OhModel, motion: OhMotion) -> Iterator[Check]:
 def energy_balance(model: OhModel, step: float) -> tuple[float, float, float]:
     """Largest error of the energy model's step with the trapezoidal and the left rule, and its largest step, J."""
     time = np.arange(0.0, 0.5, step)
-    motion = sine((0, 1), FREQUENCIES['high'], time, model.home)
+    motion = sine((0, 1), OH_FREQUENCIES['high'], time, model.home)
     change = np.diff(energy_regressor(model.geometry, motion) @ model.parameters)
     forces = strut_forces(model.geometry, motion, model.parameters)
     moved = np.diff(strut_kinematics(model.geometry, motion).length, axis=0)
@@ -145,7 +146,7 @@ def printed_data_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
     yield near('T5', 'm_p / (6 m_e)', ratio, m_p / (6.0 * m_e), digit)
     time = np.linspace(0.0, 2.0, 2001)
     for (level, frequency), speed, acceleration in zip(
-        FREQUENCIES.items(), (0.0798, 0.1596, 0.3192), (0.2507, 1.0028, 4.011), strict=True
+        OH_FREQUENCIES.items(), (0.0798, 0.1596, 0.3192), (0.2507, 1.0028, 4.011), strict=True
     ):
         motion = case(1, frequency, time, model.home)
         largest = np.abs(motion.velocity).max()
@@ -157,7 +158,7 @@ def printed_data_checks(machine: Machine, model: OhModel) -> Iterator[Check]:
 def rank_checks(machine: Machine, model: OhModel, samples: int) -> Iterator[Check]:
     """T7: ranks and zero columns, of Kane's regressor."""
     time = np.linspace(0.0, 0.5, samples)
-    frequency = FREQUENCIES['high']
+    frequency = OH_FREQUENCIES['high']
     motions = {
         'X': sine((0,), frequency, time, model.home),
         'Z': sine((2,), frequency, time, model.home),

@@ -8,13 +8,14 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_motion
 from pkm_description.machine import Machine
+from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
 
 from verification.check import Check, near, near_each
 from verification.oh_2003.checks import energy_balance
 from verification.oh_2003.kane import strut_forces
 from verification.oh_2003.kinematics import OhMotion, strut_kinematics
 from verification.oh_2003.parameters import OhModel, oh_model
-from verification.oh_2003.trajectories import FREQUENCIES, case, sine
+from verification.oh_2003.trajectories import case, sine
 
 #: s, instant of the moving points
 TIME = 0.1
@@ -34,12 +35,12 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     still = sine((), 0.0, np.zeros(1), model.home)
     forces = strut_forces(model.geometry, still, model.parameters)
     yield near_each('T3', 'F_a at rest at home', STATIC_FORCES, forces, 5e-5, 'N')
-    moving = case(1, FREQUENCIES['high'], np.array([TIME]), model.home)
+    moving = case(1, OH_FREQUENCIES['high'], np.array([TIME]), model.home)
     struts = strut_kinematics(model.geometry, moving)
     yield near_each('T2', 'L, case 1, 4 pi rad/s, 0.1 s', LENGTHS, struts.length, 5e-6, 'm')
     yield near_each('T2', "L', case 1, 4 pi rad/s, 0.1 s", LENGTH_RATES, struts.rate, 5e-6, 'm/s')
     for number, figures in FORCES.items():
-        motion = case(number, FREQUENCIES['high'], np.array([TIME]), model.home)
+        motion = case(number, OH_FREQUENCIES['high'], np.array([TIME]), model.home)
         forces = strut_forces(model.geometry, motion, model.parameters)
         yield near_each('T3', f'F_a, case {number}, 4 pi rad/s, 0.1 s', figures, forces, 5e-5, 'N')
     yield from suite_checks(machine, model, moving, still)

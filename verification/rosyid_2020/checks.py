@@ -13,8 +13,8 @@ from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, near, refused, relative_error
 from verification.rosyid_2020.dynamics import PlanarDynamics, base_parameters
+from verification.rosyid_2020.library import suite_checks
 from verification.rosyid_2020.model import ACTIVE, PlanarGeometry, PlanarSamples, random_planar
-from verification.rosyid_2020.suite import suite_checks
 from verification.rosyid_2020.table import (
     BASE_OF_DESIGN,
     BASE_OF_ESTIMATE,

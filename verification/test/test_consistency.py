@@ -11,15 +11,16 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import named_profile
 from pkm_estimation.stream import EstimatorConfig
 
-from verification.check import holds
-from verification.consistency.checks import SECTIONS, consistency_checks
+from verification.consistency.checks import consistency_checks
 from verification.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
-from verification.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenarios
+from verification.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenario
 from verification.consistency.leg_fault_checks import CASES, leg_fault_checks
 from verification.consistency.monte_carlo import Normalised
-from verification.consistency.program import main
-from verification.consistency.scenarios import mp1_scenario, standstill_scenario
+from verification.consistency.plan import FULL, QUICK, SECTIONS, Extent, plan
+from verification.consistency.scenarios import SCENARIOS, make_scenario, mp1_scenario, standstill_scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared
+from verification.run import Processes
+from verification.suite import Request
 
 SRS = load_machine('srs')
 
@@ -85,7 +86,7 @@ def test_starts_that_the_printed_filter_misses():
 
 
 def test_unknown_delay_is_found_and_an_ignored_one_is_seen():
-    scenario = next(delay_scenarios(14.0))
+    scenario = delay_scenario('srs, MP1, unknown delay', 14.0)
     assert [c.status for c in delay_checks(scenario, 1, 14.0, (0.03,))] == ['met', 'met', 'met']
     ignored, undelayed = (delay_run(scenario, delay, 0, 11.0, KNOWN) for delay in (0.03, 0.0))
     assert ignored.in_band < 0.9 < undelayed.in_band
@@ -102,17 +103,31 @@ def test_failing_legs_are_judged():
     assert [c.status for c in checks if c.id == 'named'] == ['failed', 'failed']
 
 
-@pytest.mark.parametrize(('good', 'ends_with', 'code'), [(True, '1 met, 0 failed', 0), (False, '0 met, 1 failed', 1)])
-def test_command_runs_what_is_asked_for(monkeypatch, capsys, good, ends_with, code):
-    for name in SECTIONS:
-        monkeypatch.setitem(SECTIONS, name, lambda *_, n=name: iter([(f'part {n}', [holds(n, 'it', '', '', good)])]))
-    assert main(['--only', 'legs']) == code
-    printed = capsys.readouterr().out
-    assert 'part legs' in printed and 'part delay' not in printed
-    assert printed.endswith(f'consistency: {ends_with}\n')
+def test_every_section_has_its_parts():
+    def titles(extent):
+        return [part.title for part in plan(Request(settings=extent), Processes()).parts]
+
+    sections = [titles(replace(QUICK, sections=(name,))) for name in SECTIONS]
+    assert [len(section) for section in sections] == [6, 1, 4, 2, 2]
+    assert [title for section in sections for title in section] == titles(QUICK) == titles(FULL)
+    assert len(set(titles(FULL))) == 15
 
 
-def test_command_refuses_too_little(capsys):
-    with pytest.raises(SystemExit):
-        main(['--seeds', '0'])
-    assert 'at least one seed' in capsys.readouterr().err
+def test_scenarios_have_the_titles_of_their_parts():
+    for named in (*SCENARIOS[:3], SCENARIOS[-1]):
+        assert make_scenario(named.title, 4.0).title == named.title
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        ({'seeds': 0}, 'seeds = 0: must be at least 1'),
+        ({'duration': 3.0}, 'at least 4 s'),
+        ({'fault_duration': 10.0}, 'more than 10 s'),
+        ({'duration': float('nan')}, 'at least 4 s'),
+        ({'sections': ('legs', 'arms')}, 'some of nees,starts'),
+    ],
+)
+def test_too_little_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Extent(**changes)

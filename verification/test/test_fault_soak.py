@@ -1,10 +1,13 @@
-"""Random faults for a while; ``./pkm run pkm_estimation soak_estimator`` runs the million."""
+"""Random faults for a while; ``./pkm verify soak --set steps=1000000`` runs a million."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from pkm_description.loading import load_machine
 
 from verification.soak.fault_soak import ALL_FAULTS, soak
+from verification.soak.plan import judge
 
 
 def test_random_faults_leave_the_estimator_alive_finite_and_positive():
@@ -13,3 +16,8 @@ def test_random_faults_leave_the_estimator_alive_finite_and_positive():
     assert result.not_positive == 0
     assert len(result.faults) > 0.8 * len(ALL_FAULTS)
     assert result.outputs > 0.8 * result.steps
+    assert {check.status for check in judge(result)} == {'met'}
+    wrong = {'not_finite': 1, 'not_positive': 1, 'outputs': 0, 'largest_error': float('nan'), 'faults': {}}
+    for name, value in wrong.items():
+        checks = judge(replace(result, **{name: value}))
+        assert [check.status for check in checks].count('failed') == 1, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,17 +11,16 @@ from pkm_description.errors import KinematicsError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine
 
-from verification.catalogue import CheckGroup
 from verification.check import Check
 from verification.rosyid_2020 import checks as rosyid
 from verification.rosyid_2020.dynamics import PlanarDynamics
 from verification.rosyid_2020.model import PlanarGeometry
 from verification.rosyid_2020.table import DESIGN, geometry_of
-from verification.run import run_group
+from verification.suite import Part, run_part
 
 
 def run(machine: Machine) -> list[Check]:
-    return run_group(machine, CheckGroup('Rosyid', rosyid.checks), quick=True)
+    return run_part(Part('Rosyid', partial(rosyid.checks, machine, True)))
 
 
 def failed(machine: Machine) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from verification.check import Check
 from verification.miletovic_2017 import (
@@ -21,8 +22,9 @@ from verification.miletovic_2017 import (
     simulator,
     user_measurements,
 )
+from verification.miletovic_2017.figures import figures
 from verification.miletovic_2017.laboratory import Laboratory
-from verification.miletovic_2017.requirements import REQUIREMENTS
+from verification.suite import Part, Plan, Request, Workers
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,17 @@ class RowGroup:
     ids: tuple[str, ...]
     checks: Callable[[Laboratory], Iterator[Check]]
 
+    def part(self, lab: Laboratory) -> Part:
+        """Make the part that runs it."""
+        title = self.ids[0] if len(self.ids) == 1 else f'{self.ids[0]} to {self.ids[-1]}'
+        return Part(title, partial(self.checks, lab), ids=self.ids)
+
 
 def _rows(first: int, last: int) -> tuple[str, ...]:
     return tuple(f'S3-{number:02d}' for number in range(first, last + 1))
 
 
-CATALOGUE: tuple[RowGroup, ...] = (
+ROWS: tuple[RowGroup, ...] = (
     RowGroup(_rows(1, 9), geometry.geometry),
     RowGroup(_rows(8, 8), geometry.never_above),
     RowGroup(_rows(10, 10), geometry.differentiator),
@@ -97,18 +104,12 @@ CATALOGUE: tuple[RowGroup, ...] = (
 )
 
 
-def run_group(group: RowGroup, lab: Laboratory) -> list[Check]:
-    """Checks of a group; an error in it, and a requirement without a check, are failed checks."""
-    done: list[Check] = []
-    try:
-        done.extend(group.checks(lab))
-    except Exception as error:  # whatever it is, the table says so and goes on
-        text = ' '.join(f'{type(error).__name__}: {error}'.split())
-        seen = {check.id for check in done}
-        done += [
-            Check(id, 'the measurement runs to its end', 'no error', text, 'failed')
-            for id in group.ids
-            if id not in seen or id == group.ids[-1]
-        ]
-    seen = {check.id for check in done}
-    return done + [Check(id, REQUIREMENTS[id], 'a check', 'none', 'failed') for id in group.ids if id not in seen]
+def plan(request: Request, workers: Workers) -> Plan:
+    """All rows, which share their runs, and figures 7 to 17."""
+    lab = Laboratory(request.quick, workers)
+
+    def remarks() -> list[str]:
+        extent = f'{len(lab.seeds)} seeds of {lab.duration:g} s, {lab.starts} starts'
+        return [f'{"quick: " if lab.quick else ""}{extent}; {lab.steps} filter steps']
+
+    return Plan(tuple(group.part(lab) for group in ROWS), together=True, remarks=remarks, figures=figures(lab))

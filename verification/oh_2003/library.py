@@ -13,6 +13,7 @@ from pkm_description.kinematics import leg_motion
 from pkm_description.kinematics.cardan_angles import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.machine import Joint, Machine
+from pkm_description.motion.coordinate_sines import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 
 from verification.check import Check, at_most, relative_error
 from verification.oh_2003 import lagrange as oh_lagrange
@@ -22,7 +23,7 @@ from verification.oh_2003.kinematics import OhMotion, apply, dot, rotation_zxz, 
 from verification.oh_2003.kinematics import angle_rate_matrix as oh_angle_rate_matrix
 from verification.oh_2003.kinematics import angle_rate_matrix_rate as oh_angle_rate_matrix_rate
 from verification.oh_2003.parameters import OhModel, oh_model, random_motion
-from verification.oh_2003.trajectories import FREQUENCIES, sine
+from verification.oh_2003.trajectories import case, sine
 
 #: columns in which it does not matter that real Hooke joints turn their struts about the long axis
 _WITHOUT_SPIN = [place for place, name in enumerate(PARAMETERS) if name[0] == 'm' or name.endswith('p')]
@@ -33,6 +34,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     model = oh_model(machine)
     motion = random_motion(model, 50 if quick else 500, seed=12)
     yield from angle_checks(motion)
+    yield trajectory_check(machine, model)
     struts = strut_kinematics(model.geometry, motion)
     platform = model.platform_motion(motion)
     legs = leg_motion(machine, platform)
@@ -66,6 +68,24 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield at_most('T4', 'library: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
 
 
+def trajectory_check(machine: Machine, model: OhModel) -> Check:
+    """The platform's motion along all trajectories of Table 2.2, by the library and by his equations."""
+    time, errors = np.linspace(0.0, 2.0, 101), []
+    for number in OH_TRAJECTORIES:
+        for frequency in OH_FREQUENCIES.values():
+            found = oh_trajectory(number, machine.home, frequency).evaluate(time)
+            expected = model.platform_motion(case(number, frequency, time, model.home), time)
+            errors.append(np.abs(found.rotation_base_platform - expected.rotation_base_platform).max())
+            errors += [
+                relative_error(np.hstack(ours), np.hstack(his))
+                for ours, his in (
+                    ((found.position, found.linear_velocity), (expected.position, expected.linear_velocity)),
+                    ((found.twist, found.acceleration), (expected.twist, expected.acceleration)),
+                )
+            ]
+    return at_most('T1', 'library: platform motion of the trajectories of Table 2.2, relative', 1e-12, errors)
+
+
 def angle_checks(motion: OhMotion) -> Iterator[Check]:
     """Euler angles of the library in the order z-x-z."""
     rates = motion.angle_rates
@@ -79,7 +99,7 @@ def angle_checks(motion: OhMotion) -> Iterator[Check]:
 
 def energy_model_check(model: OhModel, machine: Machine) -> Check:
     """Steps of the integral model along XY at the high level, 1 ms."""
-    motion = sine((0, 1), FREQUENCIES['high'], np.arange(0.0, 0.5, 1e-3), model.home)
+    motion = sine((0, 1), OH_FREQUENCIES['high'], np.arange(0.0, 0.5, 1e-3), model.home)
     platform = model.platform_motion(motion)
     forces = inverse_dynamics(machine, platform, friction=False)
     drives = leg_motion(machine, platform).positions[..., machine.actuated_index]

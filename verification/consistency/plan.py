@@ -1,0 +1,116 @@
+"""Which consistency checks are run, and how much of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from pkm_description.loading import load_machine
+
+from verification.check import Check
+from verification.consistency import calibration, delay_checks
+from verification.consistency.checks import consistency_checks, convergence_checks
+from verification.consistency.leg_fault_checks import leg_fault_checks
+from verification.consistency.scenarios import SCENARIOS, make_scenario
+from verification.suite import Part, Plan, Request, Workers
+
+#: on which the estimator is judged
+MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
+
+#: what ``sections`` may name
+SECTIONS = ('nees', 'starts', 'delay', 'legs', 'constants')
+
+#: whose legs fail
+FAULTY_MACHINES = ('srs', 'palida')
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is run.
+
+    Attributes
+    ----------
+    sections : of :data:`SECTIONS`
+    seeds : nees: runs of each machine and motion
+    starts : starts: drawn from the broad prior, and from forward kinematics
+    duration : nees and starts: s, of each run; half of it for machines of other kinds
+    delay_seeds : delay: runs of each machine, motion and delay
+    leg_seeds : legs: runs of each machine, fault and leg
+    constant_seeds : constants: runs of each motion and group of constants
+    fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
+    """
+
+    sections: tuple[str, ...] = SECTIONS
+    seeds: int = 50
+    starts: int = 100
+    duration: float = 15.0
+    delay_seeds: int = 5
+    leg_seeds: int = 1
+    constant_seeds: int = 10
+    fault_duration: float = 20.0
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.sections if name not in SECTIONS]
+        if unknown or not self.sections:
+            raise ValueError(f'sections = {",".join(self.sections)}: must be some of {",".join(SECTIONS)}')
+        for name in ('seeds', 'starts', 'delay_seeds', 'leg_seeds', 'constant_seeds'):
+            if getattr(self, name) < 1:
+                raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
+        if not self.duration >= 4.0:
+            raise ValueError(f'duration = {self.duration:g}: must be at least 4 s')
+        if not self.fault_duration > delay_checks.SETTLING:
+            raise ValueError(f'fault_duration = {self.fault_duration:g}: must be more than {delay_checks.SETTLING:g} s')
+
+
+FULL = Extent()
+QUICK = Extent(seeds=8, starts=20, duration=6.0, delay_seeds=1, constant_seeds=2, fault_duration=12.0)
+
+
+def plan(request: Request, workers: Workers) -> Plan:
+    """Make a part of every scenario of the sections that are asked for."""
+    extent: Extent = request.settings
+    return Plan(tuple(part for name in extent.sections for part in _PARTS[name](extent)))
+
+
+def _nees(extent: Extent) -> Iterator[Part]:
+    for scenario in SCENARIOS:
+        yield Part(scenario.title, partial(_nees_checks, scenario.title, extent.duration, extent.seeds))
+
+
+def _nees_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
+    return consistency_checks(make_scenario(title, duration), seeds)
+
+
+def _starts(extent: Extent) -> Iterator[Part]:
+    yield Part('srs, starts', partial(convergence_checks, extent.starts, extent.duration))
+
+
+def _delay(extent: Extent) -> Iterator[Part]:
+    for title in delay_checks.SCENARIOS:
+        yield Part(title, partial(_delay_checks, title, extent.delay_seeds, extent.fault_duration))
+
+
+def _delay_checks(title: str, seeds: int, duration: float) -> Iterable[Check]:
+    return delay_checks.delay_checks(delay_checks.delay_scenario(title, duration), seeds, duration)
+
+
+def _legs(extent: Extent) -> Iterator[Part]:
+    for name in FAULTY_MACHINES:
+        checks = partial(_leg_checks, name, extent.leg_seeds, extent.fault_duration)
+        yield Part(f'{name}, MP1, legs that fail', checks)
+
+
+def _leg_checks(name: str, seeds: int, duration: float) -> Iterable[Check]:
+    return leg_fault_checks(load_machine(name), seeds, duration)
+
+
+def _constants(extent: Extent) -> Iterator[Part]:
+    for title in calibration.SCENARIOS:
+        yield Part(
+            f'{title}, constants after {calibration.DURATION:g} s',
+            partial(calibration.calibration_checks, title, extent.constant_seeds),
+        )
+
+
+_PARTS = {'nees': _nees, 'starts': _starts, 'delay': _delay, 'legs': _legs, 'constants': _constants}
