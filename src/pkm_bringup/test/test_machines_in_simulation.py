@@ -1,4 +1,4 @@
-"""The suite's machines on the suite's motions: what the issue promises of the simulation."""
+"""Shipped machines and motions in simulation: accuracy of the simulator for each of them."""
 
 from __future__ import annotations
 

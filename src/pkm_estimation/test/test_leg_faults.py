@@ -49,7 +49,7 @@ class Run:
         return event.detail, (event.stamp - int(DATA.stamps[FAULT])) * 1e-9
 
     def assert_good(self, limit=0.2e-3):
-        """The position stays below the issue's limit; its error is what the covariance says."""
+        """The position error stays below its limit and agrees with the covariance."""
         assert sum(o.started for o in self.outputs) == 1
         assert max(self.errors[FAULT:]) < limit
         # 99.9 % of a chi-square variable with 3 degrees of freedom lie below 16.3; a run's errors hang together
