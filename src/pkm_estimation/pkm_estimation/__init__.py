@@ -1,1 +1,76 @@
-"""Where the platform is and how it moves: filters, baselines, sensor models and the estimator node."""
+"""Where the platform is and how it moves: filters, baselines, sensor models and the estimator node.
+
+The names below are what a script or a notebook needs; each is imported when it is first used. So arrays can be filtered
+without the libraries for recordings, plots and ROS.
+
+Examples
+--------
+>>> from pkm_description import load_machine, profile
+>>> from pkm_estimation import estimate, measure
+>>> srs = load_machine('srs')
+>>> track = estimate(srs, measure(srs, profile('mp1', srs, duration=20, rate=100)))
+>>> track.motion.position[-1]  # m, of platform_link in base_link
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkm_estimation.bags import RecordedData, read_bag
+    from pkm_estimation.config import EstimatorConfig
+    from pkm_estimation.filtering.platform_filter import PlatformFilter
+    from pkm_estimation.filtering.platform_points import PlatformPoints
+    from pkm_estimation.motion_estimate import MotionEstimate
+    from pkm_estimation.offline.estimate import estimate
+    from pkm_estimation.offline.result import EstimationResult
+    from pkm_estimation.sensors import SensorConditions, SensorData, measure, simulate_sensors
+    from pkm_estimation.stream import BaselinePipeline, EstimatorOutput, EstimatorPipeline
+
+__all__ = [
+    'BaselinePipeline',
+    'EstimationResult',
+    'EstimatorConfig',
+    'EstimatorOutput',
+    'EstimatorPipeline',
+    'MotionEstimate',
+    'PlatformFilter',
+    'PlatformPoints',
+    'RecordedData',
+    'SensorConditions',
+    'SensorData',
+    'estimate',
+    'measure',
+    'read_bag',
+    'simulate_sensors',
+]
+
+_MODULES = {
+    'BaselinePipeline': 'stream',
+    'EstimationResult': 'offline.result',
+    'EstimatorConfig': 'config',
+    'EstimatorOutput': 'stream',
+    'EstimatorPipeline': 'stream',
+    'MotionEstimate': 'motion_estimate',
+    'PlatformFilter': 'filtering.platform_filter',
+    'PlatformPoints': 'filtering.platform_points',
+    'RecordedData': 'bags',
+    'SensorConditions': 'sensors',
+    'SensorData': 'sensors',
+    'estimate': 'offline.estimate',
+    'measure': 'sensors',
+    'read_bag': 'bags',
+    'simulate_sensors': 'sensors',
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}; there are {", ".join(__all__)}')
+    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

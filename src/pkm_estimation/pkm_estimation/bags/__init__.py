@@ -1,12 +1,20 @@
-"""Recordings: MCAP and sqlite3 bags to arrays and back, without ROS (library ``rosbags``)."""
+"""Recordings: MCAP and sqlite3 bags to arrays and back, without ROS (library ``rosbags``).
+
+The library is imported when the first bag is read or written: arrays can be estimated without it.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pkm_estimation.bags.errors import BagError, MissingTopicError
-from pkm_estimation.bags.raw_writer import RawBagWriter
-from pkm_estimation.bags.reader import read_bag
 from pkm_estimation.bags.recorded_data import Acceleration, Imu, JointStates, Odometry, RecordedData
-from pkm_estimation.bags.writer import BagWriter
+
+if TYPE_CHECKING:
+    from pkm_estimation.bags.raw_writer import RawBagWriter
+    from pkm_estimation.bags.reader import read_bag
+    from pkm_estimation.bags.writer import BagWriter
 
 __all__ = [
     'Acceleration',
@@ -20,3 +28,12 @@ __all__ = [
     'RecordedData',
     'read_bag',
 ]
+
+_MODULES = {'BagWriter': 'writer', 'RawBagWriter': 'raw_writer', 'read_bag': 'reader'}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+    return value

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 
-from pkm_estimation.bags import RecordedData
+from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.collection import Collection, baseline_motion, streamed_baseline
 from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.sensors import SensorData, SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.baseline_series import baseline_series
@@ -22,6 +23,67 @@ from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.stamps import Instant
 
 Stamps = NDArray[np.int64]
+
+
+def estimate(
+    machine: Machine, data: SensorData | RecordedData, config: EstimatorConfig | None = None
+) -> EstimationResult:
+    """Estimate the motion of the platform from all samples of IMU and drives, in the order of their stamps.
+
+    Parameters
+    ----------
+    machine : what :func:`pkm_description.load_machine` gives
+    data : arrays, from :func:`pkm_estimation.measure` or :func:`pkm_estimation.simulate_sensors`, or a recording, from
+        :func:`pkm_estimation.read_bag`
+    config : settings; default: those of the estimator node
+
+    Returns
+    -------
+    N estimates, one for each sample of the drives that could be used (of :func:`measure`: for all of them), as arrays
+    with a leading axis N: ``result.motion`` has stamps, position, orientation, velocities and their covariances, of the
+    origin of ``platform_link`` in ``base_link``; ``result.baseline`` is the same motion by forward kinematics and a
+    differentiator, without the IMU; ``result.nis``, ``result.accelerometer_bias`` and more are described at
+    :class:`EstimationResult`.
+
+    Raises
+    ------
+    MissingTopicError
+        The recording lacks ``joint_states`` or ``imu/data_raw``.
+    PkmError
+        Nothing could be estimated; says why.
+
+    Examples
+    --------
+    >>> result = estimate(srs, measure(srs, motion))
+    >>> error = result.motion.position - motion.position  # (N, 3) m
+    >>> deviation = np.sqrt(np.diagonal(result.motion.pose_covariance, axis1=1, axis2=2))  # (N, 6) m, rad
+    """
+    return estimate_recording(machine, data if isinstance(data, RecordedData) else _recorded(machine, data), config)
+
+
+def _recorded(machine: Machine, data: SensorData) -> RecordedData:
+    """Arrays as a recording, each sample taken at its stamp."""
+    everything = np.ones(len(data.stamps), dtype=bool)
+    imu, legs = everything, everything
+    if isinstance(data, SimulatedData):
+        imu, legs = data.imu_received, data.legs_received
+    imu_stamps, leg_stamps, positions = data.stamps[imu], data.stamps[legs], data.drive_positions[legs]
+    unknown = np.full(positions.shape, np.nan)
+    return RecordedData(
+        path='sensor data',
+        topics={'joint_states': int(legs.sum()), 'imu/data_raw': int(imu.sum())},
+        joint_states=JointStates(
+            leg_stamps, leg_stamps, machine.actuated_joint_names, positions, unknown, unknown
+        ),
+        imu_data_raw=Imu(
+            imu_stamps,
+            imu_stamps,
+            machine.imu.frame,
+            data.specific_force[imu],
+            data.angular_rate[imu],
+            np.full((len(imu_stamps), 4), np.nan),
+        ),
+    )
 
 
 def estimate_recording(

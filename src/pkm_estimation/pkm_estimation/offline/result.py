@@ -14,15 +14,20 @@ from pkm_estimation.stream.health import HealthReport
 
 @dataclass(frozen=True)
 class EstimationResult:
-    """Estimates of a whole recording.
+    """N estimates of a whole recording, one per measurement of the drives; arrays have the leading axis N.
+
+    The filter's first estimates say little: it has yet to find velocity and biases, ``motion.twist_covariance`` and
+    ``bias_deviation`` say how well it knows them. ``nis`` tells whether it can be believed: its mean is the number of
+    legs where the noise is what the machine file says, and many times that where the model is wrong.
 
     Attributes
     ----------
-    motion : filter
-    baseline : conventional estimator, on the same measurements
+    motion : by the filter: ``stamps`` (N,) ns, ``position`` (N, 3) m, ``orientation`` (N, 4) xyzw, ``linear_velocity``,
+        ``angular_velocity`` (N, 3) in platform axes, ``pose_covariance``, ``twist_covariance`` (N, 6, 6)
+    baseline : the same by forward kinematics and differentiation, without the IMU; M <= N samples with stamps
     started : (N,) True where the filter (re-)started
-    accelerometer_bias, gyroscope_bias : (N, 3) IMU axes
-    bias_deviation : (N, 6) standard deviations
+    accelerometer_bias, gyroscope_bias : (N, 3) m/s^2, rad/s, IMU axes
+    bias_deviation : (N, 6) their standard deviations
     drive_positions : (N, L) m or rad, as measured; NaN for legs without a usable position
     innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
     nis : (N,) normalised innovation squared, NaN at starts

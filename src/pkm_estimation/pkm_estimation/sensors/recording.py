@@ -33,11 +33,20 @@ class SensorData:
 
 
 def measure(
-    machine: Machine, motion: PlatformMotion, seed: int | Sequence[int] | None, start_stamp: int = 1_000_000_000
+    machine: Machine, motion: PlatformMotion, seed: int | Sequence[int] | None = 0, start_stamp: int = 1_000_000_000
 ) -> SensorData:
-    """Measure a motion: analytic truth plus bias, plus white noise if there is a ``seed``.
+    """Measure a motion with the machine's IMU and the sensors of its drives.
 
-    The motion's first sample gets the stamp ``start_stamp`` [ns].
+    Parameters
+    ----------
+    machine : with the noise, biases and mounting of its sensors
+    motion : N samples of the platform's motion
+    seed : of the white noise; ``None``: biases, but no noise
+    start_stamp : ns, of the motion's first sample
+
+    Returns
+    -------
+    N samples of both sensors, at the same stamps
     """
     imu = machine.imu
     force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
