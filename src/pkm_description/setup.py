@@ -39,6 +39,7 @@ setup(
     entry_points={
         'console_scripts': [
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
+            'new_machine = pkm_description.nodes.new_machine:main',
             'export_machine = pkm_description.nodes.export_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',

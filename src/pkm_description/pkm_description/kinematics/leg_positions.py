@@ -128,7 +128,7 @@ def _require_closed(machine: Machine, anchors: Array, positions: Array) -> None:
         positions[chosen] = wrapped(machine, nearest)
     reason = (
         'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
-        if machine.constraint_count > (3 if machine.planar else 0)
+        if machine.legs_hold_platform
         else 'it is out of reach'
     )
     raise KinematicsError(

@@ -37,7 +37,7 @@ def random_states(
     for halving in range(_HALVINGS):
         shrink = 0.5**halving
         try:
-            if machine.constraint_count > (3 if machine.planar else 0):
+            if machine.legs_hold_platform:
                 return _states_of_drives(machine, count, seed, shrink * turn, shrink * move)
             states = _states_of_platform(machine, count, seed, shrink * turn, shrink * move)
             if not machine.has_closed_form:

@@ -159,7 +159,7 @@ def _check_condition(machine: Machine) -> None:
     try:
         legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
     except KinematicsError as error:
-        raise machine_error(machine, 'leg_chain', None, f'{error} (at home)') from None
+        raise machine_error(machine, *_not_closed_at_home(machine, error)) from None
     condition = float(scaled_condition(machine, legs)[0])
     if condition > MAX_CONDITION:
         raise machine_error(
@@ -169,6 +169,18 @@ def _check_condition(machine: Machine) -> None:
             f'at most {MAX_CONDITION:g}); parallel legs, or a platform of the same shape as the base, do that. '
             'Move home or the joint points',
         )  # fmt: skip
+
+
+def _not_closed_at_home(machine: Machine, error: KinematicsError) -> tuple[str, object, str]:
+    """Key, value and reason of a home at which the legs do not close."""
+    if not machine.legs_hold_platform:
+        return 'leg_chain', None, f'{error} (at home)'
+    reason = str(error).removeprefix('sample 0: ').split(':')[0]
+    return (
+        'platform.home', machine.home.position,
+        f'{reason}: the legs do not admit this pose; new_machine --from {machine.path} solves the nearest one that '
+        'they admit',
+    )  # fmt: skip
 
 
 def _check_joints_and_forces(machine: Machine) -> None:

@@ -72,13 +72,24 @@ def load_machine(name_or_path: str | Path, overlay: str | Path | None = None) ->
     path = machine_file(name_or_path)
     content, keys = machine_content(path, overlay)
     try:
-        machine = _machine(path, content)
-        check_provenance(path, content)
-        check_machine(machine)
+        return machine_of_content(path, content)
     except MachineFileError as error:
         if overlay is None:
             raise
         raise blame_overlay(error, Path(overlay), keys) from None
+
+
+def machine_of_content(path: Path, content: dict[str, Any]) -> Machine:
+    """Read and check the content of a machine file; ``path`` is what messages name.
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    machine = unchecked_machine(path, content)
+    check_provenance(path, content)
+    check_machine(machine)
     return machine
 
 
@@ -90,7 +101,16 @@ def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict
     return apply_overlay(content, str(content.get('name')), Path(overlay))
 
 
-def _machine(path: Path, content: dict[str, Any]) -> Machine:
+def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
+    """Read the content of a machine file without looking whether the machine as a whole is possible.
+
+    For what completes a file, e.g. by a home pose that the legs admit.
+
+    Raises
+    ------
+    MachineFileError
+        A single entry is missing, unknown or impossible.
+    """
     top = Section(path, '', content)
     # type: YAML's true equals 1
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):

@@ -102,6 +102,11 @@ class StackedLegs:
             )
         return missing * self.leg_count + (3 if self.planar else 0)
 
+    @property
+    def legs_hold_platform(self) -> bool:
+        """Whether legs take freedom from the platform (3-RPS), so that they admit some poses only."""
+        return self.constraint_count > (3 if self.planar else 0)
+
     @cached_property
     def degrees_of_freedom(self) -> int:
         """Degrees of freedom of the closed machine, away from singular poses."""

@@ -1,0 +1,68 @@
+"""An existing machine file with a home that its legs admit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from pkm_description.arrays import Array
+from pkm_description.kinematics.admissible_home import AdmissibleHome, admissible_home
+from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.loading.load import machine_of_content, unchecked_machine
+from pkm_description.loading.yaml_reader import read_yaml
+from pkm_description.machine import Machine, Pose
+from pkm_description.skeleton.edited_yaml import with_value
+from pkm_description.skeleton.file_parts import home_text, vector
+
+
+def with_admissible_home(
+    path: Path, height: float | None = None, drives: Array | None = None
+) -> tuple[str, AdmissibleHome]:
+    """Text of a machine file with a solved home; all else, comments too, stays.
+
+    ``platform.home`` becomes the pose next to the file's that all legs admit, ``leg_chain.<joint>.home`` the joint
+    positions there.
+
+    Parameters
+    ----------
+    path : machine file; it need not pass the checks
+    height : m, wished height of the platform in place of the file's
+    drives : (A,) m or rad, where the drives shall stand
+
+    Returns
+    -------
+    text, solved home
+
+    Raises
+    ------
+    MachineFileError
+        The file cannot be read, or does not load with the solved home either.
+    KinematicsError
+        No pose near the wished one at which all legs close.
+    """
+    machine = unchecked_machine(path, read_yaml(path))
+    wished = machine.home
+    if height is not None:
+        wished = Pose(np.array([*wished.position[:2], height]), wished.rotation_base_platform)
+    home = admissible_home(machine, wished, drives)
+    text = path.read_text(encoding='utf-8')
+    for place, value in home_values(machine, home).items():
+        text = with_value(text, place, value)
+    machine_of_content(path, yaml.safe_load(text))
+    return text, home
+
+
+def home_values(machine: Machine, home: AdmissibleHome) -> dict[tuple[str, ...], str]:
+    """Keys of a machine file -> text of their values."""
+    angles = rpy_from_rotation(home.pose.rotation_base_platform)
+    values: dict[tuple[str, ...], str] = {
+        ('platform', 'home', 'xyz'): vector(home.pose.position),
+        ('platform', 'home', 'rpy'): vector(angles),
+    }
+    first = machine.legs[0]
+    for index, joint in enumerate(first.joints):
+        key = joint.name.removeprefix(f'{first.name}_')
+        values['leg_chain', key, 'home'] = home_text(home.joint_positions[:, index])
+    return values

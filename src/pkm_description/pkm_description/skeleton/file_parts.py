@@ -1,0 +1,217 @@
+"""A machine file from a sketch, with the comments that whoever completes it needs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import degrees
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.skeleton.sizes import KINDS
+from pkm_description.skeleton.sketch import BodySketch, JointSketch, Sketch
+
+TO_MEASURE = 'assumed: to be measured'
+
+_HEAD = """\
+# {name}: {kind}, {what}.
+#
+# Written by new_machine. The file loads as it stands; every number in it is to be replaced by your machine's. What
+# provenance calls 'assumed: to be measured' is a round number. SI units, angles in rad, z up (REP 103). A number may be
+# a list with one entry per leg. Check the file after every change:
+#   inspect_machine {name}.yaml
+# Where the loader says that the legs do not admit home (asymmetric 3-RPS, 3-PRS, 3-RRS), let it be solved:
+#   new_machine --from {name}.yaml -o {name}.yaml --force
+#
+# Frames. base_link: on the base, in the middle of the base joints; x forward, y left, z up.
+# platform_link: on the platform, in the middle of the platform joints; parallel to base_link at home.
+# Base frame of a leg (base_point, base_rpy): in its first joint; x outward, y along the circle (counter-clockwise seen
+# from above), z up. Frame of a joint: given in the frame of the body before it; the body behind it has that frame.
+#
+# Inertias are those of the tensor about the body's centre of mass, in the axes of the body's frame, kg m^2. From CAD:
+#   1. Have mass properties printed in the axes of the body's frame (a coordinate system of the CAD model), mass in kg.
+#   2. kg mm^2 times 1e-6 (g mm^2 times 1e-9) is kg m^2; mm times 1e-3 is m.
+#   3. Products: the file has ixy = -sum m x y. Many programs print +sum m x y: change the sign of all three.
+#   4. About another point than the centre of mass, which lies at (cx, cy, cz) from there:
+#        ixx - m (cy^2 + cz^2)   iyy - m (cx^2 + cz^2)   izz - m (cx^2 + cy^2)
+#        ixy + m cx cy           ixz + m cx cz           iyz + m cy cz        (ixy as in 3.)
+#   pkm_description.skeleton.inertia_from_cad does 2 to 4.
+schema: 1
+name: {name}
+description: {kind} written by new_machine, to be completed
+gravity: [0.0, 0.0, -9.80665]
+"""
+
+_LEGS = """
+# Leg 1 is the first leg counter-clockwise from the +x axis of base_link (or on that axis), seen from above (looking
+# along -z); the others follow counter-clockwise. All lists with one entry per leg, and all arrays of the suite, have
+# the order of this mapping. Where the drives of your machine are numbered otherwise, put the legs into that order and
+# rename them.
+# Azimuths of the base joints, counter-clockwise from +x: {azimuths} deg
+legs:
+"""
+
+_IMU = """\
+  imu:
+    # of the platform; xyz and rpy in platform_link. noise: standard deviation of a sample, from the data sheet or a
+    # recording at rest
+    link: imu_link
+    xyz: [0.0, 0.0, 0.0]
+    rpy: [0.0, 0.0, 0.0]
+    rate: 200.0
+    accelerometer:
+      noise: [5.0e-3, 5.0e-3, 5.0e-3]
+      bias: [0.0, 0.0, 0.0]
+    gyroscope:
+      noise: [5.0e-4, 5.0e-4, 5.0e-4]
+      bias: [0.0, 0.0, 0.0]
+"""
+
+
+@dataclass(frozen=True)
+class Drives:
+    """What the masses determine: force [N or N m], and the servo's stiffness and damping (per m or rad)."""
+
+    effort: float = 1e5
+    stiffness: float = 1e4
+    damping: float = 1e3
+
+
+def file_text(kind: str, name: str, sketch: Sketch, drives: Drives) -> str:
+    """Text of the machine file."""
+    return ''.join(
+        [
+            _HEAD.format(name=name, kind=_title(kind), what=KINDS[kind]),
+            _platform_text(sketch),
+            _chain_text(sketch, drives),
+            _legs_text(sketch),
+            _sensors_text(sketch),
+            _servo_text(drives),
+            _provenance_text(sketch),
+        ]
+    )
+
+
+def _title(kind: str) -> str:
+    return f'{kind[0]}-{kind[1:].upper()}'
+
+
+def _platform_text(sketch: Sketch) -> str:
+    freedom = '  freedom: planar  # moves in x and y and turns about z\n' if sketch.planar else ''
+    home = f'  home: {{xyz: {vector(sketch.home)}, rpy: [0.0, 0.0, 0.0]}}\n'
+    return f'\nplatform:\n  link: platform_link\n{freedom}{home}  body:\n{_body_text(sketch.platform, 4)}'
+
+
+def _chain_text(sketch: Sketch, drives: Drives) -> str:
+    lines = ['\n# Every leg, from base to platform. Positive positions turn or slide along the axis.\nleg_chain:\n']
+    lines += [_joint_text(joint, drives) for joint in sketch.joints]
+    lines.append(f'\n# the closing point in the frame of the last body\nleg_tip: {vector(sketch.tip)}\n')
+    if not sketch.planar:
+        lines.append('\n# how far the ball joints may tilt from where they are at home\nball_joint: {cone: 0.7}\n')
+    return ''.join(lines)
+
+
+def _joint_text(joint: JointSketch, drives: Drives) -> str:
+    turning = joint.kind == 'revolute'
+    lower, upper = (number(limit) for limit in joint.limits)
+    limits = f'lower: {lower}, upper: {upper}, velocity: {number(10.0 if turning else 1.0)}'
+    viscous, coulomb = (0.0, 0.0) if not joint.driven else (0.5, 0.2) if turning else (20.0, 5.0)
+    if joint.driven:
+        limits += f', effort: {number(drives.effort)}'
+    lines = [
+        f'{joint.key}:  # {joint.note}',
+        f'  type: {joint.kind}',
+        f'  axis: {vector(joint.axis)}',
+        f'  origin: {{xyz: {vector(joint.offset)}, rpy: [0.0, 0.0, 0.0]}}',
+        *(['  actuated: true'] if joint.driven else []),
+        f'  home: {home_text(joint.home)}',
+        f'  limits: {{{limits}}}',
+        f'  friction: {{viscous: {number(viscous)}, coulomb: {number(coulomb)}}}',
+        *(['  rotor_inertia: 0.0  # of motor and gear, reflected to the joint: kg or kg m^2'] if joint.driven else []),
+        '  body:',
+        f'    name: {joint.body.name}',
+    ]
+    return textwrap.indent('\n'.join(lines) + '\n' + _body_text(joint.body, 4), '  ')
+
+
+def _body_text(body: BodySketch, indent: int) -> str:
+    moments = [number(moment) for moment in body.moments]
+    text = (
+        f'mass: {number(body.mass)}\ncenter_of_mass: {vector(body.center_of_mass)}\n'
+        f'inertia: {{ixx: {moments[0]}, ixy: 0.0, ixz: 0.0, iyy: {moments[1]}, iyz: 0.0, izz: {moments[2]}}}\n'
+    )
+    return textwrap.indent(text, ' ' * indent)
+
+
+def _legs_text(sketch: Sketch) -> str:
+    text = _LEGS.format(azimuths=', '.join(f'{degrees(angle):.1f}' for angle in sketch.azimuths))
+    rows = zip(sketch.base_points, sketch.azimuths, sketch.platform_points, strict=True)
+    for index, (base, azimuth, anchor) in enumerate(rows, start=1):
+        text += (
+            f'  leg{index}:\n    base_point: {vector(base)}\n    base_rpy: {vector([0.0, 0.0, azimuth])}\n'
+            f'    platform_point: {vector(anchor)}\n'
+        )
+    return text
+
+
+def _sensors_text(sketch: Sketch) -> str:
+    turning = next(joint for joint in sketch.joints if joint.driven).kind == 'revolute'
+    unit = 'rad, rad/s, N m' if turning else 'm, m/s, N'
+    return (
+        f'\nsensors:\n{_IMU}  legs:\n    # of the drives; noise: standard deviations of a sample, {unit}\n'
+        '    rate: 200.0\n    position_noise: 1.0e-5\n    velocity_noise: 1.0e-3\n    effort_noise: 1.0\n'
+    )
+
+
+def _servo_text(drives: Drives) -> str:
+    return (
+        "\n# the drives' position loop in simulation\n"
+        f'servo: {{stiffness: {number(drives.stiffness)}, damping: {number(drives.damping)}}}\n'
+    )
+
+
+def _provenance_text(sketch: Sketch) -> str:
+    entries = {
+        'gravity': 'assumed: standard gravity',
+        'platform': TO_MEASURE,
+        'platform.home': 'derived: a pose that the legs admit, by new_machine',
+        'leg_chain': TO_MEASURE,
+        **{f'leg_chain.{joint.key}.axis': 'derived: choice of frames' for joint in sketch.joints},
+        **{f'leg_chain.{joint.key}.home': 'derived: solved for platform.home' for joint in sketch.joints},
+        'leg_tip': TO_MEASURE,
+        **({} if sketch.planar else {'ball_joint': TO_MEASURE}),
+        'legs': TO_MEASURE,
+        'sensors': TO_MEASURE,
+        'servo': 'assumed: about 200 rad/s of bandwidth in the lightest direction with the masses above',
+    }
+    lines = [f"  {key}: '{text}'\n" for key, text in entries.items()]
+    return (
+        '\n# dotted key (all that lies below it; the longest key wins) -> where the number comes from: printed,\n'
+        "# derived or assumed, and what more there is to say, e.g. 'printed: drawing 12-345'\nprovenance:\n"
+        + ''.join(lines)
+    )
+
+
+def number(value: float) -> str:
+    """Number that YAML reads as one: with a decimal point, also before an exponent."""
+    text = f'{value + 0.0:.15g}'
+    mantissa, _, exponent = text.partition('e')
+    mantissa += '' if '.' in mantissa else '.0'
+    return f'{mantissa}e{exponent}' if exponent else mantissa
+
+
+def vector(values: Iterable[float]) -> str:
+    """List of numbers; what is only rounding is zero."""
+    flat = [float(value) for value in values]
+    return f'[{", ".join(number(0.0 if abs(value) < 1e-15 else value) for value in flat)}]'
+
+
+def home_text(positions: Array) -> str:
+    """Joint positions (L,) at home: one number where all legs have the same, else a list.
+
+    Six digits: they say which branch of the legs is meant, and where iterations begin.
+    """
+    rounded = np.round(positions, 6)
+    return number(rounded[0]) if np.all(rounded == rounded[0]) else vector(rounded)
