@@ -11,7 +11,7 @@ from pkm_description.report.judged import JudgedFigure, figure_text, keeps_limit
 
 @dataclass(frozen=True)
 class Check(JudgedFigure):
-    """What was asked of a machine or an estimator, and what came out.
+    """A required and a measured figure of a machine or an estimator.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Check(JudgedFigure):
 
 
 def at_most(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
-    """Largest absolute value against a limit; anything that is not a number fails, and so does nothing at all."""
+    """Largest absolute value against a limit; NaN fails, and so does an empty array."""
     values = np.abs(np.asarray(value, dtype=float)).ravel()
     # np.max passes NaN on, and NaN keeps no limit
     worst = float(np.max(values)) if values.size else np.nan
@@ -34,7 +34,7 @@ def at_most(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') 
 
 
 def at_least(id: str, what: str, limit: float, value: ArrayLike, unit: str = '') -> Check:
-    """Smallest value against a limit; anything that is not a number fails, and so does nothing at all."""
+    """Smallest value against a limit; NaN fails, and so does an empty array."""
     values = np.asarray(value, dtype=float).ravel()
     least = float(np.min(values)) if values.size else np.nan
     good = keeps_limit(least, limit, at_least=True)
@@ -68,7 +68,7 @@ def equal(id: str, what: str, expected: object, value: object) -> Check:
 
 
 def holds(id: str, what: str, required: str, measured: str, good: bool) -> Check:
-    """Any other requirement, with figures that the caller words."""
+    """Any other requirement, with figures as text."""
     return Check(what, required, measured, verdict(bool(good)), id)
 
 

@@ -1,4 +1,4 @@
-"""Command: check the suite against papers, laws of mechanics, other engines and the claims of the estimator itself."""
+"""Command: checks against papers, laws of mechanics and other engines, and of the estimator's consistency."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def chosen_suites(names: Sequence[str], machines: Sequence[str]) -> list[Suite]:
     Raises
     ------
     ValueError
-        For a name that fits no suite or several, and for a suite that has nothing to say about a machine.
+        For a name that fits no suite or several, and for a suite that has no check for a machine.
     """
     chosen = {_full_name(name) for name in names or (FOR_ANY_MACHINE if machines else SUITES)}
     suites = [suite for name, suite in SUITES.items() if name in chosen]

@@ -1,4 +1,4 @@
-"""Checks of machines: which belong to which, and the parts that a suite makes of them."""
+"""Checks of machines: which machine has which checks, and the parts of a suite made from them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def with_platform(machine: Machine) -> bool:
 
 
 def open_chain(machine: Machine) -> bool:
-    """Applies to chains that end free."""
+    """Applies to open chains, without a platform."""
     return not machine.has_platform
 
 
 def hexapod(machine: Machine) -> bool:
-    """Applies to six legs that drive their lengths."""
+    """Applies to hexapods with U-P legs."""
     kinds = {tuple(joint.kind for joint in leg.joints) for leg in machine.legs}
     return machine.has_platform and len(machine.legs) == 6 and kinds == {('revolute', 'revolute', 'prismatic')}
 
@@ -46,7 +46,7 @@ class CheckGroup:
     ----------
     source : what they are about, in a few words
     checks : yields the checks of a machine
-    applies : says whether the group has anything to say about a machine
+    applies : says whether the group has checks for a machine
     names : machines whose printed numbers it compares; empty: any
     """
 

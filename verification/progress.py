@@ -1,4 +1,4 @@
-"""What is being run, how much is done, for how long: on stderr, so that the table can go into a file."""
+"""Progress on stderr: what runs, how much is done, for how long. The table on stdout can go into a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Progress:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Take the line away, before something else is printed."""
+        """Clear the line before something else is printed."""
         if self._is_terminal:
             self._stream.write('\r\x1b[K')
             self._stream.flush()

@@ -22,7 +22,7 @@ def write_report(runs: Sequence[Run], folder: Path, lines: Sequence[str], comman
     Parameters
     ----------
     runs : complete
-    folder : is there
+    folder : exists
     lines : of the table
     command : that was given
     seconds : that the runs took

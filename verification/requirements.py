@@ -27,11 +27,11 @@ class Requirement:
 
     Attributes
     ----------
-    id : stands before every line of the table that judges it
-    sentence : what must be so
+    id : as in the lines of the table
+    sentence : the requirement
     required : the figure that decides
     source : section or equation of the paper
-    note : e.g. why nothing here checks it
+    note : e.g. where the paper is misprinted, or that it does not print the figure
     """
 
     id: str

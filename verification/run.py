@@ -22,7 +22,7 @@ _PATIENCE = 0.5
 
 
 class Processes:
-    """A number of processes that start when they are needed; with one job everything runs in this one.
+    """Processes that start when they are needed; with one job everything runs in this process.
 
     Parameters
     ----------

@@ -65,11 +65,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for.
+    """Machines, extent and settings of a run.
 
     Attributes
     ----------
-    machines : names or files in place of the suite's own machines; empty: those
+    machines : names or files in place of the suite's own machines; empty: its own
     quick : fewer samples, seeds and steps, the same limits
     settings : of the suite, an object of the type of its defaults
     """

@@ -20,7 +20,7 @@ from verification.consistency.scenarios import MotionScenario
 
 #: s
 DELAYS = 0.01, 0.03, 0.05
-#: limits of the issue: s, part of the innovations within two standard deviations, times the error without delay
+#: limits: s, share of the innovations within two standard deviations, times the error without delay
 FOUND_WITHIN, LEAST_IN_BAND, LARGEST_RATIO = 2e-3, 0.9, 2.0
 #: s until errors and innovations count
 SETTLING = 10.0

@@ -20,7 +20,7 @@ from verification.consistency.normalised_check import normalised_check
 from verification.consistency.scenarios import RATE, mp1_scenario
 from verification.consistency.state_error import normalised_error_squared, state_error
 
-#: s of good samples before the fault, and limits of the issue: s until the leg is named, m of the position's error
+#: s of good samples before the fault, and limits: s until the leg is named, m of the position's error
 _BEFORE, NAMED_WITHIN, LARGEST_ERROR = 8.0, 0.05, 0.2e-3
 #: noise deviations by which a measurement must be off for the time to count: a stuck leg is right until it should move
 _WRONG = 10.0

@@ -32,4 +32,4 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     rough = rubbing(machine, 'viscous_coulomb')
     backwards = friction_forces(rough, scaled(motion, np.full(len(motion), -1.0)))
     error = relative_error(backwards, -friction_forces(rough, motion))
-    yield at_most('R4-22', 'sign from the given (desired) velocity: reversed motion, reversed friction', 1e-10, error)
+    yield at_most('R4-22', 'sign from the commanded velocity: reversed motion, reversed friction', 1e-10, error)

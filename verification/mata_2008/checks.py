@@ -12,7 +12,7 @@ from pkm_description.machine import Machine
 from scipy.linalg import qr
 
 from verification.check import Check, at_least, at_most, equal, near, relative_error
-from verification.mata_2008.library import suite_checks
+from verification.mata_2008.library import library_checks
 from verification.mata_2008.model import DEPENDENT, INDEPENDENT, ThreeRps
 from verification.mata_2008.regressor import (
     Samples,
@@ -61,7 +61,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from tree_checks(robot, samples)
     yield from closure_checks(robot, samples)
     yield from reduction_checks(robot, samples)
-    yield from suite_checks(machine, robot, samples)
+    yield from library_checks(machine, robot, samples)
 
 
 def tree_checks(robot: ThreeRps, samples: Samples) -> Iterator[Check]:

@@ -10,14 +10,14 @@ from pkm_description.machine import Machine
 from verification.check import Check, equal
 from verification.mechanics.friction import power_check, typical_law
 
-#: of Mata et al. 2008: F-sym, F-asymC (Table 5), F-asym (14), F-atan (16), F-pow (17) symmetric and not, F-strib (32)
+#: of Mata et al. 2008: section 6.2, Table 5, Eqs. 14, 16, 17 (symmetric and not) and 32
 MATA_LAWS = (
     'viscous_coulomb', 'asymmetric_coulomb', 'asymmetric', 'atan', 'power', 'asymmetric_power', 'stribeck',
 )  # fmt: skip
 
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
-    """Item 6: every law in actuated and passive joints, the latter projected on the drives."""
+    """M6: every law in actuated and passive joints, the latter projected on the drives."""
     motion = random_states(machine, 20 if quick else 200, seed=22)
     laws = [typical_law(name) for name in MATA_LAWS]
     count = [len(law.linear_parameters()) + len(law.nonlinear_parameters) for law in laws]

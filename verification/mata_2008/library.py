@@ -36,7 +36,7 @@ from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads,
 _ELIMINATED = ('leg1_rod.m', 'platform_link.m', 'platform_link.my', 'leg?_rod.Iyy')
 
 
-def suite_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
+def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
     """Compare kinematics, regressor, friction, rotors and base parameters at the same leg motions."""
     motion = motion_from_drives(
         machine,

@@ -1,4 +1,4 @@
-"""Friction of any law in all joints: what the joints lose, the drives give."""
+"""Friction of any law in all joints: the drives supply the power that the joints lose."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rubbing(machine: Machine, name: str) -> Machine:
 
 
 def power_check(id: str, machine: Machine, name: str, motion: PlatformMotion) -> Check:
-    """A law in all joints: power at the drives is what the joints lose, and regressor times parameters is the share."""
+    """A law in all joints: power at the drives = power lost in the joints; regressor times parameters = friction."""
     rough = rubbing(machine, name)
     joints, loads = leg_motion(rough, motion), friction_loads(rough, motion)
     share = inverse_dynamics(rough, motion) - inverse_dynamics(rough, motion, friction=False)

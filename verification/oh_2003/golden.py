@@ -43,14 +43,14 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         motion = case(number, OH_FREQUENCIES['high'], np.array([TIME]), model.home)
         forces = strut_forces(model.geometry, motion, model.parameters)
         yield near_each('T3', f'F_a, case {number}, 4 pi rad/s, 0.1 s', figures, forces, 5e-5, 'N')
-    yield from suite_checks(machine, model, moving, still)
+    yield from library_checks(machine, model, moving, still)
     trapezoid, left, largest = energy_balance(model, 1e-3)
     yield near('T4', 'energy model, XY at 4 pi rad/s, 1 ms: largest step', 3.0e-2, largest, 5e-4, 'J')
     yield near('T4', 'energy model: largest error with the printed left rule', 3.4e-4, left, 5e-6, 'J')
     yield near('T4', 'energy model: largest error with the trapezoid', 1.9e-8, trapezoid, 5e-10, 'J')
 
 
-def suite_checks(machine: Machine, model: OhModel, moving: OhMotion, still: OhMotion) -> Iterator[Check]:
+def library_checks(machine: Machine, model: OhModel, moving: OhMotion, still: OhMotion) -> Iterator[Check]:
     """The same points by the library's kinematics and dynamics; case 1 turns no strut about its axis."""
     for text, motion, figures in (('at rest at home', still, STATIC_FORCES), ('case 1', moving, FORCES[1])):
         forces = inverse_dynamics(machine, model.platform_motion(motion), friction=False)

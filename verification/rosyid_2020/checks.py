@@ -13,7 +13,7 @@ from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, near, refused, relative_error
 from verification.rosyid_2020.dynamics import PlanarDynamics, base_parameters
-from verification.rosyid_2020.library import suite_checks
+from verification.rosyid_2020.library import library_checks
 from verification.rosyid_2020.model import ACTIVE, PlanarGeometry, PlanarSamples, random_planar
 from verification.rosyid_2020.table import (
     BASE_OF_DESIGN,
@@ -42,7 +42,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from dynamic_checks(geometry, samples)
     yield from reaction_checks(geometry, samples)
     yield from identifiability_checks(geometry, samples)
-    yield from suite_checks(machine, samples)
+    yield from library_checks(machine, samples)
 
 
 def kinematic_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> Iterator[Check]:

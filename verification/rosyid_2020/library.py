@@ -53,7 +53,7 @@ def platform_motion(q: Array, velocity: Array, acceleration: Array) -> PlatformM
     return PlatformMotion(np.arange(len(q), dtype=float), place, rotation_exp(turn), linear, angular, second, turning)
 
 
-def suite_checks(machine: Machine, samples: PlanarSamples) -> Iterator[Check]:
+def library_checks(machine: Machine, samples: PlanarSamples) -> Iterator[Check]:
     """Compare kinematics, forces, reactions, friction and singular poses."""
     motion = platform_motion(samples.q, samples.velocity, samples.acceleration)
     yield from kinematic_checks(machine, samples, motion)

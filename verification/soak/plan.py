@@ -1,4 +1,4 @@
-"""How long the estimator runs under random faults, and what must be so afterwards."""
+"""Runs of the estimator under random faults, and the checks afterwards."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def plan(request: Request, workers: Workers) -> Plan:
 
 
 def checks(source: str, steps: int, seed: int) -> Iterator[Check]:
-    """Judge one run; whatever the estimator raises fails it."""
+    """Checks of one run; an exception of the estimator fails it."""
     yield from judge(soak(load_machine(source), steps, seed))
 
 
 def judge(result: SoakResult) -> Iterator[Check]:
-    """Alive, finite, positive definite: what must be so after any number of faults."""
+    """Estimates given, finite, covariances positive definite, after any number of faults."""
     began = ', '.join(f'{name} {times}' for name, times in sorted(result.faults.items()))
     counters = ', '.join(f'{name} {times}' for name, times in sorted(result.counters.items()))
     yield equal('finite', f'estimates with a number that is not finite, of {result.outputs}', 0, result.not_finite)
