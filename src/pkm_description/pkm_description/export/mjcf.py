@@ -21,7 +21,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
-from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
 
 #: s, physics step of the exported model
@@ -105,8 +105,13 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
 
 def _quaternion(rotation: Array) -> str:
     """MuJoCo's wxyz of a rotation matrix (3, 3)."""
-    x, y, z, w = quaternion_from_matrix(rotation)
-    return numbers([w, x, y, z])
+    return numbers(_wxyz(rotation))
+
+
+def _wxyz(rotation: Array) -> Array:
+    """Quaternion (4,) in MuJoCo's order."""
+    x, y, z, w = quaternion_from_rotation(rotation)
+    return np.array([w, x, y, z])
 
 
 def _add_inertial(element: Element, body: RigidBody) -> None:
@@ -206,7 +211,6 @@ def _add_home(root: Element, machine: Machine) -> None:
     if machine.freedom == 'planar':
         position += [*machine.home.position[:2], _planar_angle(machine)]
     elif machine.has_platform:
-        x, y, z, w = quaternion_from_matrix(machine.home.rotation_base_platform)
-        position += [*machine.home.position, w, x, y, z]
+        position += [*machine.home.position, *_wxyz(machine.home.rotation_base_platform)]
     key = {'name': 'home', 'qpos': numbers(position), 'ctrl': numbers(home.drive_forces)}
     SubElement(SubElement(root, 'keyframe'), 'key', key)

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.sdf_names import unused_name
-from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import ImuSensor, Joint, RigidBody
 
 #: of our own elements in the SDF, which Gazebo hands on without looking at them
@@ -25,7 +25,7 @@ def add_pose(element: Element, position: Array, rotation: Array | None = None, r
         SubElement(element, 'pose', attributes).text = numbers(position, [0.0, 0.0, 0.0])
     else:
         attributes['rotation_format'] = 'quat_xyzw'
-        SubElement(element, 'pose', attributes).text = numbers(position, quaternion_from_matrix(rotation))
+        SubElement(element, 'pose', attributes).text = numbers(position, quaternion_from_rotation(rotation))
 
 
 def add_link(model: Element, name: str, pose: tuple[Array, Array] | None, relative_to: str = 'base_link') -> Element:

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 
 
 class UrdfError(PkmError):
@@ -62,7 +63,7 @@ def urdf_joints(text: str) -> list[UrdfJoint]:
                 parent=parent.get('link', ''),
                 child=child.get('link', ''),
                 translation=_numbers(origin, 'xyz', '0 0 0'),
-                rotation_parent_joint=Rotation.from_euler('xyz', _numbers(origin, 'rpy', '0 0 0')).as_matrix(),
+                rotation_parent_joint=rotation_from_rpy(_numbers(origin, 'rpy', '0 0 0')),
                 axis=_numbers(axis, 'xyz', '1 0 0'),
             )
         )

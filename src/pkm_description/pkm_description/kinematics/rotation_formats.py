@@ -1,10 +1,13 @@
 """One rotation in the forms that files and messages have: Euler angles and quaternions, by ``transforms3d``.
 
-The suite's own functions of whole batches stand in :mod:`pkm_description.kinematics.rotation`. Quaternions are xyzw as
-in ROS; ``transforms3d`` writes wxyz, and this module is the only place where the order changes.
+The suite's own functions of whole batches, which messages of fast streams use as well, stand in
+:mod:`pkm_description.kinematics.rotation`. Quaternions are xyzw as in ROS; ``transforms3d`` writes wxyz, and this
+module is the only place where that changes.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,13 +38,22 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
 
 
 def rotation_from_quaternion(xyzw: ArrayLike) -> Array:
-    """Rotation matrix (3, 3) of a quaternion x, y, z, w (4,), which need not be a unit quaternion."""
+    """Rotation matrix (3, 3) of a quaternion x, y, z, w (4,), which need not be a unit quaternion.
+
+    Raises
+    ------
+    ValueError
+        All components are zero, or one is not finite.
+    """
     x, y, z, w = np.asarray(xyzw, dtype=float).tolist()
+    # transforms3d takes what is no rotation for none at all
+    if not 1e-12 < math.hypot(x, y, z, w) < math.inf:
+        raise ValueError(f'quaternion {[x, y, z, w]} (x, y, z, w) is no rotation')
     rotation: Array = quat2mat([w, x, y, z])
     return rotation
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> Array:
     """Unit quaternion x, y, z, w (4,) with w >= 0 of a rotation matrix (3, 3)."""
-    quaternion: Array = np.roll(mat2quat(np.asarray(rotation, dtype=float)), -1)
-    return quaternion
+    w, x, y, z = (mat2quat(np.asarray(rotation, dtype=float)) + 0.0).tolist()  # no -0.0
+    return np.array([x, y, z, w])

@@ -10,7 +10,7 @@ from scipy.interpolate import make_interp_spline
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics.rotation import matrix_from_rpy
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 
@@ -68,7 +68,8 @@ class RecordedPoses:
         if not (np.diff(table[:, 0]) > 0.0).all():
             place = int(np.argmin(np.diff(table[:, 0]) > 0.0)) + 3
             raise PkmError(f'{path}, line {place}: time does not rise')
-        return cls(table[:, 0], table[:, 1:4], matrix_from_rpy(table[:, 4:]))
+        rotations = np.array([rotation_from_rpy(rpy) for rpy in table[:, 4:]])
+        return cls(table[:, 0], table[:, 1:4], rotations)
 
     def evaluate(self, time: Array) -> PlatformMotion:
         """Motion at times (N,) s; before the first and after the last pose it stands still there."""
