@@ -24,7 +24,7 @@ from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
-from pkm_identification.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel
 
 
 class PaperSystem:
@@ -129,9 +129,9 @@ def test_a_simulation_that_stands_still_is_an_error(monkeypatch: pytest.MonkeyPa
         DemoRun(system, plan(), at_home, Journal()).play()
 
 
-def rows(*deviations: float) -> tuple[ParameterRow, ...]:
+def rows(*errors: float) -> tuple[ParameterRow, ...]:
     return tuple(
-        ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(deviations)
+        ParameterRow(f'p{index}', 10.0 + 0.1 * item, 0.1, 10.0) for index, item in enumerate(errors)
     )
 
 
@@ -149,8 +149,8 @@ def figures(**changes: object) -> IdentificationFigures:
 
 
 def test_identification_is_judged() -> None:
-    deviation, mass, friction, force = judge_identification(figures())
-    assert deviation.value == pytest.approx(2.0) and deviation.verdict == 'ok'
+    error, mass, friction, force = judge_identification(figures())
+    assert error.value == pytest.approx(2.0) and error.verdict == 'ok'
     assert mass.value == pytest.approx(10.0 / 3010.0) and mass.verdict == 'ok'
     assert friction.value == pytest.approx(2.0 / 98.0) and '(2)' in friction.what and friction.verdict == 'ok'
     assert force.verdict == 'ok'
@@ -194,7 +194,7 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
     combination[0, model.names.index('platform_link.m')] = 1.0
     combination[0, model.names.index('leg_rod.m')] = 6.0
     combination[1, model.names.index('leg1_prismatic.viscous')] = 1.0
-    row = {'value': 3421.0, 'standard_deviation': 0.5, 'status': 'identified'}
+    row = {'value': 3421.0, 'std': 0.5, 'status': 'identified'}
     content = {
         'settings': {'identical_legs': True, 'friction': 'actuated', 'fixed': []},
         'parameters': list(model.names),
@@ -203,18 +203,17 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
             {**row, 'name': 'platform_link.m + 6 leg_rod.m'},
             {**row, 'name': 'b', 'status': 'weakly excited'},
         ],
-        'physical_parameters': [{'name': name, 'value': 1.0, 'standard_deviation': 0.1} for name in heads],
+        'physical_parameters': [{'name': name, 'value': 1.0, 'std': 0.1} for name in heads],
+        'not_excited': ['c'],
         'force_error': {'validation': {'relative_to_force_rms': 0.01}},
     }
     path = tmp_path / 'parameters.yaml'
     path.write_text(yaml.safe_dump(content))
     found = identification_figures(tmp_path, machine)
-    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == (
-        'b',
-    )
+    assert [item.name for item in found.base] == ['platform_link.m + 6 leg_rod.m'] and found.unidentified == ('b', 'c')
     # 3000 kg and six rods of 70 kg, as in the machine file
     assert found.base[0].true_value == pytest.approx(3420.0)
-    assert found.base[0].deviation == pytest.approx(2.0)
+    assert found.base[0].standardised_error == pytest.approx(2.0)
     assert [item.true_value for item in found.physical] == pytest.approx([true[name] for name in heads])
     assert found.held_out_force_error == 0.01 and found.overlay == ''
     for broken in ('', '{}', '{', yaml.safe_dump({**content, 'force_error': {}})):

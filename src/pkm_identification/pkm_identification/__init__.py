@@ -1,1 +1,71 @@
-"""What the machine is made of: dynamic parameters of parallel machines from recorded motion and drive forces."""
+"""What the machine is made of: dynamic parameters of parallel machines from recorded motion and drive forces.
+
+Names are imported when they are first used: identifying from arrays needs no library for bags, plots or ROS.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkm_identification.columns.observation import ObservationModel
+    from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
+    from pkm_identification.configuration import IdentificationConfig
+    from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
+    from pkm_identification.pipeline import identify
+    from pkm_identification.recording.bag_recordings import read_recording
+    from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
+    from pkm_identification.report.files import write_result
+    from pkm_identification.report.html_report import write_report
+    from pkm_identification.report.overlay import write_overlay
+    from pkm_identification.result import IdentificationResult
+
+#: module of every name
+_MODULES = {
+    'IdentificationConfig': 'configuration',
+    'IdentificationResult': 'result',
+    'InfeasibleParametersError': 'errors',
+    'NotExcitedError': 'errors',
+    'ObservationModel': 'columns.observation',
+    'PlatformPoses': 'recording.recording',
+    'Recording': 'recording.recording',
+    'RecordingError': 'errors',
+    'compare_physical_with_truth': 'compare',
+    'compare_with_truth': 'compare',
+    'identify': 'pipeline',
+    'read_recording': 'recording.bag_recordings',
+    'recording_from_joint_states': 'recording.recording',
+    'write_overlay': 'report.overlay',
+    'write_report': 'report.html_report',
+    'write_result': 'report.files',
+}
+
+__all__ = [
+    'IdentificationConfig',
+    'IdentificationResult',
+    'InfeasibleParametersError',
+    'NotExcitedError',
+    'ObservationModel',
+    'PlatformPoses',
+    'Recording',
+    'RecordingError',
+    'compare_physical_with_truth',
+    'compare_with_truth',
+    'identify',
+    'read_recording',
+    'recording_from_joint_states',
+    'write_overlay',
+    'write_report',
+    'write_result',
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

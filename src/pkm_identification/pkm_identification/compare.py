@@ -7,24 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.machine import Machine
 
-from pkm_identification.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.result import IdentificationResult
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One parameter: ``identified`` with ``sigma`` against ``truth``; ``status`` as in the result."""
+    """One parameter: ``identified`` with ``std`` against ``truth``; ``status`` as in the result."""
 
     name: str
     identified: float
-    sigma: float
+    std: float
     truth: float
     status: str
 
     @property
-    def deviation(self) -> float:
+    def standardised_error(self) -> float:
         """Error in units of its own standard deviation."""
-        return (self.identified - self.truth) / self.sigma
+        return (self.identified - self.truth) / self.std
 
     @property
     def relative_error(self) -> float:
@@ -42,7 +42,7 @@ def compare_with_truth(result: IdentificationResult, true_machine: Machine) -> l
     rows = zip(
         result.base.names,
         result.estimate.parameters,
-        result.estimate.standard_deviations,
+        result.estimate.std,
         truth,
         result.classification,
         strict=True,
@@ -54,7 +54,7 @@ def compare_physical_with_truth(result: IdentificationResult, true_machine: Mach
     """Physical parameters (platform mass, friction ...) against the true machine's, in the result's order."""
     physical = result.physical
     truth = _free_parameters(result, true_machine)
-    rows = zip(physical.names, physical.values, physical.standard_deviations, truth, strict=True)
+    rows = zip(physical.names, physical.values, physical.std, truth, strict=True)
     return [ComparisonRow(name, float(p), float(s), float(t), 'given nominal') for name, p, s, t in rows]
 
 

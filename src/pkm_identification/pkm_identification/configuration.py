@@ -8,7 +8,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.settings import Settings, setting
 
 FRICTION_SETS = ('actuated', 'all', 'none')
-MOTION_SOURCES = ('leg_lengths', 'estimator')
+MOTION_SOURCES = ('forward_kinematics', 'estimator')
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class IdentificationConfig(Settings):
         commas=True,
     )
     motion_source: str = setting(
-        'leg_lengths',
-        "'leg_lengths': forward kinematics of every sample; 'estimator': poses of platform/odometry",
+        'forward_kinematics',
+        "'forward_kinematics' of every sample of the drive positions, or 'estimator': poses of platform/odometry",
         choices=MOTION_SOURCES,
     )
     motion_cutoff_frequency: float = setting(
@@ -49,13 +49,13 @@ class IdentificationConfig(Settings):
     fourier_harmonics: int = setting(0, 'number of harmonics of the Fourier series', 0, 1000)
     dead_band: float = setting(
         -1.0,
-        'a leg slower than this is at rest and may stick, its samples are left out [m/s]; negative: chosen from the '
-        'length noise. Samples around reversals are left out in any case',
+        'a drive slower than this is at rest and may stick, its samples are left out [m/s]; negative: chosen from the '
+        'position noise. Samples around reversals are left out in any case',
         -1.0,
         1e3,
     )
     rank_tolerance: float = setting(1e-8, 'relative tolerance of the base-parameter reduction', 1e-15, 1.0)
-    max_relative_deviation: float = setting(
+    max_relative_std: float = setting(
         0.15,
         'a base parameter counts as identified when its standard deviation is below this part of its value '
         '(Mata et al. 2008: 15 %)',

@@ -13,11 +13,12 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters
 from pkm_description.machine import Machine
 
-from pkm_identification import least_squares
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.identifiability import IDENTIFIED, classify, require_excitation
-from pkm_identification.observation import ObservationModel
-from pkm_identification.physical import (
+from pkm_identification.estimator import least_squares
+from pkm_identification.judgement.force_error import force_error
+from pkm_identification.judgement.identifiability import IDENTIFIED, classify, excited_parameters
+from pkm_identification.judgement.physical import (
     PhysicalParameters,
     bodies_by_name,
     infeasibilities,
@@ -25,11 +26,10 @@ from pkm_identification.physical import (
     nominal_covariance,
     share_out,
 )
+from pkm_identification.motion_source.filters import kept_rows, parallel_filter
 from pkm_identification.prepared_data import REST_REACH, PreparedData, prepare
-from pkm_identification.recording import Recording
+from pkm_identification.recording.recording import Recording
 from pkm_identification.result import COMPLETE, INFEASIBLE, PARTIAL, ForceComparison, IdentificationResult
-from pkm_identification.signals.parallel_filter import kept_rows, parallel_filter
-from pkm_identification.validation import force_error
 
 Progress = Callable[[str], None]
 
@@ -50,7 +50,7 @@ def identify(
     Parameters
     ----------
     machine_nominal : geometry, sensor noise, and what was believed before
-    recording : motion that excites all parameters
+    recording : motion with forces; what it does not excite is named in the result and stays nominal
     validation : another motion, never used for fitting
     config : settings; default :class:`IdentificationConfig`
     progress : called with one line per stage
@@ -62,17 +62,18 @@ def identify(
     Raises
     ------
     RecordingError, NotExcitedError, KinematicsError
-        If the data cannot be used; the message says why.
+        If the data cannot be used, or determine nothing; the message says why.
     """
     config = config or IdentificationConfig()
     say = progress or (lambda text: None)
     model = ObservationModel(machine_nominal, config.identical_legs, config.friction, config.fixed)
     say('base parameters of the structure')
-    base = model.base_parameters(config.rank_tolerance)
+    structure = model.base_parameters(config.rank_tolerance)
     say(f'motion and regressor of {recording.source} ({len(recording.time)} samples)')
     data = prepare(model, recording, config)
+    everything = structure.columns(data.row_regressor) * data.row_weights[..., None]
+    base, not_excited = excited_parameters(everything, structure)
     rows = base.columns(data.row_regressor)
-    require_excitation(rows * data.row_weights[..., None], base.names)
     say(f'least squares: {int(data.row_weights.sum())} equations, {len(base)} base parameters')
     estimate = least_squares.weighted(rows, data.row_forces, data.row_weights, correlation_lags=CORRELATION_LAGS)
     plain = least_squares.ordinary(rows * data.row_weights[..., None], data.row_forces * data.row_weights)
@@ -87,11 +88,12 @@ def identify(
         # judged in the band and with the smoothing of the identification
         other = prepare(model, validation, config, data.bands)
         held_out = _compare(validation, other, base, estimate.parameters, nominal)
-    classification = classify(estimate, config.max_relative_deviation)
+    classification = classify(estimate, config.max_relative_std)
     identified = None
     if not physical.infeasible:
         identified = machine_with(machine_nominal, *_complete(model, physical.values))
-    status = INFEASIBLE if physical.infeasible else PARTIAL if set(classification) != {IDENTIFIED} else COMPLETE
+    complete = set(classification) == {IDENTIFIED} and not not_excited
+    status = INFEASIBLE if physical.infeasible else COMPLETE if complete else PARTIAL
     return IdentificationResult(
         status=status,
         machine=machine_nominal,
@@ -102,12 +104,13 @@ def identify(
         estimate=estimate,
         row_time=data.row_time,
         classification=classification,
+        not_excited=not_excited,
         physical=physical,
         identified_machine=identified,
         bound=bound,
         training=training,
         validation=held_out,
-        warnings=_warnings(base, estimate, classification, physical, held_out, config, machine_nominal),
+        warnings=_warnings(base, estimate, classification, not_excited, physical, held_out, config, machine_nominal),
         provenance=_provenance(machine_nominal, recording, validation, config),
     )
 
@@ -129,21 +132,24 @@ def _physical(
     believed = model.all_parameters(model.machine)
     prior = nominal_covariance(model.all_names, believed, config.platform_uncertainty, config.leg_uncertainty)
     prior = prior[np.ix_(model.free, model.free)]
-    values, spread = share_out(base, estimate.parameters, estimate.covariance, nominal, prior)
+    values, covariance = share_out(base, estimate.parameters, estimate.covariance, nominal, prior)
     names, everything = _complete(model, values)
     infeasible = list(infeasibilities(bodies_by_name(names, everything)))
     for name, value in zip(model.names[model.body_count :], values[model.body_count :], strict=True):
         if value < 0.0:
             infeasible.append(f'{name}: friction {value:.4g} is negative')
-    return PhysicalParameters(model.names, nominal, values, spread, tuple(infeasible))
+    return PhysicalParameters(model.names, nominal, values, covariance, tuple(infeasible))
 
 
 def _compare(
     recording: Recording, data: PreparedData, base: BaseParameters, parameters: Array, nominal: Array
 ) -> ForceComparison:
-    """Forces of the base parameters and of the nominal machine beside the measured ones."""
-    predicted = base.columns(data.regressor) @ parameters + data.known
+    """Forces of the base parameters and of the nominal machine beside the measured ones.
+
+    What the identification data did not excite is predicted with the nominal values.
+    """
     believed = data.regressor @ nominal + data.known
+    predicted = believed + base.columns(data.regressor) @ (parameters - base.values(nominal))
     cutoff, rate = data.bands.force_cutoff, recording.sample_rate
     return ForceComparison(
         recording.source,
@@ -166,6 +172,7 @@ def _warnings(
     base: BaseParameters,
     estimate: least_squares.Estimate,
     classification: tuple[str, ...],
+    not_excited: tuple[str, ...],
     physical: PhysicalParameters,
     held_out: ForceComparison | None,
     config: IdentificationConfig,
@@ -176,8 +183,13 @@ def _warnings(
     if weak:
         found.append(
             f'{len(weak)} base parameters '
-            f'have a standard deviation above {100 * config.max_relative_deviation:g} % of their value: '
+            f'have a standard deviation above {100 * config.max_relative_std:g} % of their value: '
             + '; '.join(weak)
+        )
+    if not_excited:
+        found.append(
+            f'{len(not_excited)} base parameters are not excited by this motion, '
+            'they are not identified and stay nominal: ' + '; '.join(not_excited)
         )
     found += [f'physically impossible, no overlay is written: {text}' for text in physical.infeasible]
     if estimate.condition > 1e3:
@@ -204,7 +216,7 @@ def _provenance(
 ) -> dict[str, str]:
     """Where the numbers come from; the date is that of the data's first stamp."""
     legs = 'identical legs' if config.identical_legs else 'legs one by one'
-    source = {'leg_lengths': 'forward kinematics of the leg lengths', 'estimator': "the estimator's poses"}[
+    source = {'forward_kinematics': 'forward kinematics of the drive positions', 'estimator': "the estimator's poses"}[
         config.motion_source
     ]
     return {

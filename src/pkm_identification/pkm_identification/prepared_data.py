@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion
 
+from pkm_identification.columns.observation import ObservationModel, Reversals
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import RecordingError
-from pkm_identification.observation import ObservationModel, Reversals
-from pkm_identification.recording import Recording
-from pkm_identification.signals.low_pass import excitation_band
-from pkm_identification.signals.parallel_filter import (
+from pkm_identification.motion_source.filters import (
     decimation_factor,
     edge_samples,
+    excitation_band,
     kept_rows,
     parallel_filter,
 )
-from pkm_identification.signals.platform_motion import filtered_motion, fourier_motion, poses_from_lengths
+from pkm_identification.motion_source.platform_motion import recorded_motions
+from pkm_identification.recording.recording import Recording
 
 #: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the
 #: noise of a force sample; its jump is known to a millisecond only, and the filter spreads that error. It dies with
@@ -82,13 +82,12 @@ def choose_bands(machine: Machine, recording: Recording, config: IdentificationC
     """Cut-off frequencies and dead band: the configured ones, else from the excitation and the sensors' noise.
 
     95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at four times
-    that.
-    The motion's cut-off is four times as high again: its smoothing has a gain of 1 where forces are compared, and
+    that. The motion's cut-off is four times as high again: its smoothing has a gain of 1 where forces are compared, and
     predicted forces follow most of what happens at reversals. Signs of velocities take a fifth of the sample rate.
     The dead band is three standard deviations of the velocity noise that is left there.
     """
     rate = recording.sample_rate
-    excitation = excitation_band(recording.leg_lengths, rate)
+    excitation = excitation_band(recording.drive_positions, rate)
     force = config.force_cutoff_frequency or min(max(4.0 * excitation, 4.0), 0.1 * rate)
     motion = config.motion_cutoff_frequency or min(4.0 * force, 0.2 * rate)
     sign = max(0.2 * rate, motion)
@@ -118,16 +117,17 @@ def prepare(
     Parameters
     ----------
     model : regressor
-    recording : leg lengths and forces
+    recording : drive positions and forces
     bands : reuse those of another recording; default: choose them
 
     Raises
     ------
     RecordingError
-        Too short for the filters.
+        Other drives than the machine's, or too short for the filters.
     KinematicsError
-        Leg lengths that no pose of the platform has; names the sample.
+        Drive positions that no pose of the platform has; names the sample.
     """
+    recording.require_drives(model.machine)
     bands = bands or choose_bands(model.machine, recording, config)
     rate = recording.sample_rate
     edge = edge_samples(rate, bands.motion_cutoff, bands.force_cutoff)
@@ -136,7 +136,7 @@ def prepare(
             f'{recording.source}: {recording.duration:.2f} s are too short, the filters ({bands.force_cutoff:.3g} Hz) '
             f'need {2 * edge / rate:.2f} s; record longer or raise the cut-off frequencies'
         )
-    motion, lively = smooth_motions(model, recording, config, bands)
+    motion, lively = recorded_motions(model.machine, recording, config, bands.motion_cutoff, bands.sign_cutoff)
     regressor, known = model.regressor(motion, Reversals(lively, 1.0 / rate))
 
     inner = slice(edge, len(recording.time) - edge)
@@ -145,7 +145,7 @@ def prepare(
         for values in (recording.forces - known, regressor.reshape(len(known), -1))
     ]
     step = decimation_factor(rate, bands.force_cutoff)
-    velocities = model.leg_velocities(lively)
+    velocities = model.drive_velocities(lively)
     resting = _at_rest(velocities, bands.dead_band, max(2, round(REST * rate)))
     weights = kept_rows(resting, rate, bands.force_cutoff, REST_REACH)
     weights *= kept_rows(_reversing(velocities), rate, bands.force_cutoff, bands.reversal_reach)
@@ -184,40 +184,3 @@ def _reversing(velocities: Array) -> NDArray[np.bool_]:
     found[:-1] |= crossing
     found[1:] |= crossing
     return found
-
-
-def smooth_motions(
-    model: ObservationModel, recording: Recording, config: IdentificationConfig, bands: Bands
-) -> tuple[PlatformMotion, PlatformMotion]:
-    """Platform motion of a recording by the configured method, and a livelier one for the signs of velocities."""
-    home, time, rate = model.machine.home, recording.time, recording.sample_rate
-    if config.motion_source == 'estimator':
-        position, rotation = _estimated_poses(recording)
-    else:
-        position, rotation = poses_from_lengths(model.machine, recording.leg_lengths)
-    lively = filtered_motion(time, position, rotation, home, rate, bands.sign_cutoff)
-    if config.fourier_base_frequency > 0.0:
-        base, harmonics = config.fourier_base_frequency, config.fourier_harmonics
-        return fourier_motion(time, position, rotation, home, base, harmonics), lively
-    return filtered_motion(time, position, rotation, home, rate, bands.motion_cutoff), lively
-
-
-def _estimated_poses(recording: Recording) -> tuple[Array, Array]:
-    """Estimator's poses at the recording's times: position (N, 3), rotation (N, 3, 3)."""
-    from scipy.interpolate import CubicSpline
-    from scipy.spatial.transform import Rotation, RotationSpline
-
-    poses = recording.poses
-    if poses is None or len(poses.time) < 4:
-        raise RecordingError(
-            f'{recording.source}: no platform poses were recorded; start the estimator or use motion_source leg_lengths'
-        )
-    if poses.time[0] > recording.time[0] + 0.05 or poses.time[-1] < recording.time[-1] - 0.05:
-        raise RecordingError(
-            f'{recording.source}: platform poses cover {poses.time[0]:.2f} to {poses.time[-1]:.2f} s, '
-            f'joint states {recording.time[0]:.2f} to {recording.time[-1]:.2f} s; record both over the whole motion'
-        )
-    time = np.clip(recording.time, poses.time[0], poses.time[-1])
-    position = CubicSpline(poses.time, poses.position)(time)
-    rotation = RotationSpline(poses.time, Rotation.from_matrix(poses.rotation_base_platform))(time)
-    return position, rotation.as_matrix()

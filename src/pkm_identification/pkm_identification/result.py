@@ -9,12 +9,12 @@ from pkm_description.dynamics.base_parameters.reduction import BaseParameters
 from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.least_squares import Estimate
-from pkm_identification.physical import PhysicalParameters
+from pkm_identification.estimator.least_squares import Estimate
+from pkm_identification.judgement.force_error import ForceError
+from pkm_identification.judgement.physical import PhysicalParameters
 from pkm_identification.prepared_data import Bands
-from pkm_identification.validation import ForceError
 
-#: all base parameters identified; some weakly excited; bodies impossible
+#: all base parameters identified; some weakly or not excited; bodies impossible
 COMPLETE, PARTIAL, INFEASIBLE = 'complete', 'partial', 'infeasible'
 
 
@@ -50,14 +50,16 @@ class IdentificationResult:
 
     Attributes
     ----------
-    status : ``complete``, ``partial`` (some base parameters weakly excited) or ``infeasible`` (bodies cannot exist)
+    status : ``complete``, ``partial`` (some base parameters weakly excited or not excited) or ``infeasible`` (bodies
+        cannot exist)
     machine : nominal machine
     config, bands : settings, and the frequencies that were chosen
-    base : base parameters; ``base.names`` has the combinations
+    base : base parameters that the recording determines; ``base.names`` has the combinations
     nominal_base : (B,) values of the nominal machine
     estimate : values, covariance, residuals at ``row_time``
     row_time : (n,) s
     classification : (B,) ``identified`` or ``weakly excited``
+    not_excited : base parameters of the structure to which this motion gives no force of their own: not identified
     physical : bodies and friction under the stated trust in the nominal machine
     identified_machine : machine with the physical parameters; ``None`` if they are infeasible
     bound : relative error bound (8) of Heimann & Abdellatif for the ordinary least-squares solution
@@ -75,6 +77,7 @@ class IdentificationResult:
     estimate: Estimate
     row_time: Array
     classification: tuple[str, ...]
+    not_excited: tuple[str, ...]
     physical: PhysicalParameters
     identified_machine: Machine | None
     bound: float
@@ -89,15 +92,16 @@ class IdentificationResult:
         return dict(zip(self.base.names, map(float, self.estimate.parameters), strict=True))
 
     @property
-    def standard_deviations(self) -> dict[str, float]:
+    def std(self) -> dict[str, float]:
         """Standard deviations of the base parameters by name."""
-        return dict(zip(self.base.names, map(float, self.estimate.standard_deviations), strict=True))
+        return dict(zip(self.base.names, map(float, self.estimate.std), strict=True))
 
     @property
     def summary(self) -> str:
         """One line for logs and service responses."""
         identified = self.classification.count('identified')
-        text = f'{self.status}: {identified} of {len(self.base)} base parameters identified'
+        count = len(self.base) + len(self.not_excited)
+        text = f'{self.status}: {identified} of {count} base parameters identified'
         comparison, kind = (self.validation, 'held-out') if self.validation else (self.training, 'training')
         assert comparison is not None
         return f'{text}, {kind} force error {100 * comparison.error.relative:.2f} % rms'

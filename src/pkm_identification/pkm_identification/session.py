@@ -11,11 +11,11 @@ from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import InfeasibleParametersError, RecordingError
-from pkm_identification.files import write_result
 from pkm_identification.pipeline import identify
-from pkm_identification.recording import Recording
+from pkm_identification.recording.recording import Recording
+from pkm_identification.recording.stream_recorder import StreamRecorder
+from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, IdentificationResult
-from pkm_identification.stream_recorder import StreamRecorder
 
 
 class IdentificationSession:
@@ -129,7 +129,7 @@ class IdentificationSession:
             np.savez_compressed(
                 self._directory / f'{role}.npz',
                 time=recording.time,
-                leg_lengths=recording.leg_lengths,
+                drive_positions=recording.drive_positions,
                 forces=recording.forces,
                 start_stamp=recording.start_stamp,
             )

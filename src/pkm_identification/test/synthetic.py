@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import leg_lengths
+from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import named_profile
-from pkm_identification.recording import Recording, recording_from_joint_states
+from pkm_identification.recording.recording import Recording, recording_from_joint_states
 
 NOMINAL = Path(__file__).parents[1] / 'config'
 
@@ -17,10 +17,10 @@ NOMINAL = Path(__file__).parents[1] / 'config'
 def clean_signals(
     machine: Machine, profile: str, duration: float, rate: float, seed: int
 ) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
-    """Motion, leg lengths and forces (N, L) without noise."""
+    """Motion, drive positions and forces (N, A) without noise."""
     motion = named_profile(profile, machine, duration, rate, seed)
-    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    return motion, lengths, inverse_dynamics(machine, motion)
+    positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
+    return motion, positions, inverse_dynamics(machine, motion)
 
 
 def recording(
@@ -30,8 +30,7 @@ def recording(
     source: str = 'synthetic',
 ) -> Recording:
     """Recording of clean signals with noise; ``None`` leaves them clean."""
-    motion, lengths, forces = signals
-    positions = lengths - machine.lengths_at_zero
+    motion, positions, forces = signals
     if noise_seed is not None:
         random = np.random.default_rng(noise_seed)
         positions = positions + machine.leg_sensors.position_noise * random.normal(size=positions.shape)

@@ -6,9 +6,9 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, write_overlay
-from pkm_identification.observation import ObservationModel
-from pkm_identification.overlay import overlay_values
-from pkm_identification.physical import machine_with
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.judgement.physical import machine_with
+from pkm_identification.report.overlay import overlay_values
 
 
 def test_identified_law_goes_through_an_overlay(tmp_path):

@@ -20,7 +20,7 @@ def write_bag(path: Path, machine: Machine, recordings: list) -> None:
     for part in recordings:
         stamps.append(start + np.round(part.time * 1e9).astype(np.int64))
         start = int(stamps[-1][-1]) + 1_000_000_000
-    positions = np.concatenate([part.leg_lengths for part in recordings]) - machine.lengths_at_zero
+    positions = np.concatenate([part.drive_positions for part in recordings])
     forces = np.concatenate([part.forces for part in recordings])
     with BagWriter(path, 'mcap') as writer:
         writer.write_joint_states(np.concatenate(stamps), names, positions, np.zeros_like(positions), forces)
@@ -37,7 +37,7 @@ def bag(srs: Machine, excitation: tuple, validation: tuple, tmp_path_factory: py
 def test_identifies_a_bag(bag: Path, srs: Machine, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Split, nominal overlay, settings and comparison with the truth in one call."""
     settings = tmp_path / 'settings.yaml'
-    settings.write_text('identification: {ros__parameters: {machine: srs, max_relative_deviation: 0.1}}')
+    settings.write_text('identification: {ros__parameters: {machine: srs, max_relative_std: 0.1}}')
     arguments = ['--split', '0:25,26:41', '--overlay', str(NOMINAL / 'nominal_srs.yaml'), '--config', str(settings)]
     assert main([str(bag), *arguments, '--truth', 'srs', '-o', str(tmp_path / 'out')]) == 0
     text = capsys.readouterr().out

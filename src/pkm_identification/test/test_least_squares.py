@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pkm_identification.estimator import least_squares
 from scipy.signal import lfilter
-
-from pkm_identification import least_squares
 
 TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
 
@@ -39,7 +38,7 @@ def test_weighted_beats_ordinary_on_unequal_legs() -> None:
             estimate = getattr(least_squares, name)(observation, force)
             errors[name].append(estimate.parameters - TRUTH)
     assert np.all(np.var(errors['weighted'], axis=0) < 0.3 * np.var(errors['ordinary'], axis=0))
-    assert estimate.leg_standard_deviations == pytest.approx(noise, rel=0.15)
+    assert estimate.force_std == pytest.approx(noise, rel=0.15)
 
 
 @pytest.mark.parametrize('correlated', [False, True])
@@ -54,7 +53,7 @@ def test_standard_deviations_are_honest(correlated: bool) -> None:
         if correlated:
             noise = lfilter([1.0], [1.0, -0.6], noise, axis=0) @ mixing
         estimate = least_squares.weighted(observation, observation @ TRUTH + noise[50:], correlation_lags=12)
-        standardised.append((estimate.parameters - TRUTH) / estimate.standard_deviations)
+        standardised.append((estimate.parameters - TRUTH) / estimate.std)
     rms = np.sqrt(np.mean(np.square(standardised)))
     assert 0.9 < rms < 1.12  # 600 draws: standard deviation of the rms is 0.03, the taper costs a few percent
 
@@ -70,7 +69,7 @@ def test_dropped_rows_do_not_count() -> None:
     force[50:80, 2] = 1e9
     spoilt = least_squares.weighted(observation, force, weights, correlation_lags=3)
     assert spoilt.parameters == pytest.approx(clean.parameters, rel=1e-12)
-    assert spoilt.standard_deviations == pytest.approx(clean.standard_deviations, rel=1e-12)
+    assert spoilt.std == pytest.approx(clean.std, rel=1e-12)
 
 
 def test_error_is_inside_the_bound() -> None:

@@ -51,7 +51,7 @@ class Helper:
         for index in range(len(data.time)):
             message = JointState(name=names)
             message.header.stamp = stamp(data.start_stamp + round(data.time[index] * 1e9))
-            message.position = (data.leg_lengths[index] - machine.lengths_at_zero).tolist()
+            message.position = data.drive_positions[index].tolist()
             message.effort = [float('nan')] * 6 if spoil else data.forces[index].tolist()
             self.publisher.publish(message)
             if index % 20 == 19:

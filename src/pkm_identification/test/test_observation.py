@@ -8,8 +8,8 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine
-from pkm_identification.least_squares import weighted
-from pkm_identification.observation import ObservationModel
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.estimator.least_squares import weighted
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pkm_description.machine import Machine
 from pkm_identification.errors import RecordingError
-from pkm_identification.recording import Recording, recording_from_joint_states
-from pkm_identification.stream_recorder import StreamRecorder
+from pkm_identification.recording.recording import Recording, recording_from_joint_states
+from pkm_identification.recording.stream_recorder import StreamRecorder
 
 
 def states(machine: Machine) -> dict:
@@ -28,7 +28,7 @@ def test_clean_data_pass_unchanged(srs: Machine) -> None:
         srs, data['stamps'], data['names'][reverse], data['positions'][:, reverse], data['efforts'][:, reverse]
     )
     assert np.array_equal(found.forces, data['efforts'])
-    assert np.array_equal(found.leg_lengths, data['positions'] + srs.lengths_at_zero)
+    assert np.array_equal(found.drive_positions, data['positions'])
     assert found.sample_rate == pytest.approx(100.0)
 
 
@@ -42,8 +42,8 @@ def test_jitter_and_lost_messages_are_interpolated(srs: Machine) -> None:
     keep[[50, 51, 200]] = False
     found = recording_from_joint_states(srs, stamps[keep], data['names'], wave[keep], 1000.0 * wave[keep])
     time = (found.time * 1e9 + stamps[0]) / 1e9
-    expected = 0.6 + 0.1 * np.sin(2 * np.pi * time[:, None] + np.arange(6)) + srs.lengths_at_zero
-    assert np.abs(found.leg_lengths - expected).max() < 1e-5
+    expected = 0.6 + 0.1 * np.sin(2 * np.pi * time[:, None] + np.arange(6))
+    assert np.abs(found.drive_positions - expected).max() < 1e-5
     assert np.ptp(np.diff(found.time)) < 1e-12
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pkm_identification.files import write_result
+from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 
 
@@ -32,11 +32,11 @@ def test_report_is_self_contained(folder: Path) -> None:
 def test_report_contains_the_numbers(folder: Path, result: IdentificationResult) -> None:
     """Every base parameter with value and standard deviation, the force errors and the provenance."""
     text = (folder / 'report.html').read_text()
-    for name, value, sigma in zip(
-        result.base.names, result.estimate.parameters, result.estimate.standard_deviations, strict=True
+    for name, value, std in zip(
+        result.base.names, result.estimate.parameters, result.estimate.std, strict=True
     ):
         assert name in text
-        assert f'<td>{value:.5g}</td><td>{sigma:.3g}</td>' in text
+        assert f'<td>{value:.5g}</td><td>{std:.3g}</td>' in text
     assert result.validation is not None
     assert f'{100 * result.validation.error.relative:.3g} %' in text
     for part in ('held-out run', 'excitation run', result.provenance['date'], 'weighted least squares', 'numpy'):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_identification.signals.fourier_fit import fourier_fit
-from pkm_identification.signals.low_pass import derivatives, excitation_band, low_pass
-from pkm_identification.signals.parallel_filter import decimation_factor, kept_rows, parallel_filter
+from pkm_identification.motion_source.filters import (
+    decimation_factor,
+    derivatives,
+    excitation_band,
+    kept_rows,
+    low_pass,
+    parallel_filter,
+)
+from pkm_identification.motion_source.fourier_fit import fourier_fit
 
 
 def test_low_pass_keeps_the_band_without_lag() -> None:

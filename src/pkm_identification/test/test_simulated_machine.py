@@ -13,7 +13,7 @@ pytest.importorskip('mujoco')
 from pkm_bringup.simulation import simulate
 from pkm_identification.compare import compare_physical_with_truth, compare_with_truth
 from pkm_identification.pipeline import identify
-from pkm_identification.recording import Recording, recording_from_joint_states
+from pkm_identification.recording.recording import Recording, recording_from_joint_states
 from synthetic import NOMINAL
 
 
@@ -48,12 +48,12 @@ def test_simulated_machine_is_identified(name: str) -> None:
     excitation, validation = simulated(machine, 0)
     result = identify(nominal, excitation, validation)
     rows = compare_with_truth(result, machine)
-    deviations = np.array([row.deviation for row in rows])
+    deviations = np.array([row.standardised_error for row in rows])
     print(
         f'{name}: standardised errors rms {np.sqrt(np.mean(deviations**2)):.2f}, largest {np.abs(deviations).max():.2f}'
     )
     assert result.classification.count('identified') >= 20
-    assert max(abs(row.deviation) for row in rows if row.status == 'identified') < 3.0
+    assert max(abs(row.standardised_error) for row in rows if row.status == 'identified') < 3.0
     physical = {row.name: row for row in compare_physical_with_truth(result, machine)}
     assert physical['platform_link.m'].relative_error < 0.01
     assert max(row.relative_error for key, row in physical.items() if 'prismatic' in key) < 0.05

@@ -12,8 +12,8 @@ from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.stream import EstimatorConfig
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.observation import ObservationModel
 
 from pkm_bringup.demo.criteria import Criterion, criterion
 from pkm_bringup.demo.estimation_verdict import judge_estimation
@@ -133,7 +133,7 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
             base=tuple(row for row, status in rows if status == 'identified'),
-            unidentified=tuple(row.name for row, status in rows if status != 'identified'),
+            unidentified=(*(row.name for row, status in rows if status != 'identified'), *content['not_excited']),
             physical=tuple(
                 _row(entry, true_values[entry['name']]) for entry in content['physical_parameters']
             ),
@@ -146,5 +146,5 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
 
 
 def _row(entry: dict[str, object], true_value: float) -> ParameterRow:
-    value, deviation = float(entry['value']), float(entry['standard_deviation'])  # type: ignore[arg-type]
-    return ParameterRow(str(entry['name']), value, deviation, float(true_value))
+    value, std = float(entry['value']), float(entry['std'])  # type: ignore[arg-type]
+    return ParameterRow(str(entry['name']), value, std, float(true_value))

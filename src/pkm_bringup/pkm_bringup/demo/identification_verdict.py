@@ -16,13 +16,13 @@ class ParameterRow:
 
     name: str
     value: float
-    standard_deviation: float
+    std: float
     true_value: float
 
     @property
-    def deviation(self) -> float:
+    def standardised_error(self) -> float:
         """Error in standard deviations."""
-        return abs(self.value - self.true_value) / self.standard_deviation
+        return abs(self.value - self.true_value) / self.std
 
     @property
     def relative_error(self) -> float:
@@ -67,9 +67,9 @@ def judge_identification(figures: IdentificationFigures, excuse: str = '') -> li
         for row in [*figures.physical_rows('.viscous'), *figures.physical_rows('.coulomb')]
         if row.true_value != 0.0
     ]
-    name = f'base parameters ({len(figures.base)}), largest deviation'
+    name = f'base parameters ({len(figures.base)}), largest error'
     return [
-        criterion(name, worst([row.deviation for row in figures.base]), 3.0, 'sigma', excuse=excuse),
+        criterion(name, worst([row.standardised_error for row in figures.base]), 3.0, 'std', excuse=excuse),
         criterion('platform mass, error', worst(mass), 0.01, '%', 100.0, excuse=excuse),
         criterion(
             f'friction ({len(friction)}), largest error', worst(friction), 0.05, '%', 100.0, excuse=excuse

@@ -109,16 +109,16 @@ def _parameter_table(figures: IdentificationFigures) -> str:
             [
                 row.name,
                 f'{row.value:.6g}',
-                f'{row.standard_deviation:.2g}',
+                f'{row.std:.2g}',
                 f'{row.true_value:.6g}',
-                f'{row.deviation:.2f}',
+                f'{row.standardised_error:.2f}',
             ]
             for row in parameters
         ]
 
     shown = {row.name for row in figures.base}
     physical = [row for row in figures.physical_rows('platform_link.m') if row.name not in shown]
-    header = ['parameter', 'identified', 'std. dev.', 'true', 'deviation [sigma]']
+    header = ['parameter', 'identified', 'std', 'true', 'error [std]']
     return text_table(header, [*rows(figures.base), *rows(physical)])
 
 

@@ -68,7 +68,7 @@ class SampleMessages:
         return message
 
 
-def _covariance(standard_deviation: Array, noise: bool) -> Array:
+def _covariance(std: Array, noise: bool) -> Array:
     """Row-major 3 x 3 covariance; a noise-free sensor gets a tiny one, because zeros mean unknown."""
-    variance = standard_deviation**2 if noise else np.full(3, 1e-18)
+    variance = std**2 if noise else np.full(3, 1e-18)
     return np.diag(variance).ravel()

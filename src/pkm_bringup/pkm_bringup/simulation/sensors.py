@@ -19,17 +19,17 @@ class NoiseStream:
     ----------
     seed : of the run
     stream : a key of the table above
-    standard_deviation : (M,)
+    std : (M,) standard deviation
 
     """
 
-    def __init__(self, seed: int, stream: str, standard_deviation: Array) -> None:
+    def __init__(self, seed: int, stream: str, std: Array) -> None:
         self._generator = np.random.default_rng([seed, _STREAMS[stream]])
-        self._standard_deviation = np.asarray(standard_deviation, dtype=float)
+        self._std = np.asarray(std, dtype=float)
 
     def next(self) -> Array:
         """Noise of the next sample, (M,)."""
-        return self._standard_deviation * self._generator.standard_normal(len(self._standard_deviation))
+        return self._std * self._generator.standard_normal(len(self._std))
 
 
 class ImuModel:

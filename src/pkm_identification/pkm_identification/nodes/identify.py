@@ -10,12 +10,13 @@ from pathlib import Path
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 
-from pkm_identification.bag_recordings import parse_split, recordings_from_bag
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.files import write_result
+from pkm_identification.judgement.identifiability import IDENTIFIED, NOT_EXCITED, WEAK
 from pkm_identification.nodes.node_settings import load_config
 from pkm_identification.pipeline import identify
+from pkm_identification.recording.bag_recordings import parse_split, read_recordings
+from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 
 
@@ -61,9 +62,9 @@ def _run(options: argparse.Namespace) -> int:
     machine = load_machine(options.machine, options.overlay)
     config = load_config(options.config) if options.config else IdentificationConfig()
     intervals = parse_split(options.split) if options.split else []
-    recordings = recordings_from_bag(options.bag, machine, intervals[:2], options.namespace)
+    recordings = read_recordings(machine, options.bag, intervals[:2], options.namespace)
     if options.validation:
-        recordings += recordings_from_bag(options.validation, machine, (), options.namespace)
+        recordings += read_recordings(machine, options.validation, (), options.namespace)
     validation = recordings[1] if len(recordings) > 1 else None
     result = identify(machine, recordings[0], validation, config, progress=lambda line: print(f'  {line}', flush=True))
     files = write_result(result, options.output)
@@ -80,13 +81,15 @@ def print_result(result: IdentificationResult) -> None:
     rows = zip(
         result.base.names,
         result.estimate.parameters,
-        result.estimate.standard_deviations,
+        result.estimate.std,
         result.classification,
         strict=True,
     )
-    for name, value, sigma, status in rows:
-        note = '' if status == 'identified' else f'  {status}'
-        print(f'{name:<70s} {value:12.5g} {sigma:10.3g}{note}')
+    for name, value, std, status in rows:
+        note = '' if status == IDENTIFIED else f'  {status}'
+        print(f'{name:<70s} {value:12.5g} {std:10.3g}{note}')
+    for name in result.not_excited:
+        print(f'{name:<70s} {"-":>12s} {"-":>10s}  {NOT_EXCITED}')
     for warning in result.warnings:
         print(f'warning: {warning}')
     print(result.summary)
@@ -106,8 +109,8 @@ def print_truth(result: IdentificationResult, truth: str) -> None:
 
 
 def _truth_line(row: ComparisonRow) -> str:
-    note = '' if row.status != 'weakly excited' else '  weakly excited'
-    return f'{row.name:<70s} {row.identified:12.5g} {row.truth:12.5g} {row.deviation:6.2f}{note}'
+    note = '' if row.status != WEAK else f'  {WEAK}'
+    return f'{row.name:<70s} {row.identified:12.5g} {row.truth:12.5g} {row.standardised_error:6.2f}{note}'
 
 
 if __name__ == '__main__':

@@ -1,8 +1,7 @@
 """From base parameters back to bodies: the nominal machine, changed as little as the data ask for.
 
-Forces determine base parameters only. To write a machine file, every base parameter must be shared out among
-the physical
-parameters that form it. That needs an assumption, stated here as trust in the nominal values: the platform's
+Forces determine base parameters only. To write a machine file, every base parameter must be shared out among the
+physical parameters that form it. That needs an assumption, stated here as trust in the nominal values: the platform's
 are uncertain by tens of percent, the legs' (known from their drawings) by a few, friction by any amount. The result is
 the mean of the physical parameters given the base parameters with their covariance (Gauss-Markov with prior).
 """
@@ -37,7 +36,7 @@ class PhysicalParameters:
     infeasible: tuple[str, ...]
 
     @property
-    def standard_deviations(self) -> Array:
+    def std(self) -> Array:
         """Square roots of the covariance's diagonal (P,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
@@ -101,29 +100,37 @@ def share_out(
     ----------
     base : the combinations K
     values, covariance : (B,), (B, B) identified base parameters
-    nominal, prior : (P,), (P, P) prior mean and covariance S. Parameters that are base parameters by
-    themselves and have no
-        prior variance (friction) are taken from the data alone.
+    nominal, prior : (P,), (P, P) prior mean and covariance S. Friction has no prior variance and gets a wide
+        one, so that they come from the data alone; one that no base parameter contains stays at its nominal value,
+        with an infinite variance
 
     Notes
     -----
     ``p = nominal + S K' (K S K' + C)^-1 (values - K nominal)``, solved by Cholesky after scaling.
     As S grows against C, ``K p`` reproduces ``values`` exactly.
     """
-    start, spread = nominal.copy(), prior.copy()
-    lonely = (base.combination != 0.0).sum(axis=1) == 1
-    for row in np.flatnonzero(lonely):
-        index = base.independent[row]
-        if spread[index, index] == 0.0:
+    mean, wide = nominal.copy(), prior.copy()
+    alone = (base.combination != 0.0).sum(axis=1) == 1
+    friction = [index for index, name in enumerate(base.full_names) if not _is_inertial(name)]
+    free = [index for index in friction if prior[index, index] == 0.0]
+    for index in free:
+        rows = np.flatnonzero(base.combination[:, index])
+        if len(rows):
+            factors = base.combination[rows, index]
             # wide enough to be no information, narrow enough not to lose digits
-            start[index], spread[index, index] = values[row], 1e8 * covariance[row, row]
-    gain = spread @ base.combination.T
+            wide[index, index] = 1e8 * np.min(np.diag(covariance)[rows] / factors**2)
+            if len(rows) == 1 and alone[rows[0]]:
+                mean[index] = values[rows[0]]
+    gain = wide @ base.combination.T
     innovation = base.combination @ gain + covariance
     scale = np.sqrt(np.diag(innovation))
     factor = cho_factor(innovation / np.outer(scale, scale))
-    surprise = (values - base.combination @ start) / scale
-    result = start + gain @ (cho_solve(factor, surprise) / scale)
-    return result, spread - (gain / scale) @ cho_solve(factor, (gain / scale).T)
+    difference = (values - base.combination @ mean) / scale
+    result = mean + gain @ (cho_solve(factor, difference) / scale)
+    left = wide - (gain / scale) @ cho_solve(factor, (gain / scale).T)
+    unseen = [index for index in free if not base.combination[:, index].any()]
+    left[unseen, unseen] = np.inf
+    return result, left
 
 
 def body_from_parameters(name: str, parameters: Array) -> RigidBody:

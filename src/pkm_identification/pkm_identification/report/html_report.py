@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pkm_description.report.page import render, write_page
 
-from pkm_identification import plots
+from pkm_identification.report import plots
 from pkm_identification.result import ForceComparison, IdentificationResult
 
 
@@ -42,7 +42,7 @@ def _parameter_rows(result: IdentificationResult) -> list[dict[str, object]]:
         result.base.names,
         result.nominal_base,
         result.estimate.parameters,
-        result.estimate.standard_deviations,
+        result.estimate.std,
         result.classification,
         strict=True,
     )
@@ -51,20 +51,20 @@ def _parameter_rows(result: IdentificationResult) -> list[dict[str, object]]:
             'name': name,
             'nominal': float(nominal),
             'value': float(value),
-            'sigma': float(sigma),
-            'relative': abs(float(sigma / value)) if value else float('inf'),
+            'std': float(std),
+            'relative': abs(float(std / value)) if value else float('inf'),
             'status': status,
         }
-        for name, nominal, value, sigma, status in rows
+        for name, nominal, value, std, status in rows
     ]
 
 
 def _physical_rows(result: IdentificationResult) -> list[dict[str, object]]:
     physical = result.physical
-    rows = zip(physical.names, physical.nominal, physical.values, physical.standard_deviations, strict=True)
+    rows = zip(physical.names, physical.nominal, physical.values, physical.std, strict=True)
     return [
-        {'name': name, 'nominal': float(nominal), 'value': float(value), 'sigma': float(sigma)}
-        for name, nominal, value, sigma in rows
+        {'name': name, 'nominal': float(nominal), 'value': float(value), 'std': float(std)}
+        for name, nominal, value, std in rows
     ]
 
 

@@ -1,4 +1,4 @@
-"""A recording: what the legs measured, checked once so that everything after it may rely on it."""
+"""A recording: positions and forces of the drives, checked once so that everything after it may rely on it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
+from scipy.interpolate import CubicSpline
 
 from pkm_identification.errors import RecordingError
 
@@ -27,24 +28,71 @@ class PlatformPoses:
 
 @dataclass(frozen=True)
 class Recording:
-    """Leg lengths and drive forces on a uniform time grid.
+    """Positions and forces of the driven joints on a uniform time grid.
 
-    Attributes
+    Parameters
     ----------
-    time : (N,) s, from message stamps, first sample at 0
-    leg_lengths : (N, L) m
-    forces : (N, L) N, positive pushes the leg out
+    time : (N,) s, uniform
+    drive_positions : (N, A) m or rad, of the driven joints in the machine's order, as in joint states
+    forces : (N, A) N or N m, in the direction of positive joint motion
     start_stamp : ns, stamp of the first sample
     source : where it comes from, for the report
     poses : of an estimator, if they were recorded
+
+    Raises
+    ------
+    RecordingError
+        If shapes disagree, a number is not finite, or the time is not uniform.
     """
 
     time: Array
-    leg_lengths: Array
+    drive_positions: Array
     forces: Array
     start_stamp: int = 0
     source: str = 'recording'
     poses: PlatformPoses | None = None
+
+    def __post_init__(self) -> None:
+        for name in ('time', 'drive_positions', 'forces'):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+        samples = len(self.time) if self.time.ndim == 1 else 0
+        if samples < 2:
+            raise RecordingError(
+                f'{self.source}: time has shape {self.time.shape}, expected (N,) with at least 2 samples'
+            )
+        drives = self.drive_positions.shape[1] if self.drive_positions.ndim == 2 else 'A'
+        for name in ('drive_positions', 'forces'):
+            values = getattr(self, name)
+            if values.shape != (samples, drives):
+                raise RecordingError(
+                    f'{self.source}: {name} has shape {values.shape}, expected ({samples}, {drives}): one row per '
+                    'sample of time, one column per driven joint'
+                )
+        for name in ('time', 'drive_positions', 'forces'):
+            bad = np.argwhere(~np.isfinite(getattr(self, name)))
+            if len(bad):
+                raise RecordingError(f'{self.source}: {name} of sample {bad[0][0]} is not finite')
+        steps = np.diff(self.time)
+        if not steps.min() > 0.0 or np.ptp(steps) > 0.05 * steps.mean():
+            raise RecordingError(
+                f'{self.source}: time is not uniform, steps are {steps.min():.4g} to {steps.max():.4g} s; '
+                'recording_from_joint_states resamples stamps'
+            )
+
+    def require_drives(self, machine: Machine) -> None:
+        """Refuse a recording with another number of drives than the machine has.
+
+        Raises
+        ------
+        RecordingError
+            With the expected shape.
+        """
+        expected = (len(self.time), machine.actuated_count)
+        if self.drive_positions.shape != expected:
+            raise RecordingError(
+                f'{self.source}: drive_positions has shape {self.drive_positions.shape}, expected {expected}: '
+                f'machine {machine.name!r} has the drives {", ".join(machine.actuated_joint_names)}'
+            )
 
     @property
     def sample_rate(self) -> float:
@@ -71,7 +119,7 @@ def recording_from_joint_states(
 
     Parameters
     ----------
-    machine : names of the actuated joints and leg lengths at zero position
+    machine : names and limits of the driven joints
     stamps : (N,) ns
     names : M joint names, any order, passive joints allowed
     positions, efforts : (N, M)
@@ -84,7 +132,7 @@ def recording_from_joint_states(
         Naming the joint, the sample and the value, if anything cannot be used.
     """
     stamps = np.asarray(stamps, dtype=np.int64)
-    wanted = [joint.name for joint in machine.actuated_joints]
+    wanted = machine.actuated_joint_names
     missing = [name for name in wanted if name not in names]
     if missing:
         raise RecordingError(
@@ -115,9 +163,8 @@ def recording_from_joint_states(
                 f'{(stamps[sample] - stamps[0]) / 1e9:.3f} s ({len(bad)} such values); '
                 'repair the driver or cut this part out'
             )
-    lengths = positions + machine.lengths_at_zero
-    _check_plausible(machine, lengths, wanted, source)
-    recording = _on_uniform_grid(stamps, lengths, efforts, source, poses)
+    _check_plausible(machine, positions, source)
+    recording = _on_uniform_grid(stamps, positions, efforts, source, poses)
     if recording.duration < shortest_duration:
         raise RecordingError(
             f'{source}: {len(stamps)} samples over {recording.duration:.2f} s; '
@@ -126,24 +173,23 @@ def recording_from_joint_states(
     return recording
 
 
-def _check_plausible(machine: Machine, lengths: Array, names: Sequence[str], source: str) -> None:
-    """Refuse lengths far outside the stroke: wrong unit, wrong zero, wrong machine."""
-    for leg, (joint, name) in enumerate(zip(machine.actuated_joints, names, strict=True)):
-        lower = joint.limits.lower + machine.legs[leg].length_at_zero
-        upper = joint.limits.upper + machine.legs[leg].length_at_zero
+def _check_plausible(machine: Machine, positions: Array, source: str) -> None:
+    """Refuse positions (N, A) far outside the joints' range: wrong unit, wrong zero, wrong machine."""
+    for joint, values in zip(machine.actuated_joints, positions.T, strict=True):
+        lower, upper = joint.limits.lower, joint.limits.upper
         margin = 0.2 * (upper - lower) if np.isfinite(upper - lower) else np.inf
-        bad = (lengths[:, leg] < lower - margin) | (lengths[:, leg] > upper + margin) | (lengths[:, leg] <= 0.0)
+        bad = (values < lower - margin) | (values > upper + margin)
         if bad.any():
-            value = lengths[np.argmax(bad), leg]
+            unit, word = ('m', 'metres') if joint.kind == 'prismatic' else ('rad', 'radians')
             raise RecordingError(
-                f'{source}: {name} means a leg length of {value:.4g} m, '
-                f'the machine file allows {lower:.4g} to {upper:.4g} m; '
-                'position must be in metres and count from length_at_zero'
+                f'{source}: position of {joint.name} is {values[np.argmax(bad)]:.4g} {unit}, '
+                f'the machine file allows {lower:.4g} to {upper:.4g} {unit}; '
+                f"positions must be in {word} and count from the joint's zero in the machine file"
             )
 
 
 def _on_uniform_grid(
-    stamps: NDArray[np.int64], lengths: Array, efforts: Array, source: str, poses: PlatformPoses | None
+    stamps: NDArray[np.int64], positions: Array, efforts: Array, source: str, poses: PlatformPoses | None
 ) -> Recording:
     """Resample to the median period; jitter is interpolated, a real gap is an error.
 
@@ -165,8 +211,6 @@ def _on_uniform_grid(
     if count == len(time) and np.max(np.abs(time - grid)) < 0.01 * period:
         grid = time
     else:
-        from scipy.interpolate import CubicSpline
-
-        lengths = CubicSpline(time, lengths)(grid)
+        positions = CubicSpline(time, positions)(grid)
         efforts = np.stack([np.interp(grid, time, column) for column in efforts.T], axis=1)
-    return Recording(grid, lengths, efforts, int(stamps[0]), source, poses)
+    return Recording(grid, positions, efforts, int(stamps[0]), source, poses)

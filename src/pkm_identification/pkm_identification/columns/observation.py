@@ -19,7 +19,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics import leg_motion, length_jacobian
+from pkm_description.kinematics import joint_rates, leg_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -65,7 +65,6 @@ class ObservationModel:
     def __init__(
         self, machine: Machine, identical_legs: bool = True, friction: str = 'actuated', fixed: Sequence[str] = ()
     ) -> None:
-        self.machine = machine
         self.machine = machine
         self.identical_legs = identical_legs
         self.friction = friction
@@ -126,10 +125,11 @@ class ObservationModel:
                     friction[..., column] = signs[..., column] * share[:, place[joint], None]
         return np.concatenate([bodies, friction], axis=-1)
 
-    def leg_velocities(self, motion: PlatformMotion) -> Array:
-        """Velocities (N, L) m/s of the actuated joints."""
-        jacobian = length_jacobian(self.machine, motion.position, motion.rotation_base_platform)
-        return (jacobian @ motion.twist[..., None])[..., 0]
+    def drive_velocities(self, motion: PlatformMotion) -> Array:
+        """Velocities (N, A) of the driven joints, m/s or rad/s."""
+        pose = motion.position, motion.rotation_base_platform
+        _, velocities = joint_rates(self.machine, *pose, motion.linear_velocity, motion.angular_velocity)
+        return velocities[..., self.machine.actuated_index]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
 
-from pkm_identification.least_squares import Estimate
+from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.result import ForceComparison, IdentificationResult
 
 
@@ -41,20 +41,20 @@ def parameter_plot(result: IdentificationResult) -> str:
     with matplotlib.rc_context(STYLE):
         count = len(result.base)
         figure, (axis,) = new_figure(9.0, 0.21 * count + 0.8, 1, 1)
-        values, sigma, nominal = result.estimate.parameters, result.estimate.standard_deviations, result.nominal_base
-        scale = np.maximum(np.abs(nominal), 2.0 * sigma)
+        values, std, nominal = result.estimate.parameters, result.estimate.std, result.nominal_base
+        scale = np.maximum(np.abs(nominal), 2.0 * std)
         place = np.arange(count)
         good = np.array([status == 'identified' for status in result.classification])
         for chosen, colour, label in ((good, PREDICTED, 'identified'), (~good, RESIDUAL, 'weakly excited')):
             if chosen.any():
                 axis.errorbar(
-                    (values / scale)[chosen], place[chosen], xerr=(2.0 * sigma / scale)[chosen],
+                    (values / scale)[chosen], place[chosen], xerr=(2.0 * std / scale)[chosen],
                     fmt='o', ms=3, lw=1, capsize=2, color=colour, label=label,
                 )  # fmt: skip
         axis.plot(nominal / scale, place, '|', color=NOMINAL, ms=9, mew=2, label='nominal')
         axis.set_yticks(place, [_short(name) for name in result.base.names])
         axis.set_ylim(count - 0.5, -0.5)
-        axis.set_xlabel('value / max(|nominal|, 2 sigma), bars: 2 sigma')
+        axis.set_xlabel('value / max(|nominal|, 2 std), bars: 2 std')
         axis.legend(loc='best')
         return inline(figure, vector=True)
 
@@ -81,7 +81,7 @@ def whiteness_plot(result: IdentificationResult) -> str:
         histogram, spectrum, correlation = figure.subplots(1, 3)
         estimate = result.estimate
         used = estimate.residuals != 0.0
-        scaled = (estimate.residuals / estimate.leg_standard_deviations)[used]
+        scaled = (estimate.residuals / estimate.force_std)[used]
         bins = np.linspace(-4.0, 4.0, 41)
         histogram.hist(scaled, bins=bins, density=True, color=RESIDUAL, alpha=0.6)
         histogram.plot(bins, np.exp(-0.5 * bins**2) / np.sqrt(2.0 * np.pi), color=MEASURED, lw=1)

@@ -11,7 +11,7 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.machine import Machine
 
 from pkm_identification.errors import RecordingError
-from pkm_identification.recording import PlatformPoses, Recording, recording_from_joint_states
+from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
 
 
 class StreamRecorder:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from pkm_identification.overlay import write_identified_overlay
-from pkm_identification.report import write_report
+from pkm_identification.report.html_report import write_report
+from pkm_identification.report.overlay import write_overlay
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 
 
@@ -33,7 +33,7 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
     overlay = folder / 'overlay.yaml'
     overlay.unlink(missing_ok=True)
     if result.status != INFEASIBLE:
-        write_identified_overlay(result, overlay)
+        write_overlay(result, overlay)
     parameters = folder / 'parameters.yaml'
     parameters.write_text(yaml.safe_dump(parameter_data(result), sort_keys=False, width=120), encoding='utf-8')
     report = write_report(result, folder / 'report.html')
@@ -46,7 +46,7 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         result.base.names,
         result.nominal_base.tolist(),
         result.estimate.parameters.tolist(),
-        result.estimate.standard_deviations.tolist(),
+        result.estimate.std.tolist(),
         result.classification,
         strict=True,
     )
@@ -55,7 +55,7 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         physical.names,
         physical.nominal.tolist(),
         physical.values.tolist(),
-        physical.standard_deviations.tolist(),
+        physical.std.tolist(),
         strict=True,
     )
     errors = {}
@@ -74,16 +74,17 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
         'provenance': dict(result.provenance),
         'warnings': list(result.warnings),
         'base_parameters': [
-            {'name': name, 'nominal': nominal, 'value': value, 'standard_deviation': sigma, 'status': status}
-            for name, nominal, value, sigma, status in rows
+            {'name': name, 'nominal': nominal, 'value': value, 'std': std, 'status': status}
+            for name, nominal, value, std, status in rows
         ],
+        'not_excited': list(result.not_excited),
         # base parameters = combination @ parameters
         'parameters': list(result.base.full_names),
         'combination': result.base.combination.tolist(),
         'covariance': np.asarray(result.estimate.covariance).tolist(),
         'physical_parameters': [
-            {'name': name, 'nominal': nominal, 'value': value, 'standard_deviation': sigma}
-            for name, nominal, value, sigma in bodies
+            {'name': name, 'nominal': nominal, 'value': value, 'std': std}
+            for name, nominal, value, std in bodies
         ],
         'force_error': errors,
         'condition': result.estimate.condition,

@@ -1,4 +1,4 @@
-"""Recordings for identification out of bags."""
+"""Recordings out of bags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData, read_bag
 
 from pkm_identification.errors import RecordingError
-from pkm_identification.recording import PlatformPoses, Recording, recording_from_joint_states
+from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
 
 
 def parse_split(text: str) -> list[tuple[float, float]]:
@@ -36,10 +36,32 @@ def parse_split(text: str) -> list[tuple[float, float]]:
     return intervals
 
 
-def recordings_from_bag(
-    path: str | Path, machine: Machine, intervals: Sequence[tuple[float, float]] = (), namespace: str = ''
+def read_recording(
+    machine: Machine, path: str | Path, interval: tuple[float, float] | None = None, namespace: str = ''
+) -> Recording:
+    """Recording of a bag with joint states (MCAP or sqlite3); reading a bag needs the library ``rosbags``.
+
+    Parameters
+    ----------
+    machine : names and limits of the driven joints
+    path : folder or file of the bag
+    interval : first and last second, counted from the first joint state; default: all
+    namespace : of the recorded topics
+
+    Raises
+    ------
+    RecordingError
+        If the joint states cannot be used; see :func:`recording_from_joint_states`.
+    PkmError
+        If the bag cannot be read.
+    """
+    return read_recordings(machine, path, [] if interval is None else [interval], namespace)[0]
+
+
+def read_recordings(
+    machine: Machine, path: str | Path, intervals: Sequence[tuple[float, float]] = (), namespace: str = ''
 ) -> list[Recording]:
-    """Recordings of a bag, one per interval in seconds from its first joint state; the whole bag without intervals."""
+    """Recordings of a bag, one per interval, see :func:`read_recording`; the whole bag without intervals."""
     data = read_bag(path, namespace, require=('joint_states',))
     states = data.require(data.joint_states, 'joint_states')
     seconds = (states.stamps - states.stamps[0]) / 1e9

@@ -20,9 +20,9 @@ class Estimate:
 
     Attributes
     ----------
-    parameters, standard_deviations : (B,)
+    parameters, std : (B,)
     covariance : (B, B)
-    leg_standard_deviations : (L,) residual standard deviation of each leg, at the rate of the rows
+    force_std : (L,) residual standard deviation of each leg, at the rate of the rows
     residuals : (N, L), zero where the weight is zero
     autocorrelation : (K+1, L) of the residuals at lags 0..K
     condition : condition number of the weighted, column-scaled matrix
@@ -31,22 +31,21 @@ class Estimate:
 
     parameters: Array
     covariance: Array
-    leg_standard_deviations: Array
+    force_std: Array
     residuals: Array
     autocorrelation: Array
     condition: float
     force_condition: float
 
     @property
-    def standard_deviations(self) -> Array:
+    def std(self) -> Array:
         """Square roots of the covariance's diagonal (B,)."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
     def correlation(self) -> Array:
         """Correlation matrix of the parameters (B, B)."""
-        sigma = self.standard_deviations
-        return self.covariance / np.outer(sigma, sigma)
+        return self.covariance / np.outer(self.std, self.std)
 
 
 def solve(matrix: Array, force: Array) -> Array:
@@ -65,7 +64,7 @@ def weighted(
     observation: Array,
     force: Array,
     row_weights: Array | None = None,
-    leg_standard_deviations: Array | None = None,
+    force_std: Array | None = None,
     iterations: int = 2,
     correlation_lags: int = 0,
 ) -> Estimate:
@@ -81,33 +80,33 @@ def weighted(
     observation : (N, L, B)
     force : (N, L)
     row_weights : (N, L) factors in [0, 1] on rows; 0 drops a row
-    leg_standard_deviations : (L,) known noise; ``None`` takes it from the residuals
+    force_std : (L,) known noise; ``None`` takes it from the residuals
     iterations : re-weightings by the legs' residuals; 0 is ordinary least squares
     correlation_lags : K
     """
     samples, legs, count = observation.shape
     mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
-    sigma = np.ones(legs) if leg_standard_deviations is None else np.asarray(leg_standard_deviations, dtype=float)
+    noise = np.ones(legs) if force_std is None else np.asarray(force_std, dtype=float)
     used = mask > 0.0
     freedom = max(1.0 - count / max(int(used.sum()), 1), 1e-3)
     # without known noise: one pass with equal weights, then as many with those of the residuals
-    passes = 1 if leg_standard_deviations is not None else 1 + iterations
+    passes = 1 if force_std is not None else 1 + iterations
     for step in range(passes):
-        weight = mask / sigma
+        weight = mask / noise
         scaled = (observation * weight[..., None]).reshape(-1, count)
         parameters = solve(scaled, (force * weight).ravel())
         residuals = (force - observation @ parameters) * mask
         estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / freedom)
         floor = 1e-12 * max(float(np.abs(force).max(initial=0.0)), 1e-300)
         if step < passes - 1:
-            sigma = np.maximum(estimated, floor)
+            noise = np.maximum(estimated, floor)
     singular = np.linalg.svd(scaled, compute_uv=False)
     norms = np.linalg.norm(scaled, axis=0)
     condition = np.linalg.cond(scaled / norms)
     rows = observation * weight[..., None]
-    covariance = _sandwich(rows, residuals / sigma, used, 0) / freedom
+    covariance = _sandwich(rows, residuals / noise, used, 0) / freedom
     if correlation_lags > 0:
-        correlated = _sandwich(rows, residuals / sigma, used, correlation_lags) / freedom
+        correlated = _sandwich(rows, residuals / noise, used, correlation_lags) / freedom
         enlarge = np.sqrt(np.maximum(np.diag(correlated) / np.diag(covariance), 1.0))
         covariance = covariance * np.outer(enlarge, enlarge)
     return Estimate(

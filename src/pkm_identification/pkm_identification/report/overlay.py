@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
-from pkm_description.loading import write_overlay
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 
+from pkm_description import loading
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.physical import body_from_parameters
+from pkm_identification.judgement.physical import body_from_parameters
 from pkm_identification.result import IdentificationResult
 
 #: keys of a body in a machine file, in the order of :func:`_body_values`
@@ -21,7 +21,7 @@ _BODY_KEYS = (
 )  # fmt: skip
 
 
-def write_identified_overlay(result: IdentificationResult, path: str | Path) -> Path:
+def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
     """Write bodies and friction of a result as an overlay.
 
     Raises
@@ -35,14 +35,14 @@ def write_identified_overlay(result: IdentificationResult, path: str | Path) -> 
         raise InfeasibleParametersError('no overlay: ' + '; '.join(result.physical.infeasible))
     values = overlay_values(result.identified_machine, result.config.identical_legs, result.config.friction)
     provenance = result.provenance
-    return write_overlay(
+    return loading.write_overlay(
         path,
         result.machine.name,
         values,
         date=provenance['date'],
         data=provenance['data'],
         method=provenance['method'],
-        standard_deviations=overlay_deviations(result),
+        standard_deviations=overlay_std(result),
     )
 
 
@@ -78,11 +78,10 @@ def _body_values(parameters: Array) -> Array:
     return np.concatenate([[body.mass], body.center_of_mass, body.inertia[np.triu_indices(3)]])
 
 
-def overlay_deviations(result: IdentificationResult) -> dict[str, float]:
+def overlay_std(result: IdentificationResult) -> dict[str, float]:
     """Standard deviations by dotted key, of all values that were free; a leg's own value ends with the leg's name."""
     physical = result.physical
     place = {name: index for index, name in enumerate(physical.names)}
-    sigma = physical.standard_deviations
     keys = _body_places(result.machine)
     found: dict[str, float] = {}
     for body in dict.fromkeys(name.rpartition('.')[0] for name in physical.names):
@@ -99,9 +98,11 @@ def overlay_deviations(result: IdentificationResult) -> dict[str, float]:
     for leg in result.machine.legs:
         for joint in leg.joints:
             for law in joint_friction_law(joint).linear_parameter_names:
-                if f'{joint.name}.{law}' in place:
+                at = place.get(f'{joint.name}.{law}')
+                # friction that the motion did not excite is nominal: there is no standard deviation to state
+                if at is not None and np.isfinite(physical.std[at]):
                     chain = joint.name.removeprefix(f'{leg.name}_')
-                    found[f'leg_chain.{chain}.friction.{law}.{leg.name}'] = float(sigma[place[f'{joint.name}.{law}']])
+                    found[f'leg_chain.{chain}.friction.{law}.{leg.name}'] = float(physical.std[at])
     return found
 
 

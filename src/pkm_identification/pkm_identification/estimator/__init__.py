@@ -1,0 +1,1 @@
+"""Estimators: parameters with covariance from rows of the observation matrix."""

@@ -1,0 +1,1 @@
+"""Motion of the platform during a recording: filters, derivatives, forward kinematics, Fourier fit."""

@@ -1,1 +1,0 @@
-"""From noisy samples to motion and comparable rows: filters, derivatives, Fourier fits, parallel filtering."""
