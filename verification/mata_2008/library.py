@@ -16,6 +16,7 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
+from pkm_description.dynamics.base_parameters.reduced_models import MATA_ELIMINATED, MATA_MODELS
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import leg_motion, motion_from_drives
 from pkm_description.machine import Machine
@@ -30,10 +31,7 @@ from verification.mata_2008.regressor import (
     parameter_names,
     project,
 )
-from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, table_matrix
-
-#: what Table 1 regroups into others, in the machine file's names
-_ELIMINATED = ('leg1_rod.m', 'platform_link.m', 'platform_link.my', 'leg?_rod.Iyy')
+from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, model_columns, table_matrix
 
 
 def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
@@ -110,7 +108,7 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
     """Table 1 from the library's regressor, and the machine file's values of the combinations."""
     stacked = regressor.reshape(-1, 70)
     ours = [rigid_body_parameter_names(machine, identical_legs=False)[column] for column in _columns(machine)]
-    base = reduce_parameters(stacked, ours, eliminated=_ELIMINATED)
+    base = reduce_parameters(stacked, ours, eliminated=MATA_ELIMINATED)
     yield equal('M10', "rank of the library's regressor", 25, len(base))
     paper = parameter_names()
     found = [paper[index] for index in base.independent]
@@ -125,8 +123,20 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
         yield near('M14', f'base parameter p{row} of the machine file, Table 8', printed, cad[row - 1], 0.005)
     small = np.abs(cad[[row - 1 for row in REMOVED_BY_MODEL_2]]).max()
     yield at_most('M15', 'parameters of the machine file that model 2 leaves out', 1e-9, small)
+    columns, table = base.columns(stacked), stacked[:, [paper.index(name) for name in heads()]]
+    for number, model in enumerate(MATA_MODELS, start=1):
+        error = _column_error(model.map(base).columns(columns), model_columns(table, number))
+        yield at_most('M15', f"columns of the library's model {number} against the paper's, relative", 1e-12, error)
     limb = cad[heads().index('Izz4')]
     yield near('M15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
+
+
+def _column_error(found: Array, expected: Array) -> float:
+    """Largest relative difference between each expected column and the nearest found one; infinite for other counts."""
+    if found.shape != expected.shape:
+        return np.inf
+    difference = np.abs(found[:, :, None] - expected[:, None, :]).max(axis=0).min(axis=0)
+    return float(np.max(difference / np.abs(expected).max(axis=0)))
 
 
 def _columns(machine: Machine) -> NDArray[np.intp]:
