@@ -16,6 +16,7 @@ from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, Pose
 from pkm_description.machine.variants import with_payload
+from pkm_description.skeleton import KINDS, skeleton_text
 from scipy.spatial.transform import Rotation
 from urdf_trees import urdf_tree
 
@@ -34,6 +35,18 @@ def test_both_give_the_same_tree(name: str, tmp_path: Path) -> None:
     assert list(ours) == list(other)
     for key, content in other.items():
         assert ours[key] == content, key
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_skeletons_too(kind: str, tmp_path: Path) -> None:
+    """Planar ones have home in the origin, which must not shrink the drawing to nothing."""
+    path = tmp_path / 'machine.yaml'
+    path.write_text(skeleton_text(kind))
+    text = urdf_text(load_machine(path))
+    assert urdf_tree(text) == urdf_tree(xacro_text(path))
+    shapes = [shape[0].attrib for shape in ElementTree.fromstring(text).iter('geometry')]
+    sizes = [float(size) for shape in shapes for size in shape.values() if ' ' not in size]
+    assert min(sizes) > 1e-3
 
 
 def _comparable(machine: Machine, text: str) -> dict[str, Any]:

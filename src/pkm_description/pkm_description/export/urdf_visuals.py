@@ -19,9 +19,13 @@ MATERIALS = {
 
 
 def drawing_reach(machine: Machine) -> float:
-    """Length that scales the drawing [m]: half the distance of home from the base, or an open chain's longest link."""
+    """Length that scales the drawing [m]: half the distance of home from the base, or an open chain's longest link.
+
+    Planar machines may have home in the origin of the base: then half the distance of the farthest base joint from it.
+    """
     if machine.has_platform:
-        return 0.5 * float(np.linalg.norm(machine.home.position))
+        distance = float(np.linalg.norm(machine.home.position))
+        return 0.5 * (distance or float(np.linalg.norm(machine.base_points, axis=1).max()))
     links = np.abs(machine.joint_translations[0, 1:])
     return 0.5 * max(0.1, float(links.max(initial=0.0)))
 
