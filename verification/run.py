@@ -5,14 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 from verification.check import Check
-from verification.suite import Part, Plan, Request, Suite, run_part
+from verification.suite import Part, Plan, Request, Suite, failed_part, run_part
 
 #: called with the number of parts done and the titles of those that are running
 Show = Callable[[int, Sequence[str]], None]
@@ -53,20 +53,23 @@ class Processes:
         if self.jobs == 1 or len(known) < 2:
             return map(function, known)
         with _interrupts_ignored():
-            futures = [self._started().submit(function, item) for item in known]
+            futures = [self._submit(function, item) for item in known]
         return (_result(future) for future in futures)
 
     def submit(self, part: Part) -> Future[list[Check]]:
         """Start a part in one of the processes."""
         with _interrupts_ignored():
-            return self._started().submit(run_part, part)
+            return self._submit(run_part, part)
 
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            # 'spawn': threads of the libraries do not survive a fork
-            context = multiprocessing.get_context('spawn')
-            self._pool = ProcessPoolExecutor(self.jobs, mp_context=context)
-        return self._pool
+    def _submit(self, function: Callable[[Any], Any], item: Any) -> Future[Any]:
+        if self._pool is not None:
+            try:
+                return self._pool.submit(function, item)
+            except BrokenExecutor:  # one of the processes died; a new pool goes on with the rest
+                self._pool.shutdown()
+        # 'spawn': threads of the libraries do not survive a fork
+        self._pool = ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context('spawn'))
+        return self._pool.submit(function, item)
 
 
 def _result(future: Future[Any]) -> Any:
@@ -161,8 +164,17 @@ def _run_spread(batch: list[Run], done: int, workers: Processes, show: Show) -> 
         finished, _ = wait(going, _PATIENCE, FIRST_COMPLETED)
         for future in finished:
             run, index = going.pop(future)
-            run.results[index] = future.result()
+            run.results[index] = _checks_of(run.plan.parts[index], future)
             done += 1
+
+
+def _checks_of(part: Part, future: Future[list[Check]]) -> list[Check]:
+    """Checks of a part that is done; one failed check if its process died, e.g. for want of memory."""
+    try:
+        return future.result()
+    except Exception as error:  # whatever it is, the table says so and goes on
+        text = ' '.join(f'{type(error).__name__}: {error}'.split())
+        return [failed_part(part, text)]
 
 
 def _title(run: Run, part: Part) -> str:

@@ -117,9 +117,14 @@ def run_part(part: Part) -> list[Check]:
         # the last requirement cannot be complete, nor any that has no check yet
         seen = {check.id for check in done}
         broken = [id for id in part.ids if id not in seen or id == part.ids[-1]] or ['error']
-        done += [Check(f'"{part.title}" runs to its end', 'no error', text, 'failed', id) for id in broken]
+        done += [failed_part(part, text, id) for id in broken]
     seen = {check.id for check in done}
     done += [Check(f'"{part.title}" checks it', 'a check', 'none', 'failed', id) for id in part.ids if id not in seen]
     if not done:
         done.append(equal('empty', f'"{part.title}" checks something', True, False))
     return [replace(check, machine=part.machine) for check in done]
+
+
+def failed_part(part: Part, error: str, id: str = 'error') -> Check:
+    """Check of a part that did not run to its end."""
+    return Check(f'"{part.title}" runs to its end', 'no error', error, 'failed', id, part.machine)

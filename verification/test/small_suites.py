@@ -30,6 +30,11 @@ def slow(seconds):
     yield holds('pid', 'number', '', str(os.getpid()), True)
 
 
+def dying():
+    yield from good()
+    os._exit(3)
+
+
 def suite_of(*parts, name='mechanics', **options):
     return Suite(name, 'some checks', lambda request, workers: Plan(tuple(parts), **options))
 

@@ -25,7 +25,7 @@ from verification.run import Processes, Run, run_all
 from verification.settings import settings_of
 from verification.suite import Figure, Part, Plan, Request, Suite, run_part
 from verification.table import check_lines, last_line, suite_lines
-from verification.test.small_suites import bad, broken, good, slow, suite_of
+from verification.test.small_suites import bad, broken, dying, good, slow, suite_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,6 +167,15 @@ def test_processes_keep_the_order():
     pids = [checks[1].measured for _, checks in runs[0].checks_by_part]
     assert pids[0] != pids[1] and str(os.getpid()) not in pids
     assert max(map(len, shown)) == 2 and shown[0] == ['mechanics: 0']
+
+
+def test_a_process_that_dies_fails_its_part():
+    run = run_of(suite_of(Part('dies', dying, 'srs'), Part('a', good), Part('b', good), Part('c', good)), jobs=2)
+    results = [checks for _, checks in run.checks_by_part]
+    assert [check.status for check in results[0]] == ['failed'] and results[0][0].machine == 'srs'
+    assert 'BrokenProcessPool' in results[0][0].measured
+    # the one beside it may be lost with it, what comes later is not
+    assert [check.status for check in results[3]] == ['met']
 
 
 def test_parts_that_share_results_run_here():
