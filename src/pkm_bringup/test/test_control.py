@@ -169,7 +169,7 @@ def test_servo_saturates_and_says_so() -> None:
     assert servo.last_saturation_ns == 7 * 10**6
 
 
-def test_hold_keeps_the_pose_of_the_present_lengths() -> None:
+def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
     servo = LegServo(MECHANISM, 10**6)
     raised = leg_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
     pose = servo.hold(raised)

@@ -1,4 +1,4 @@
-"""A platform motion as leg lengths, leg rates and feed-forward forces that can be evaluated at any time."""
+"""A platform motion as positions, velocities and feed-forward forces of the drives, evaluated at any time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReferenceRefusedError(PkmError):
 
 @dataclass(frozen=True)
 class LegSetpoint:
-    """Leg positions m, rates m/s and feed-forward forces N at N times, (N, L) each."""
+    """Positions (m or rad), rates and feed-forward forces (N or N m) of the driven joints at N times, (N, A) each."""
 
     positions: Array
     rates: Array

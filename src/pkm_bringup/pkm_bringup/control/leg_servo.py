@@ -1,4 +1,4 @@
-"""PD servo on leg lengths with feed-forward forces."""
+"""PD servo on the positions of the driven joints, with feed-forward forces."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LegServo:
         return reference
 
     def hold(self, positions: Array) -> Pose:
-        """Forget all references and hold the pose of these actuated joint positions (L,) m.
+        """Forget all references and hold the pose of these positions (A,) of the driven joints, m or rad.
 
         Raises
         ------

@@ -92,5 +92,5 @@ class ControlledSimulation:
         try:
             self.servo.hold(self.simulation.joint_positions)
         except KinematicsError:
-            # bad commands can drive the loops to where the lengths determine no pose; the way home is the safe one
+            # bad commands can drive the loops to where the drives determine no pose; the way home is the safe one
             self.servo.hold_home()

@@ -18,6 +18,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import joint_rates, leg_motion
 from pkm_description.kinematics.random_states import random_states
@@ -96,14 +97,20 @@ class ObservationModel:
         return self.all_parameters(machine)[self.free]
 
     def regressor(self, motion: PlatformMotion, reversals: Reversals | None = None) -> tuple[Array, Array]:
-        """Observation matrix (N, L, P) of the free parameters and known forces (N, L) of the held ones.
+        """Observation matrix (N, L, P) of the free parameters and known forces (N, L) of the held ones and the rotors.
 
         Without ``reversals`` Coulomb columns hold the sign of the motion's own joint velocities, sample by sample.
         """
         parts = [slice(start, start + BLOCK) for start in range(0, len(motion), BLOCK)]
         everything = np.concatenate([self._block(motion[part], reversals, part) for part in parts])
         known = everything[..., self.held] @ self.all_parameters(self.machine)[self.held]
+        if self.machine.rotor_inertia.any():
+            known += np.concatenate([self._rotor_forces(motion[part]) for part in parts])
         return everything[..., self.free], known
+
+    def _rotor_forces(self, motion: PlatformMotion) -> Array:
+        """Forces (N, A) of rotors and screws, which are not identified but taken from the machine file."""
+        return rotor_regressor(self.machine, leg_motion(self.machine, motion)) @ rotor_parameters(self.machine)
 
     def _block(self, motion: PlatformMotion, reversals: Reversals | None, part: slice) -> Array:
         bodies = rigid_body_regressor(self.machine, motion, identical_legs=self.identical_legs)

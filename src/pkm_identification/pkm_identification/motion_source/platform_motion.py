@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 from scipy.interpolate import CubicSpline
@@ -21,6 +21,9 @@ def recorded_motions(
 ) -> tuple[PlatformMotion, PlatformMotion]:
     """Platform motion of a recording by the configured method, and a livelier one for the signs of velocities.
 
+    Filtered are the platform's six coordinates. A platform with fewer degrees of freedom would leave its constraints
+    by that, so for it the positions of the drives are filtered, and the motion that belongs to them is found.
+
     Parameters
     ----------
     machine : the machine, its home pose is the origin of the coordinates that are filtered
@@ -30,11 +33,31 @@ def recorded_motions(
     sign_cutoff : Hz, of the livelier motion
     """
     home, time, rate = machine.home, recording.time, recording.sample_rate
+    if machine.constraint_count:
+        return _motions_of_drives(machine, recording, config, cutoff_frequency, sign_cutoff)
     poses = estimated_poses(recording) if config.motion_source == 'estimator' else recorded_poses(machine, recording)
     lively = filtered_motion(time, *poses, home, rate, sign_cutoff)
     if config.fourier_base_frequency > 0.0:
         return fourier_motion(time, *poses, home, config.fourier_base_frequency, config.fourier_harmonics), lively
     return filtered_motion(time, *poses, home, rate, cutoff_frequency), lively
+
+
+def _motions_of_drives(
+    machine: Machine, recording: Recording, config: IdentificationConfig, cutoff_frequency: float, sign_cutoff: float
+) -> tuple[PlatformMotion, PlatformMotion]:
+    """Motions of filtered drive positions; arguments and result as :func:`recorded_motions`."""
+    if config.motion_source == 'estimator':
+        raise RecordingError(
+            f"{machine.name}: motion_source = 'estimator' needs a platform with six degrees of freedom, this one has "
+            f"{machine.degrees_of_freedom}; use 'forward_kinematics'"
+        )
+    time, positions, rate = recording.time, recording.drive_positions, recording.sample_rate
+    lively = low_pass(positions, rate, sign_cutoff)
+    smooth = low_pass(positions, rate, cutoff_frequency)
+    motions = [(smooth, *derivatives(time, smooth)), (lively, *derivatives(time, lively))]
+    if config.fourier_base_frequency > 0.0:
+        motions[0] = fourier_fit(time, positions, config.fourier_base_frequency, config.fourier_harmonics)
+    return motion_from_drives(machine, time, *motions[0]), motion_from_drives(machine, time, *motions[1])
 
 
 def recorded_poses(machine: Machine, recording: Recording) -> tuple[Array, Array]:
