@@ -1,6 +1,13 @@
 """What the machine is made of: dynamic parameters of parallel machines from recorded motion and drive forces.
 
-Names are imported when they are first used: identifying from arrays needs no library for bags, plots or ROS.
+The names below are what a script or a notebook needs; each is imported when it is first used. So arrays can be
+identified from without the libraries for recordings, plots and ROS.
+
+Examples
+--------
+>>> from pkm_identification import Recording, identify
+>>> result = identify(machine, Recording(time, drive_positions, forces))  # (N,), (N, A), (N, A)
+>>> result.parameters, result.std, result.not_excited
 """
 
 from __future__ import annotations
@@ -63,8 +70,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}; there are {", ".join(__all__)}')
+    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUAL, STYLE, inline, new_figure
+from scipy.signal import welch
 
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.result import ForceComparison, IdentificationResult
@@ -92,8 +93,6 @@ def whiteness_plot(result: IdentificationResult) -> str:
 
 
 def _spectrum(axis: matplotlib.axes.Axes, result: IdentificationResult) -> None:
-    from scipy.signal import welch
-
     comparison = result.training
     rate = (len(comparison.time) - 1) / (comparison.time[-1] - comparison.time[0])
     segment = min(len(comparison.time), 512)
