@@ -276,7 +276,9 @@ class PlatformFilter:
 
     def points(self, states: Array, imu: Array) -> PlatformPoints:
         """Motions of the platform in the filter's own states (n, N), with the IMU sample (6,) of now."""
-        return PlatformPoints(self.layout, self.geometry, self.chart, states, imu)
+        return PlatformPoints(
+            self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration
+        )
 
     def snapshot(self) -> tuple[object, ...]:
         """What :meth:`restore` needs."""
@@ -328,4 +330,5 @@ class PlatformFilter:
     def known(self, imu: Array) -> tuple[Array, ...]:
         """What :class:`FilterStates` holds, of now and without its leading axis; ``imu`` (6,) is the sample of now."""
         state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
-        return state, covariance, self.chart, self.chart_quaternion, imu, self.imu_covariance
+        turning = self.legs.angular_acceleration
+        return state, covariance, self.chart, self.chart_quaternion, imu, turning, self.imu_covariance

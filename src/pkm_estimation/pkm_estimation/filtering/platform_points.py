@@ -7,10 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics.rotation import matrix_from_quaternion, rotated, rotation_exp
+from pkm_description.kinematics.rotation import rotated
 
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
+from pkm_estimation.models import ATTITUDE, POSITION, EstimatorGeometry
+from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.imu_constants import imu_motion
 
 
 class ObservationError(PkmError):
@@ -35,7 +37,8 @@ class PlatformPoints:
     layout, geometry : where the filter's states lie, and what it knows of the machine
     chart : (3, 3), the chart's axes to base axes
     states : (n, N), position and attitude seen from the chart
-    imu : (6,) IMU sample of now, platform axes
+    imu : (6,) IMU sample of now, nominal platform axes
+    angular_acceleration : (3,) rad/s^2 of now, the same; needed where the delay of the IMU is a state
 
     Attributes
     ----------
@@ -45,29 +48,24 @@ class PlatformPoints:
     """
 
     def __init__(
-        self, layout: StateLayout, geometry: EstimatorGeometry, chart: Array, states: Array, imu: Array
+        self,
+        layout: StateLayout,
+        geometry: EstimatorGeometry,
+        chart: Array,
+        states: Array,
+        imu: Array,
+        angular_acceleration: Array,
     ) -> None:
-        vector = states[ATTITUDE].T
-        scalar = np.sqrt(np.maximum(1.0 - np.sum(vector * vector, axis=1, keepdims=True), 0.0))
-        rotation = chart @ matrix_from_quaternion(np.concatenate([vector, scalar], axis=1))
-        rate, force = imu[3:] - states[GYROSCOPE_BIAS].T, imu[:3] - states[ACCELEROMETER_BIAS].T
-        if layout.imu_rotation is not None:
-            mounting = rotation_exp(states[layout.imu_rotation].T)
-            rate, force = rotated(mounting, rate), rotated(mounting, force)
-        self._imu_place = np.broadcast_to(geometry.imu_position, vector.shape)
-        if layout.imu_position is not None:
-            self._imu_place = self._imu_place + states[layout.imu_position].T
-        self._imu_point = states[POSITION].T @ chart.T
-        self._velocity = states[VELOCITY].T
-        if layout.imu_delay is not None:  # the states lag by the rest of the delay
-            rest = states[layout.imu_delay].T
-            felt = rotated(np.swapaxes(rotation, 1, 2), np.broadcast_to(geometry.gravity, vector.shape))
-            acceleration = force + felt
-            moved = rest * self._velocity + 0.5 * rest**2 * acceleration
-            self._imu_point = self._imu_point + rotated(rotation, moved)
-            self._velocity = self._velocity + rest * (acceleration - np.cross(rate, self._velocity))
-            rotation = rotation @ rotation_exp(rate * rest)
-        self.rotation, self.angular_velocity, self.specific_force = rotation, rate, force
+        rows = states.T
+        rotation, _ = rotations_of(rows[:, ATTITUDE])
+        motion = imu_motion(
+            layout, rows, rows[:, POSITION] @ chart.T, chart @ rotation, imu, angular_acceleration, geometry.gravity,
+            geometry.imu_position,
+        )  # fmt: skip
+        self.rotation, self.angular_velocity = motion.rotation, motion.angular_velocity
+        self.specific_force = motion.specific_force
+        self._imu_point, self._velocity = motion.position, motion.velocity
+        self._imu_place = np.broadcast_to(motion.place, motion.position.shape)
 
     def position(self, point: Array | None = None) -> Array:
         """Position (N, 3) m, base axes, of a point (3,) of the platform; default: its origin."""

@@ -9,9 +9,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_exp
 
-from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
+from pkm_estimation.filtering.delay_jacobian import moved_on_jacobian, turn_jacobian
+from pkm_estimation.models import ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
 from pkm_estimation.models.attitude_chart import scalar_parts
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.imu_constants import ImuMotion, imu_motion
 from pkm_estimation.models.quaternion_products import LEVI_CIVITA
 
 _IDENTITY = np.eye(3)
@@ -34,6 +36,7 @@ class FilterStates(NamedTuple):
     chart : (N, 3, 3), the chart's axes to base axes
     chart_quaternion : (N, 4) the same, xyzw
     imu : (N, 6) IMU samples of these instants, platform axes
+    angular_acceleration : (N, 3) rad/s^2 there; counts where the delay of the IMU is a state
     imu_covariance : (N, 6, 6) of one sample, platform axes
     """
 
@@ -42,6 +45,7 @@ class FilterStates(NamedTuple):
     chart: Array
     chart_quaternion: Array
     imu: Array
+    angular_acceleration: Array
     imu_covariance: Array
 
 
@@ -81,42 +85,27 @@ def point_motions(
     as independent of the state: the last prediction saw half of this sample, over one short interval). The numbers of
     an instant are the same, bit by bit, whatever the other instants are: products are taken matrix by matrix.
     """
-    state, imu = known.state, known.imu
-    velocity = state[:, VELOCITY]
     rotation, orientation, by_q = attitudes(known)
-    imu_point = rotated(known.chart, state[:, POSITION])
-    place, mounting = geometry.imu_position, _IDENTITY
-    if layout.imu_position is not None:
-        place = place + state[:, layout.imu_position]
-    if layout.imu_rotation is not None:
-        mounting = rotation_exp(state[:, layout.imu_rotation])
-    arm = place if point is None else place - point  # from the point to the IMU
-    omega = imu[:, 3:] - state[:, GYROSCOPE_BIAS]
-    if layout.imu_rotation is not None:
-        omega = rotated(mounting, omega)
-    lag: Array | None = None
-    if layout.imu_delay is not None:  # the state lags by the rest of the delay: move on by it
-        rest = state[:, layout.imu_delay]
-        force = rotated(mounting, imu[:, :3] - state[:, ACCELEROMETER_BIAS])
-        acceleration = force + rotated(rotation.transpose(0, 2, 1), geometry.gravity)
-        change = acceleration - cross(omega, velocity)
-        lag = np.concatenate(
-            [rotated(rotation, velocity), rotated(rotation, omega), change, np.zeros(change.shape)], axis=1
-        )
-        imu_point = imu_point + rest * lag[:, :3] + 0.5 * rest**2 * rotated(rotation, acceleration)
-        turn = rotation_exp(rest * omega)
-        rotation, velocity = rotation @ turn, velocity + rest * lag[:, 6:9]
-        orientation = quaternion_from_matrix(rotation)
-    base_arm = rotated(rotation, arm)
-    jacobian = _jacobian(layout, by_q, known, rotation, mounting, omega, arm, base_arm, lag)
+    imu_point = rotated(known.chart, known.state[:, POSITION])
+    moved = imu_motion(
+        layout, known.state, imu_point, rotation, known.imu, known.angular_acceleration, geometry.gravity,
+        geometry.imu_position,
+    )  # fmt: skip
+    arm = moved.place if point is None else moved.place - point  # from the point to the IMU
+    omega, base_arm = moved.angular_velocity, rotated(moved.rotation, arm)
+    if layout.imu_delay is not None:
+        orientation = quaternion_from_matrix(moved.rotation)
+    jacobian = _jacobian(layout, by_q, known, moved, arm, base_arm)
+    if layout.imu_delay is not None:
+        jacobian += moved_on_jacobian(layout, known.state, by_q, rotation, geometry.gravity, moved, base_arm)
     total = jacobian @ known.covariance @ jacobian.transpose(0, 2, 1)
     rate_noise = jacobian[:, 6:, GYROSCOPE_BIAS]  # a bias is a sample's error that stays
     total[:, 6:, 6:] += rate_noise @ known.imu_covariance[:, 3:, 3:] @ rate_noise.transpose(0, 2, 1)
     return PointMotion(
-        imu_point - base_arm,
+        moved.position - base_arm,
         orientation,
-        rotation,
-        velocity - cross(omega, arm),
+        moved.rotation,
+        moved.velocity - cross(omega, arm),
         omega,
         total[:, :6, :6],
         total[:, 6:, 6:],
@@ -140,11 +129,13 @@ def attitudes(known: FilterStates) -> tuple[Array, Array, Array]:
 
 
 def _jacobian(
-    layout: StateLayout, by_q: Array, known: FilterStates, rotation: Array, mounting: Array, omega: Array, arm: Array,
-    base_arm: Array, lag: Array | None,
-) -> Array:  # fmt: skip
-    """Position, rotation about base axes, velocity, angular velocity by the states (N, 12, n)."""
+    layout: StateLayout, by_q: Array, known: FilterStates, moved: ImuMotion, arm: Array, base_arm: Array
+) -> Array:
+    """Position, rotation about base axes, velocity, angular velocity by the states (N, 12, n), but for the delay."""
     jacobian = np.zeros((len(by_q), 12, layout.size))
+    mounting, omega = _IDENTITY, moved.angular_velocity
+    if layout.imu_rotation is not None:
+        mounting = rotation_exp(known.state[:, layout.imu_rotation])
     jacobian[:, 0:3, POSITION], jacobian[:, 6:9, VELOCITY] = known.chart, _IDENTITY
     jacobian[:, 0:3, ATTITUDE] = _skew(base_arm) @ by_q
     jacobian[:, 3:6, ATTITUDE] = by_q
@@ -152,15 +143,12 @@ def _jacobian(
     jacobian[:, 6:9, GYROSCOPE_BIAS] = -arm_matrix @ mounting
     jacobian[:, 9:12, GYROSCOPE_BIAS] = -mounting
     if layout.imu_position is not None:
-        jacobian[:, 0:3, layout.imu_position] = -rotation
+        jacobian[:, 0:3, layout.imu_position] = -moved.rotation
         jacobian[:, 6:9, layout.imu_position] = -_skew(omega)
-    if layout.imu_rotation is not None:  # to first order in the correction of the mounting
-        turning = _skew(omega)
+    if layout.imu_rotation is not None:
+        turning = _skew(omega) @ turn_jacobian(known.state[:, layout.imu_rotation])
         jacobian[:, 6:9, layout.imu_rotation] = -arm_matrix @ turning
         jacobian[:, 9:12, layout.imu_rotation] = -turning
-    if lag is not None:
-        jacobian[:, :, layout.imu_delay] = lag[:, :, None]
-        jacobian[:, 0:3, layout.imu_delay] -= cross(lag[:, 3:6], base_arm)[:, :, None]
     return jacobian
 
 

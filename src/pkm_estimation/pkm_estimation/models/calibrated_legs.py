@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import rotation_exp
 
 from pkm_estimation.models.attitude_chart import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY
+from pkm_estimation.models.imu_constants import imu_motion
+from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -26,7 +26,7 @@ class CalibratedLegModel(LegModel):
     Attributes
     ----------
     imu : (6,) IMU sample of now, nominal platform axes; needed where the delay is a state
-    angular_acceleration : (3,) rad/s^2 of now, the same
+    angular_acceleration : (3,) rad/s^2 of now, the same; the slope of the last two samples
     """
 
     def __init__(
@@ -68,32 +68,15 @@ class CalibratedLegModel(LegModel):
 
     def observe(self, states: Array) -> Array:
         """Leg lengths (L, N) of ``states`` (n, N)."""
-        layout = self._layout
-        position, rotation = self._pose(states)
-        points = np.broadcast_to(self._platform_points, (states.shape[1], self.leg_count, 3))
-        if layout.imu_position is not None:
-            points = points - states[layout.imu_position].T[:, None]
-        vectors = position[:, None] + points @ np.swapaxes(rotation, 1, 2) - self._base_points
+        layout, rows = self._layout, states.T
+        rotation, outside = rotations_of(rows[:, ATTITUDE])
+        self._outside += outside
+        motion = imu_motion(
+            layout, rows, rows[:, POSITION], rotation, self.imu, self.angular_acceleration, self._gravity, np.zeros(3)
+        )
+        points = self._platform_points - np.broadcast_to(motion.place, (len(rows), 3))[:, None]
+        vectors = motion.position[:, None] + points @ np.swapaxes(motion.rotation, 1, 2) - self._base_points
         lengths: Array = np.sqrt(np.sum(vectors * vectors, axis=-1)).T
         if layout.leg_offsets is not None:
             lengths = lengths + states[layout.leg_offsets]
         return lengths
-
-    def _pose(self, states: Array) -> tuple[Array, Array]:
-        """Position (N, 3) and rotation (N, 3, 3) at the time of the measurement."""
-        rotation, outside = rotations_of(states[ATTITUDE].T)
-        self._outside += outside
-        position = states[POSITION].T
-        if self._layout.imu_delay is None:
-            return position, rotation
-        # the state lags by the rest of the delay: move on by it, to second order
-        delay = states[self._layout.imu_delay].T
-        velocity, rate = states[VELOCITY].T, self.imu[3:] - states[GYROSCOPE_BIAS].T
-        force = self.imu[:3] - states[ACCELEROMETER_BIAS].T
-        turn = (rate + 0.5 * delay * self.angular_acceleration) * delay
-        if self._layout.imu_rotation is not None:
-            turns = rotation_exp(states[self._layout.imu_rotation].T)
-            turn, force = ((turns @ vector[..., None])[..., 0] for vector in (turn, force))
-        in_body = velocity * delay + 0.5 * force * delay**2
-        moved = position + (rotation @ in_body[..., None])[..., 0] + 0.5 * self._gravity * delay**2
-        return moved, rotation @ rotation_exp(turn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
 from pkm_description.arrays import Array
 
 
@@ -15,10 +16,12 @@ class LegModel(ABC):
     ----------
     leg_count : L
     constraint_count : K, rows of :meth:`observe` behind those of the legs, whose measured value is always zero
+    angular_acceleration : (3,) rad/s^2 of now, nominal platform axes; zero in models that do not need it
     """
 
     leg_count: int
     constraint_count: int = 0
+    angular_acceleration: Array = np.zeros(3)
 
     @property
     @abstractmethod

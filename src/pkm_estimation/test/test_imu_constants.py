@@ -1,0 +1,90 @@
+"""Delay, mounting and place of the IMU as states: applied once, with derivatives that are those of the motion."""
+
+import numpy as np
+import pytest
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.loading import load_machine
+from pkm_estimation.filtering.delay_jacobian import turn_jacobian
+from pkm_estimation.filtering.point_motion import FilterStates, point_motions
+from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
+from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.imu_constants import imu_motion
+
+SRS = load_machine('srs')
+GEOMETRY = EstimatorGeometry.from_machine(SRS)
+IMU = np.array([0.5, -0.8, 9.6, 0.4, -0.3, 0.6])
+TURNING = np.array([1.5, -2.0, 0.8])
+POINT = np.array([0.3, -0.2, 0.5])
+CHART = rotation_exp(np.array([0.3, -0.4, 0.2]))
+
+
+def some_state(layout):
+    random = np.random.default_rng(3)
+    state = 0.1 * random.normal(size=layout.size)
+    state[3:6] = 0.4, -0.6, 0.3
+    if layout.imu_delay is not None:
+        state[layout.imu_delay] = 0.02
+    return state
+
+
+def motion_of(layout, state, covariance=None):
+    covariance = np.zeros((layout.size, layout.size)) if covariance is None else covariance
+    quaternion = np.zeros(4)
+    known = FilterStates(state, covariance, CHART, quaternion, IMU, TURNING, np.zeros((6, 6)))
+    return point_motions(layout, GEOMETRY, FilterStates(*(values[None] for values in known)), POINT)[0]
+
+
+@pytest.mark.parametrize(
+    'estimate',
+    [('imu_delay',), ('imu_rotation',), ('imu_position',), ('imu_delay', 'imu_rotation', 'imu_position')],
+    ids='+'.join,
+)
+def test_covariances_are_those_of_finite_differences(estimate):
+    layout = StateLayout.of(STATE_SIZE, 6, estimate)
+    state, step = some_state(layout), 1e-6
+    here = motion_of(layout, state)
+    slope = np.zeros((12, layout.size))
+    for index in range(layout.size):
+        change = np.zeros(layout.size)
+        change[index] = step
+        plus, minus = motion_of(layout, state + change), motion_of(layout, state - change)
+        turn = rotation_log(plus.rotation_base_platform @ minus.rotation_base_platform.T)
+        slope[:, index] = np.concatenate(
+            [plus.position - minus.position, turn, plus.velocity - minus.velocity,
+             plus.angular_velocity - minus.angular_velocity]
+        ) / (2.0 * step)  # fmt: skip
+    # one state at a time, so that signs and sizes of all columns show in the covariance
+    for index in range(layout.size):
+        covariance = np.zeros((layout.size, layout.size))
+        covariance[index, index] = 1.0
+        found = motion_of(layout, state, covariance)
+        expected = np.outer(slope[:, index], slope[:, index])
+        np.testing.assert_allclose(found.pose_covariance, expected[:6, :6], atol=1e-7)
+        np.testing.assert_allclose(found.twist_covariance, expected[6:, 6:], atol=1e-7)
+    assert np.isfinite(here.position).all()
+
+
+def test_attitude_is_moved_on_with_the_angular_acceleration():
+    """Against many small turns; without half the angular acceleration it would be 1e-4 rad off."""
+    layout = StateLayout.of(STATE_SIZE, 6, ('imu_delay',))
+    state, imu = some_state(layout), IMU.copy()
+    rest, steps = state[layout.imu_delay].item(), 2000
+    rotation = exact = rotation_of(state[ATTITUDE])
+    rate = imu[3:] - state[12:15]
+    for k in range(steps):
+        exact = exact @ rotation_exp((rate + (k + 0.5) * rest / steps * TURNING) * rest / steps)
+    moved = imu_motion(
+        layout, state[None], state[None, POSITION], rotation[None], imu, TURNING, SRS.gravity, np.zeros(3)
+    )
+    assert np.abs(moved.rotation[0] - exact).max() < 1e-6
+    assert np.abs(rotation @ rotation_exp(rest * rate) - exact).max() > 1e-4
+
+
+@pytest.mark.parametrize('size', [0.0, 1e-5, 9.9e-4, 1.1e-3, 0.1, 2.0])
+def test_left_jacobian(size):
+    vector = size * np.array([0.6, -0.64, 0.48])
+    for axis in np.eye(3):
+        step = 1e-6
+        turn = rotation_exp(vector + step * axis) @ rotation_exp(vector - step * axis).T
+        np.testing.assert_allclose(turn_jacobian(vector[None])[0] @ axis, rotation_log(turn) / (2 * step), atol=1e-8)
