@@ -54,7 +54,7 @@ def _comparable(machine: Machine, text: str) -> dict[str, Any]:
     tree = urdf_tree(text)
     for leg in machine.legs:
         for joint in leg.joints:
-            if joint.friction.law is not None and type(joint.friction.law).__name__ != 'ViscousCoulomb':
+            if not joint.friction.is_viscous_coulomb:
                 del tree[f'joint {joint.name}']['dynamics']
         if machine.name == 'uneven':  # the first joint's frame is turned in the leg's base frame
             poses = link_poses(urdf_joints(text), {}, 'base_link')

@@ -44,7 +44,8 @@ class LegServo:
         self._machine = machine
         self._period_ns = period_ns
         self._feedforward = feedforward
-        self._gains = gains or machine.servo
+        gains = gains or machine.servo
+        self._stiffness, self._damping = gains.stiffness, gains.damping
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
         self._plan = ReferencePlan(machine, self._rest(machine.home))
         self._window: LegSetpoint | None = None
@@ -92,7 +93,7 @@ class LegServo:
         """Leg forces (L,) N for a period from ``time_ns``, from joint positions m and velocities m/s at that time."""
         position, rate, feedforward = self._setpoint(time_ns)
         wanted = (
-            feedforward + self._gains.stiffness * (position - positions) + self._gains.damping * (rate - velocities)
+            feedforward + self._stiffness * (position - positions) + self._damping * (rate - velocities)
         )
         limited = np.minimum(np.maximum(wanted, -self._effort_limits), self._effort_limits)
         cut = limited != wanted

@@ -168,6 +168,8 @@ def _add_platform(base: Element, machine: Machine, radius: float) -> None:
     _add_bars(body, ring(machine.platform_points, 2.0 * radius, 'platform'))
     for number, point in enumerate(machine.platform_points, start=1):
         SubElement(body, 'site', name=f'platform_anchor{number}', pos=numbers(point), size=numbers([1.2 * radius]))
+    if not machine.has_imu:
+        return
     imu = machine.imu
     mounting = {'pos': numbers(imu.position), 'quat': _quaternion(imu.rotation_platform_imu)}
     look = {'type': 'box', 'size': numbers([3.0 * radius] * 3), 'rgba': '0.9 0.5 0.1 1'}
@@ -195,7 +197,7 @@ def _add_bars(element: Element, bars: list[Bar]) -> None:
 
 def _add_sensors(root: Element, machine: Machine) -> None:
     sensors = SubElement(root, 'sensor')
-    if machine.has_platform:
+    if machine.has_imu:
         SubElement(sensors, 'accelerometer', name='imu_accelerometer', site=machine.imu.frame)
         SubElement(sensors, 'gyro', name='imu_gyro', site=machine.imu.frame)
     for joint in machine.actuated_joints:

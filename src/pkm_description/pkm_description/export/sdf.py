@@ -142,7 +142,7 @@ def _add_platform(model: Element, machine: Machine, home: HomeConfiguration, opt
     link = add_link(model, name, home.link_poses[name])
     add_inertial(link, body)
     add_visuals(link, ring(machine.platform_points, 0.02 * drawing_size(machine), 'platform'))
-    if machine.imu.frame:
+    if machine.has_imu:
         add_frame(model, machine.imu.frame, name, machine.imu.position, machine.imu.rotation_platform_imu)
         add_imu(link, machine.imu, f'{machine.name}/imu')
     for number, leg in enumerate(machine.legs, start=1):

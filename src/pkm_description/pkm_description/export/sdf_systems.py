@@ -55,9 +55,10 @@ def add_model_systems(model: Element, gazebo: Gazebo, drive: Drive, machine: Mac
     # named, because the closing joints have positions that the publisher cannot express
     for joint_name in machine.joint_names:
         SubElement(states, 'joint_name').text = joint_name
-    gains = gains_without_rotors(machine)
+    # positions need the servo's gains, forces nothing
+    gains = gains_without_rotors(machine) if drive == 'position' else None
     for joint, weight in zip(machine.actuated_joints, home.drive_forces, strict=True):
-        if drive == 'force':
+        if gains is None:
             add_system(model, gazebo, 'apply-joint-force', 'ApplyJointForce', joint_name=joint.name)
             continue
         add_system(

@@ -95,7 +95,7 @@ def _add_platform(robot: Element, machine: Machine, reach: float) -> None:
     for number, point in enumerate(points, start=1):
         SubElement(robot, 'link', name=f'platform_anchor{number}')
         add_joint(robot, f'platform_anchor{number}_mount', 'fixed', name, f'platform_anchor{number}', point)
-    if machine.imu.frame:
+    if machine.has_imu:
         _add_imu(robot, machine.imu, name, disc)
 
 

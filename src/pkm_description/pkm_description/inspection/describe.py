@@ -166,7 +166,7 @@ def _count(base: BaseParameters, what: str) -> str:
 
 def _sensors(machine: Machine) -> list[tuple[str, str]]:
     facts = []
-    if machine.has_platform:
+    if machine.has_imu:
         imu = machine.imu
         place = _vector(imu.position)
         text = (
@@ -174,6 +174,8 @@ def _sensors(machine: Machine) -> list[tuple[str, str]]:
             f'{_range(imu.gyroscope_noise, "rad/s")}'
         )
         facts.append(('imu', text))
+    if not machine.has_leg_sensors:
+        return facts
     sensors, units = machine.leg_sensors, _drive_units(machine.actuated_joints)
     text = (
         f'{sensors.rate:g} Hz; noise {_range(sensors.position_noise, units[0])}, '

@@ -114,7 +114,9 @@ def _check_sizes(machine: Machine) -> None:
     lengths = np.linalg.norm(_leg_vectors(machine), axis=1)
     size = float(max(lengths.max(), np.abs(machine.platform_points).max()))
     vectors = [(f'{key}.center_of_mass', body.center_of_mass) for key, body in bodies_with_keys(machine)]
-    for key, vector in [('sensors.imu.xyz', machine.imu.position), *vectors]:
+    if machine.has_imu:
+        vectors.insert(0, ('sensors.imu.xyz', machine.imu.position))
+    for key, vector in vectors:
         if np.abs(vector).max() > _BODY_RATIO * size:
             at_home = f'at home the legs are {lengths.max():.6g} m long'
             raise machine_error(machine, key, vector, f'{MILLIMETRES} ({at_home})')

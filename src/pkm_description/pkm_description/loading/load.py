@@ -10,9 +10,10 @@ from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
 from pkm_description.loading.read_legs import read_legs
-from pkm_description.loading.read_parts import read_imu, read_leg_sensors, read_platform
+from pkm_description.loading.read_parts import read_platform
+from pkm_description.loading.read_sensors import read_sensors
 from pkm_description.loading.yaml_reader import Section, read_yaml
-from pkm_description.machine import NO_IMU, Machine, ServoGains
+from pkm_description.machine import Machine
 
 SCHEMA = 1
 
@@ -115,18 +116,16 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
     # type: YAML's true equals 1
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
-    needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs', 'sensors', 'servo']
+    needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs']
+    optional = ['sensors', 'servo', 'provenance']
     if 'platform' in content:
-        top.expect_keys([*needed, 'platform', 'leg_tip'], ['provenance', 'ball_joint'])
+        top.expect_keys([*needed, 'platform', 'leg_tip'], [*optional, 'ball_joint'])
     else:
         _require_open_chain(top)
-        top.expect_keys(needed, ['provenance'])
+        top.expect_keys(needed, optional)
     freedom, home, platform = read_platform(top)
     legs = read_legs(top)
-    sensors = top.section('sensors')
-    sensors.expect_keys(['legs', 'imu'] if freedom != 'none' else ['legs'])
-    servo = top.section('servo')
-    servo.expect_keys(['stiffness', 'damping'])
+    imu, leg_sensors, servo = read_sensors(top, len(legs))
     return Machine(
         name=top.identifier('name'),
         path=path,
@@ -135,9 +134,9 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
         home=home,
         platform=platform,
         legs=legs,
-        imu=read_imu(sensors.section('imu')) if freedom != 'none' else NO_IMU,
-        leg_sensors=read_leg_sensors(sensors.section('legs'), len(legs)),
-        servo=ServoGains(servo.number('stiffness', above=0.0), servo.number('damping', least=0.0)),
+        imu=imu,
+        leg_sensors=leg_sensors,
+        servo=servo,
         provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
         freedom=freedom,
     )

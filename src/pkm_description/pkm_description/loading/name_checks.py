@@ -9,7 +9,9 @@ from pkm_description.machine import Machine
 
 def exported_names(machine: Machine) -> set[str]:
     """Names of the links, frames and joints of the exported models that are not those of leg bodies and joints."""
-    names = {'base_link', 'base_mount', machine.platform.name, machine.imu.frame}
+    names = {'base_link', 'base_mount', machine.platform.name}
+    if machine.has_imu:
+        names.add(machine.imu.frame)
     names |= {f'platform_{axis}' for axis in ('x', 'y', 'z', 'rotation')}  # joints of the platform in MJCF
     for number, leg in enumerate(machine.legs, start=1):
         # in SDF legs end in small links (ball) and closing joints
@@ -28,9 +30,11 @@ def check_names(machine: Machine) -> None:
     links = [('platform.link', 'base_link')]
     joints = []
     if machine.has_platform:
-        links += [('platform.link', machine.platform.name), ('sensors.imu.link', machine.imu.frame)]
+        links += [('platform.link', machine.platform.name)]
         # the URDF's fixed joints count, too
         joints += [('platform.link', f'{machine.platform.name}_pose')]
+    if machine.has_imu:
+        links += [('sensors.imu.link', machine.imu.frame)]
         joints += [('sensors.imu.link', f'{machine.imu.frame}_mount')]
     for number, leg in enumerate(machine.legs, start=1):
         links += [(f'legs.{leg.name}', f'{leg.name}_base'), (f'legs.{leg.name}', f'{leg.name}_tip')]

@@ -16,6 +16,9 @@ from pkm_description.loading.yaml_reader import Section, read_yaml
 #: keys of an overlay that are not machine data
 _HEADER = ('overlay', 'standard_deviations')
 
+#: sections that a machine file may lack and an overlay then adds
+_OPTIONAL = ('sensors', 'sensors.imu', 'sensors.legs', 'servo')
+
 #: keys of a machine file that no overlay replaces
 _FIXED = ('schema', 'name', 'provenance')
 
@@ -55,7 +58,7 @@ def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tup
             raise MachineFileError(overlay_path, key, values[key], 'an overlay cannot replace this; leave it out')
     merged = copy.deepcopy(content)
     keys = list(_merge(merged, values, overlay_path, ''))
-    _check_deviations(overlay.get('standard_deviations', {}), content, overlay_path)
+    _check_deviations(overlay.get('standard_deviations', {}), merged, overlay_path)
     origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
     merged['provenance'] = {
         **(content.get('provenance') or {}),
@@ -77,6 +80,10 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
     """Replace values in ``target``; yields their dotted keys."""
     for key, value in values.items():
         where = f'{place}.{key}' if place else str(key)
+        if key not in target and where in _OPTIONAL and isinstance(value, dict):
+            target[key] = copy.deepcopy(value)
+            yield from _leaves(value, where)
+            continue
         if key not in target:
             known = ', '.join(map(str, target))
             raise MachineFileError(path, where, value, f'is not in the machine file; there it can be: {known}')
@@ -89,6 +96,15 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
         else:
             target[key] = value
             yield where
+
+
+def _leaves(values: dict[str, Any], place: str) -> Iterator[str]:
+    """Dotted keys of all values below a place."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f'{place}.{key}')
+        else:
+            yield f'{place}.{key}'
 
 
 def _check_deviations(deviations: object, content: dict[str, Any], path: Path) -> None:

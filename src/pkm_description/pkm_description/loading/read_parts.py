@@ -1,4 +1,4 @@
-"""Read the parts of a machine file that all machines share: bodies, poses, platform, sensors."""
+"""Read the parts of a machine file that all machines share: bodies, poses, platform."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from pkm_description.arrays import Array
 from pkm_description.loading.checks import check_inertia
 from pkm_description.loading.yaml_reader import Section
-from pkm_description.machine import Freedom, ImuSensor, LegSensors, Pose, RigidBody
+from pkm_description.machine import Freedom, Pose, RigidBody
 
 BODY_KEYS = ('mass', 'center_of_mass', 'inertia')
 _INERTIA_KEYS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -46,31 +46,6 @@ def read_body(section: Section, name: str, index: int, count: int) -> RigidBody:
     return RigidBody(name, mass, section.vector_per_leg('center_of_mass', 3, count)[index], tensor)
 
 
-def read_imu(section: Section) -> ImuSensor:
-    """IMU on the platform."""
-    section.expect_keys(['link', 'xyz', 'rpy', 'rate', 'accelerometer', 'gyroscope'])
-    accelerometer, gyroscope = section.section('accelerometer'), section.section('gyroscope')
-    for sensor in (accelerometer, gyroscope):
-        sensor.expect_keys(['noise', 'bias'])
-    return ImuSensor(
-        frame=section.identifier('link'),
-        position=section.vector('xyz', 3),
-        rotation_platform_imu=read_rotation(section, 'rpy'),
-        rate=section.number('rate', above=0.0),
-        accelerometer_noise=accelerometer.vector('noise', 3, least=0.0),
-        gyroscope_noise=gyroscope.vector('noise', 3, least=0.0),
-        accelerometer_bias=accelerometer.vector('bias', 3),
-        gyroscope_bias=gyroscope.vector('bias', 3),
-    )
-
-
-def read_leg_sensors(section: Section, count: int) -> LegSensors:
-    """Sensors of the drives."""
-    noise = ['position_noise', 'velocity_noise', 'effort_noise']
-    section.expect_keys(['rate', *noise])
-    return LegSensors(section.number('rate', above=0.0), *(section.per_leg(key, count, least=0.0) for key in noise))
-
-
 def _pose(section: Section) -> tuple[Array, Array]:
     section.expect_keys(['xyz', 'rpy'])
     return section.vector('xyz', 3), read_rotation(section, 'rpy')
@@ -81,5 +56,6 @@ def read_rotation(section: Section, key: str) -> Array:
     angles = section.vector(key, 3)
     if np.abs(angles).max() > LARGEST_ANGLE:
         raise section.error(key, angles.tolist(), 'looks like degrees; roll, pitch, yaw are given in rad')
+    # not rotation_from_rpy (transforms3d): its last bits differ, and with them those of all recorded estimates
     rotation: Array = Rotation.from_euler('xyz', angles).as_matrix()
     return rotation

@@ -12,11 +12,13 @@ from pkm_description.machine.parts import (
     RigidBody,
 )
 from pkm_description.machine.platform_motion import PlatformMotion
-from pkm_description.machine.sensors import NO_IMU, ImuSensor, LegSensors, ServoGains
+from pkm_description.machine.sensors import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, ServoGains
 
 __all__ = [
     'INERTIAL_PARAMETERS',
     'NO_IMU',
+    'NO_LEG_SENSORS',
+    'NO_SERVO',
     'Freedom',
     'ImuSensor',
     'Joint',

@@ -8,7 +8,15 @@ from typing import Literal
 
 from pkm_description.arrays import Array
 from pkm_description.machine.parts import Leg, Pose, RigidBody
-from pkm_description.machine.sensors import ImuSensor, LegSensors, ServoGains
+from pkm_description.machine.sensors import (
+    NO_IMU,
+    NO_LEG_SENSORS,
+    NO_SERVO,
+    ImuSensor,
+    LegSensors,
+    MissingSection,
+    ServoGains,
+)
 from pkm_description.machine.stacked import StackedLegs
 
 Freedom = Literal['free', 'planar', 'none']
@@ -30,7 +38,8 @@ class Machine(StackedLegs):
     home : platform pose at rest, also names the assembly mode
     platform : body of ``platform_link``; of open chains a body without mass that nothing exports
     legs : in the order that every leg-wise array has
-    imu, leg_sensors, servo : see the classes
+    imu, leg_sensors, servo : see the classes; where the file has no such section, asking for a number of it raises a
+        ConfigurationError that says what to add to the file
     freedom : how the platform can move where no leg holds it: ``'free'`` (legs end in ball joints), ``'planar'`` (x, y
         and about z of ``base_link``; legs end in pins) or ``'none'`` (open chains have no platform)
     provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
@@ -43,11 +52,26 @@ class Machine(StackedLegs):
     home: Pose
     platform: RigidBody
     legs: tuple[Leg, ...]
-    imu: ImuSensor
-    leg_sensors: LegSensors
-    servo: ServoGains
+    imu: ImuSensor = NO_IMU
+    leg_sensors: LegSensors = NO_LEG_SENSORS
+    servo: ServoGains = NO_SERVO
     provenance: dict[str, str] = field(default_factory=dict)
     freedom: Freedom = 'free'
+
+    @property
+    def has_imu(self) -> bool:
+        """Whether the machine file has ``sensors.imu``."""
+        return not isinstance(self.imu, MissingSection)
+
+    @property
+    def has_leg_sensors(self) -> bool:
+        """Whether the machine file has ``sensors.legs``."""
+        return not isinstance(self.leg_sensors, MissingSection)
+
+    @property
+    def has_servo(self) -> bool:
+        """Whether the machine file has ``servo``."""
+        return not isinstance(self.servo, MissingSection)
 
     def __repr__(self) -> str:
         return f'Machine({self.name!r}, {len(self.legs)} legs)'

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NoReturn, cast
 
 from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,6 @@ class ImuSensor:
     gyroscope_bias: Array
 
 
-#: of open chains, which have no platform to mount one on
-NO_IMU = ImuSensor('', np.zeros(3), np.eye(3), 0.0, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3))
-
-
 @dataclass(frozen=True)
 class LegSensors:
     """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
@@ -56,3 +52,46 @@ class ServoGains:
 
     stiffness: float
     damping: float
+
+
+class MissingSection:
+    """In place of sensors or servo that a machine file does not have: whoever asks it for a number gets an error.
+
+    Parameters
+    ----------
+    section : dotted key of the section
+    example : how it could look in the machine file
+    """
+
+    def __init__(self, section: str, example: str) -> None:
+        self.section, self.example = section, example
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith('_'):  # what copy and pickle ask for
+            raise AttributeError(name)
+        raise ConfigurationError(
+            f'the machine file has no section {self.section}, whose {name} is needed here; add it to the file or in an '
+            f'overlay, with the numbers of your machine, such as {self.example}'
+        )
+
+
+#: also of open chains, which have no platform to mount one on
+NO_IMU = cast(
+    ImuSensor,
+    MissingSection(
+        'sensors.imu',
+        'sensors: {imu: {link: imu_link, xyz: [0.0, 0.0, 0.0], rpy: [0.0, 0.0, 0.0], rate: 100.0, '
+        'accelerometer: {noise: [1.0e-2, 1.0e-2, 1.0e-2], bias: [0.0, 0.0, 0.0]}, '
+        'gyroscope: {noise: [1.0e-3, 1.0e-3, 1.0e-3], bias: [0.0, 0.0, 0.0]}}}',
+    ),
+)
+
+NO_LEG_SENSORS = cast(
+    LegSensors,
+    MissingSection(
+        'sensors.legs',
+        'sensors: {legs: {rate: 100.0, position_noise: 1.0e-5, velocity_noise: 1.0e-3, effort_noise: 1.0}}',
+    ),
+)
+
+NO_SERVO = cast(ServoGains, MissingSection('servo', 'servo: {stiffness: 1.0e+5, damping: 1.0e+3}'))

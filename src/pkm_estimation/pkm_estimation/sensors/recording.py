@@ -48,9 +48,9 @@ def measure(
     -------
     N samples of both sensors, at the same stamps
     """
+    legs = measured_positions(machine, motion.position, motion.rotation_base_platform)
     imu = machine.imu
     force, rate = imu_truth(motion, machine.gravity, imu.position, imu.rotation_platform_imu)
-    legs = measured_positions(machine, motion.position, motion.rotation_base_platform)
     force, rate = force + imu.accelerometer_bias, rate + imu.gyroscope_bias
     if seed is not None:
         random = np.random.default_rng(seed)

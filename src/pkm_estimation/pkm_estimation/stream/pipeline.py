@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
@@ -56,6 +56,8 @@ class EstimatorPipeline:
     """
 
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
+        if not machine.has_platform:
+            raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
         self.machine = machine
         self.config = config = config or EstimatorConfig()
         self.imu_frame = ImuFrame(machine.imu)
