@@ -212,8 +212,8 @@ def test_leg_controller_answers_with_forces_and_survives_unusable_joint_states(l
     bad = JointState(name=NAMES, position=[float('nan')] * 6, velocity=[0.0] * 6)
     with _start('leg_controller') as controller:
         for message, text in (
-            (missing, 'position of leg6_prismatic is missing'),
-            (bad, 'leg1_prismatic is not finite'),
+            (missing, 'no position of leg6_prismatic'),
+            (bad, 'leg6_prismatic is not a finite number'),
         ):
             listener.publish_until(joints, message, lambda text=text: listener.diagnosed(text), text)
         assert listener.heard['leg_effort_controller/commands'] == []

@@ -49,6 +49,21 @@ class ConfigurationError(PkmError):
     """A setting has an unknown name or a value that cannot be used."""
 
 
+class JointStateError(PkmError):
+    """A joint state cannot be read: names or values are missing, doubled or not finite.
+
+    Parameters
+    ----------
+    reason : short name for counters, e.g. ``missing_joint``
+    detail : what is wrong, with names and values
+    sample : index of the message in a recording
+    """
+
+    def __init__(self, reason: str, detail: str, sample: int = 0) -> None:
+        self.reason, self.sample = reason, sample
+        super().__init__(detail)
+
+
 class KinematicsError(PkmError):
     """A pose or a set of leg lengths that the machine cannot take."""
 

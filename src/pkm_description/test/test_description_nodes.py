@@ -57,7 +57,10 @@ def test_state_publisher_publishes_the_description_and_its_frames(listener: List
     short = JointState(name=['leg1_prismatic'], position=[])
     broken = JointState(name=['leg3_prismatic'], position=[float('nan')])
     with _start('state_publisher', frame_prefix='left/') as node:
-        for sent, words in ((short, '1 names and 0 positions'), (broken, 'position of leg3_prismatic is nan')):
+        for sent, words in (
+            (short, '1 joint names but 0 positions'),
+            (broken, 'position of leg3_prismatic is not a finite number'),
+        ):
 
             def told(sent: JointState = sent, words: str = words) -> bool:
                 publisher.publish(sent)

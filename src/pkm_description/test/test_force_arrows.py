@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from other_machines import cart_with_pendulum, planar_prr, three_prs, three_rps, with_limits
-from pkm_description.errors import KinematicsError
+from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
@@ -105,9 +105,9 @@ def test_readings_of_the_drives_are_completed(make: Callable[[], Machine]) -> No
         np.testing.assert_allclose(reading.position, posture.position, atol=1e-9)
         assert reading.efforts.tolist() == efforts.tolist()
     assert np.isnan(reader.read(names, drives, []).efforts).all()
-    with pytest.raises(KinematicsError, match=f'the position of {names[1]} is missing'):
+    with pytest.raises(JointStateError, match=f'no position of {names[1]}'):
         reader.read([names[0], *names[2:]], [drives[0], *drives[2:]], [])
-    with pytest.raises(KinematicsError, match=f'the position of {names[2]} is not finite'):
+    with pytest.raises(JointStateError, match=f'position of {names[2]} is not a finite number'):
         reader.read(names, [*drives[:2], np.nan, *drives[3:]], [])
     with pytest.raises(KinematicsError):
         reader.read(names, drives + 50.0 * np.eye(len(names))[0], [])

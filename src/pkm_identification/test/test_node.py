@@ -85,9 +85,12 @@ def test_records_identifies_and_survives(
         tester.send(srs, recording(srs, validation, 1), spoil=True)
         answer = tester.call('stop_recording')
         assert not answer.success
-        assert 'effort not finite' in answer.message
+        assert 'leg6_prismatic is not a finite number' in answer.message
         wait_for(
-            lambda: any('not finite' in text for text in tester.diagnostics), 'a diagnostic warning', 10.0, tester.node
+            lambda: any('not a finite number' in text for text in tester.diagnostics),
+            'a diagnostic warning',
+            10.0,
+            tester.node,
         )
 
         for signals, role in ((excitation, 'identification'), (validation, 'validation')):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
@@ -20,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from pkm_bringup.control import FEEDFORWARD_MODES, CommandError, LegServo, gains_for_delay
+from pkm_bringup.control import FEEDFORWARD_MODES, LegServo, gains_for_delay
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 
@@ -47,7 +46,7 @@ class LegControllerNode(Node):
         settings = declare_settings(self, LegControllerSettings)
         feedforward, delay = settings.feedforward, settings.loop_delay
         self._machine = machine
-        self._names = self._machine.actuated_joint_names
+        self._reader = JointStateReader.of_drives(machine)
         period = 1.0 / machine.leg_sensors.rate
         gains = gains_for_delay(self._machine, machine.servo, delay if delay >= 0.0 else 1.5 * period)
         self._servo = LegServo(self._machine, round(period * 1e9), feedforward, gains)
@@ -66,8 +65,9 @@ class LegControllerNode(Node):
     def _take_joint_state(self, message: JointState) -> None:
         now_ns = nanoseconds(message.header.stamp)
         try:
-            positions = self._pick(message, 'position')
-            velocities = self._pick(message, 'velocity')
+            order = self._reader.order(message.name)
+            positions = order.complete(message.position)
+            velocities = order.complete(message.velocity, 'velocity')
             if self._now_ns is None or now_ns < self._now_ns:
                 # first measurement, or time went back: whatever was planned belongs to another run
                 self._servo.hold(positions)
@@ -80,20 +80,6 @@ class LegControllerNode(Node):
             self._follow(reference, now_ns)
         forces = self._servo.forces(now_ns, positions, velocities)
         self._commands.publish(Float64MultiArray(data=forces.tolist()))
-
-    def _pick(self, message: JointState, field: str) -> Array:
-        """Values of the actuated joints in the machine's order; other joints do not matter."""
-        values = getattr(message, field)
-        by_name = dict(zip(message.name, values, strict=False))
-        missing = [name for name in self._names if name not in by_name]
-        if missing:
-            raise CommandError(
-                f'{field} of {", ".join(missing)} is missing (names {list(message.name)}, {len(values)} values)'
-            )
-        picked = np.array([by_name[name] for name in self._names])
-        if not np.isfinite(picked).all():
-            raise CommandError(f'{field} of {self._names[int(np.argmin(np.isfinite(picked)))]} is not finite')
-        return picked
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
         if self._now_ns is None:

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-from pkm_description.errors import KinematicsError
+from pkm_description.errors import PkmError
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
@@ -63,7 +63,7 @@ class ForceMarkers(Node):
                     reading.joint_positions, reading.position, reading.rotation_base_platform
                 )
                 forces = np.where(static, held, forces)
-        except KinematicsError as error:
+        except PkmError as error:
             self._problem = f'no leg forces shown: {str(error).removeprefix("sample 0: ")}'
             self.get_logger().warning(self._problem, throttle_duration_sec=5.0)
             return

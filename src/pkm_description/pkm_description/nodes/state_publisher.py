@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +10,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from pkm_description.errors import JointStateError
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
+from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
@@ -43,7 +44,8 @@ class StatePublisher(Node):
         text = settings.robot_description or urdf_text(load_machine(machine, overlay))
         joints = urdf_joints(text)
         self._prefix, self._problem = settings.frame_prefix, ''
-        self._moving = {joint.name: joint for joint in moving_joints(joints)}
+        self._moving = moving_joints(joints)
+        self._reader = JointStateReader(joint.name for joint in self._moving)
         self._static = StaticTransformBroadcaster(self)
         self._broadcaster = TransformBroadcaster(self)
         now = self.get_clock().now().nanoseconds
@@ -59,19 +61,18 @@ class StatePublisher(Node):
         return transform_stamped(time_ns, self._prefix + joint.parent, self._prefix + joint.child, *pose)
 
     def _on_joint_states(self, message: JointState) -> None:
-        names, positions = list(message.name), list(message.position)
-        if len(positions) != len(names):
-            self._ignore(f'joint_states with {len(names)} names and {len(positions)} positions is ignored')
+        try:
+            order = self._reader.order(message.name)
+            positions = order.by_joint(message.position)[order.joints]
+            moving = [self._moving[joint] for joint in order.joints]
+            require_finite(positions, [joint.name for joint in moving])
+        except JointStateError as error:
+            self._ignore(f'joint_states is ignored: {error}')
             return
-        known = self._moving
-        moving = [(known[name], value) for name, value in zip(names, positions, strict=True) if name in known]
-        for joint, value in moving:
-            if not math.isfinite(value):
-                self._ignore(f'joint_states is ignored: the position of {joint.name} is {value}')
-                return
         time_ns = nanoseconds(message.header.stamp)
+        pairs = zip(moving, positions.tolist(), strict=True)
         if moving:
-            self._broadcaster.sendTransform([self._transform(joint, value, time_ns) for joint, value in moving])
+            self._broadcaster.sendTransform([self._transform(joint, value, time_ns) for joint, value in pairs])
 
     def _ignore(self, problem: str) -> None:
         self._problem = problem

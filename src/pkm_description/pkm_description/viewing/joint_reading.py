@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
+from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics import ClosureResult, solve_closure
 from pkm_description.machine import Machine
 
@@ -40,8 +38,9 @@ class JointReader:
     """
 
     def __init__(self, machine: Machine, effort_joints: Sequence[str]) -> None:
-        self._machine, self._effort_joints = machine, tuple(effort_joints)
-        self._needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
+        self._machine = machine
+        needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
+        self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
         self._last: ClosureResult | None = None
 
     def read(self, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> JointReading:
@@ -49,18 +48,13 @@ class JointReader:
 
         Raises
         ------
+        JointStateError
+            A driven joint (open chains: any joint) is missing, named twice or not finite.
         KinematicsError
-            A driven joint (open chains: any joint) is missing or not finite, or the loops cannot be closed.
+            The loops cannot be closed.
         """
-        if len(positions) != len(names):
-            raise KinematicsError(f'joint state with {len(names)} names and {len(positions)} positions')
-        given = dict(zip(names, positions, strict=True))
-        for name in self._needed:
-            if not np.isfinite(given.get(name, np.nan)):
-                raise KinematicsError(f'the position of {name} is {"not finite" if name in given else "missing"}')
-        drives = np.array([given[name] for name in self._needed])
-        measured = dict(zip(names, efforts, strict=True)) if len(efforts) == len(names) else {}
-        forces = np.array([measured.get(name, np.nan) for name in self._effort_joints])
+        drives = self._positions.order(names).complete(positions)
+        forces = self._efforts.order(names).by_joint_or_nan(efforts)
         machine = self._machine
         if not machine.has_platform:
             return JointReading(drives.reshape(machine.leg_count, machine.joint_count), None, None, forces)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
+from pkm_description.errors import JointStateError, PkmError
+from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
 from pkm_estimation.bags import RecordedData
@@ -50,12 +51,12 @@ class SensorStreams:
         """
         legs = data.require(data.joint_states, 'joint_states')
         imu = data.require(data.imu_data_raw, 'imu/data_raw')
-        missing = [name for name in machine.actuated_joint_names if name not in legs.names]
-        if missing:
-            present = ', '.join(legs.names)
-            raise TuningError(f'{data.path}: joint_states has no {", ".join(missing)}; it holds {present}')
-        columns = [legs.names.index(name) for name in machine.actuated_joint_names]
-        drive_positions = legs.positions[:, columns]
+        try:
+            order = JointStateReader.of_drives(machine).order(legs.names)
+            order.require_all()
+        except JointStateError as error:
+            raise TuningError(f'{data.path}: joint_states: {error}') from None
+        drive_positions = order.by_joint(legs.positions)
         samples = np.hstack([imu.specific_force, imu.angular_rate])
         leg_rows, imu_rows = _usable(legs.stamps, drive_positions), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.errors import JointStateError
+from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.machine import Machine
 from scipy.interpolate import CubicSpline
 
@@ -132,37 +134,31 @@ def recording_from_joint_states(
         Naming the joint, the sample and the value, if anything cannot be used.
     """
     stamps = np.asarray(stamps, dtype=np.int64)
-    wanted = machine.actuated_joint_names
-    missing = [name for name in wanted if name not in names]
-    if missing:
+    reader = JointStateReader.of_drives(machine)
+    try:
+        order = reader.order(names)
+        order.require_all()
+        positions, efforts = order.by_joint(positions), order.by_joint(efforts, 'effort')
+    except JointStateError as error:
         raise RecordingError(
-            f'{source}: joints {", ".join(missing)} of machine {machine.name!r} are not in joint_states '
-            f'(it has {", ".join(names) or "none"}); is it the right machine?'
-        )
-    columns = [list(names).index(name) for name in wanted]
-    positions = np.asarray(positions, dtype=float)
-    efforts = np.asarray(efforts, dtype=float)
+            f'{source}: {error}; joint_states must have position and effort of every actuated joint of {machine.name!r}'
+        ) from None
+    if not len(stamps) == len(positions) == len(efforts):
+        raise RecordingError(f'{source}: {len(stamps)} stamps, {len(positions)} positions, {len(efforts)} efforts')
     if len(stamps) < 2:
         raise RecordingError(f'{source}: {len(stamps)} samples; record at least {shortest_duration:g} s of motion')
-    if efforts.shape != positions.shape:
-        raise RecordingError(
-            f'{source}: efforts have shape {efforts.shape}, positions {positions.shape}; '
-            'joint_states must carry the effort of every actuated joint'
-        )
-    positions, efforts = positions[:, columns], efforts[:, columns]
-    order = np.argsort(stamps, kind='stable')
-    stamps, positions, efforts = stamps[order], positions[order], efforts[order]
+    in_time = np.argsort(stamps, kind='stable')
+    stamps, positions, efforts = stamps[in_time], positions[in_time], efforts[in_time]
     keep = np.concatenate([[True], np.diff(stamps) > 0])  # a repeated stamp brings nothing new
     stamps, positions, efforts = stamps[keep], positions[keep], efforts[keep]
-    for quantity, values, unit in (('position', positions, 'm'), ('effort', efforts, 'N')):
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            sample, leg = bad[0]
+    for quantity, values in (('position', positions), ('effort', efforts)):
+        try:
+            require_finite(values, reader.wanted, quantity)
+        except JointStateError as error:
+            at = (stamps[error.sample] - stamps[0]) / 1e9
             raise RecordingError(
-                f'{source}: {quantity} of {wanted[leg]} is {values[sample, leg]} {unit} at '
-                f'{(stamps[sample] - stamps[0]) / 1e9:.3f} s ({len(bad)} such values); '
-                'repair the driver or cut this part out'
-            )
+                f'{source}: {error} at {at:.3f} s; repair the driver or cut this part out'
+            ) from None
     _check_plausible(machine, positions, source)
     recording = _on_uniform_grid(stamps, positions, efforts, source, poses)
     if recording.duration < shortest_duration:

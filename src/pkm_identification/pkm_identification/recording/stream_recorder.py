@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.errors import JointStateError
+from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.machine import Machine
 
@@ -28,11 +31,11 @@ class StreamRecorder:
         self._machine = machine
         self._source = source
         self._longest = round(longest_duration * 1e9)
-        self._names = [joint.name for joint in machine.actuated_joints]
+        self._reader = JointStateReader.of_drives(machine)
         self._lock = threading.Lock()
         self._stamps: list[int] = []
-        self._positions: list[list[float]] = []
-        self._efforts: list[list[float]] = []
+        self._positions: list[Array] = []
+        self._efforts: list[Array] = []
         self._pose_stamps: list[int] = []
         self._poses: list[list[float]] = []
         self.rejected: Counter[str] = Counter()
@@ -49,16 +52,19 @@ class StreamRecorder:
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
     ) -> None:
         """Add one message; ``stamp`` in ns."""
-        reason = self._reject(stamp, names, positions, efforts)
+        try:
+            order = self._reader.order(names)
+            position, effort = order.complete(positions), order.complete(efforts, 'effort')
+            reason = self._late(stamp)
+        except JointStateError as error:
+            reason = str(error)
         with self._lock:
             if reason:
                 self.rejected[reason] += 1
                 return
-            place = {name: index for index, name in enumerate(names)}
-            chosen = [place[name] for name in self._names]
             self._stamps.append(stamp)
-            self._positions.append([positions[index] for index in chosen])
-            self._efforts.append([efforts[index] for index in chosen])
+            self._positions.append(position)
+            self._efforts.append(effort)
 
     def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
         """Add a platform pose: position (3,) m, orientation quaternion xyzw; ``stamp`` in ns."""
@@ -71,18 +77,8 @@ class StreamRecorder:
             self._pose_stamps.append(stamp)
             self._poses.append(values)
 
-    def _reject(self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> str:
-        """Reason why a message is of no use, empty if it is."""
-        missing = [name for name in self._names if name not in names]
-        if missing:
-            return f'joint {missing[0]} missing'
-        if len(positions) != len(names) or len(efforts) != len(names):
-            return f'{len(names)} names, {len(positions)} positions, {len(efforts)} efforts'
-        wanted = [list(names).index(name) for name in self._names]
-        if not np.all(np.isfinite([positions[index] for index in wanted])):
-            return 'position not finite'
-        if not np.all(np.isfinite([efforts[index] for index in wanted])):
-            return 'effort not finite'
+    def _late(self, stamp: int) -> str:
+        """Reason why a stamp [ns] is of no use, empty if it is."""
         if self._stamps and stamp <= self._stamps[-1]:
             return 'stamp repeated or going back'
         if self._stamps and stamp - self._stamps[0] > self._longest:
@@ -109,7 +105,7 @@ class StreamRecorder:
                 return recording_from_joint_states(
                     self._machine,
                     np.array(self._stamps, dtype=np.int64),
-                    self._names,
+                    self._reader.wanted,
                     np.array(self._positions),
                     np.array(self._efforts),
                     self._source,
