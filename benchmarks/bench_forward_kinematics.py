@@ -12,7 +12,8 @@ from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_lengths, length_jacobian
+from pkm_description.kinematics import assembly_modes, leg_lengths, length_jacobian
+from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, Pose
@@ -52,7 +53,7 @@ def own_single(machine: Machine, starts: list[Pose], lengths: Array) -> tuple[fl
     times, positions = [], []
     for start, wanted in zip(starts, lengths, strict=True):
         began = time.perf_counter()
-        result = forward_kinematics(machine, wanted, start)
+        result = forward_from_lengths(machine, wanted, start)
         times.append(time.perf_counter() - began)
         positions.append(result.require().position[0])
     return float(np.median(times)), np.array(positions)
@@ -84,8 +85,8 @@ def main() -> int:
         machine = load_machine(name)
         position, rotation = random_workspace_poses(machine, BATCH, seed=0)
         lengths = leg_lengths(machine, position, rotation)
-        batched = best_time(partial(forward_kinematics, machine, lengths)) / BATCH
-        verified = best_time(partial(forward_kinematics, machine, lengths, verify_branch=True), 2) / BATCH
+        batched = best_time(partial(forward_from_lengths, machine, lengths)) / BATCH
+        verified = best_time(partial(forward_from_lengths, machine, lengths, verify_branch=True), 2) / BATCH
         starts, wanted = warm_poses(machine, SINGLE)
         single, own = own_single(machine, starts, wanted)
         peer, theirs = peer_single(machine, starts[:PEER], wanted[:PEER])

@@ -7,9 +7,9 @@ from time import perf_counter
 
 import numpy as np
 from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_regressor
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 
 from verification.engines.pinocchio import PinocchioTree
 
@@ -29,7 +29,7 @@ def best_time(call: Callable[[], object], repeats: int = 3) -> float:
 def own_times(machine_name: str) -> dict[str, float]:
     """Print and return our times [s] by what was built."""
     machine = load_machine(machine_name)
-    motion = named_profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
+    motion = profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
     times = {}
     for identical in (True, False):
         names = rigid_body_parameter_names(machine, identical)
@@ -57,9 +57,9 @@ def pinocchio_times(machine_name: str, samples: int) -> tuple[float, float] | No
     except ImportError:
         return None
     machine = load_machine(machine_name)
-    motion = named_profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
+    motion = profile('fourier', machine, duration=(SAMPLES - 1) / 400.0, rate=400.0)
     motion = motion[np.linspace(0, SAMPLES - 1, samples).astype(int)]
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     oracle = PinocchioTree(machine)  # built from the machine, closures by multipliers
     states = [oracle.state(legs.positions[sample], motion, sample)[:3] for sample in range(samples)]
 

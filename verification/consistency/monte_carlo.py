@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics, solve_closure
+from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Machine, Pose
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.imu_frame import ImuFrame
@@ -92,11 +92,8 @@ def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array
 
 def forward_pose(machine: Machine, positions: Array) -> Pose:
     """Pose by forward kinematics from home; raises KinematicsError."""
-    if machine.has_closed_form:
-        result = forward_kinematics(machine, positions[None] + machine.lengths_at_zero).require()
-        return Pose(result.position[0], result.rotation_base_platform[0])
-    closed = solve_closure(machine, positions[None]).require()
-    return Pose(closed.position[0], closed.rotation_base_platform[0])
+    found = forward_kinematics(machine, positions).require()
+    return Pose(found.position[0], found.rotation_base_platform[0])
 
 
 def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settling: float) -> Consistency:

@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import mp1_profile, mp2_profile, named_profile
+from pkm_description.motion.profiles import mp1_profile, mp2_profile, profile
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
 from pkm_estimation.sensors.simulated import Evaluate
@@ -95,12 +95,12 @@ def mp2_scenario(machine: Machine, duration: float) -> Scenario:
 
 def standstill_scenario(machine: Machine, duration: float) -> Scenario:
     """At home at rest."""
-    return Scenario.of(f'{machine.name}, standstill', machine, named_profile('hold', machine, duration, RATE))
+    return Scenario.of(f'{machine.name}, standstill', machine, profile('hold', machine, duration, RATE))
 
 
 def drives_scenario(machine: Machine, duration: float) -> Scenario:
     """Sines of the drives, for machines of any kind."""
-    return Scenario.of(f'{machine.name}, sines', machine, named_profile('drives', machine, duration, RATE))
+    return Scenario.of(f'{machine.name}, sines', machine, profile('drives', machine, duration, RATE))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine
 
@@ -33,7 +33,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def closed_machine_checks(machine: Machine, engine: str, limit: float, samples: int) -> Iterator[Check]:
     """Compare a machine with a platform with an engine, at random states without friction."""
     motion = random_states(machine, samples, seed=11)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     ask = {'Pinocchio': pinocchio_result, 'MuJoCo': mujoco_result}[engine]
     result = ask(machine, legs.positions, motion)
     yield at_most(engine, 'closures at our joint positions', 1e-11, result.gaps, 'm')

@@ -14,7 +14,7 @@ from pkm_description.dynamics.open_chain import (
     open_chain_regressor,
 )
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_gravity, with_payload
@@ -44,7 +44,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def closed_machine_checks(machine: Machine, samples: int) -> Iterator[Check]:
     """Models of a machine with a platform."""
     motion = random_states(machine, samples, seed=12)
-    positions = leg_motion(machine, motion).positions
+    positions = joint_motion(machine, motion).positions
     ours = rigid_body_regressor(machine, motion, identical_legs=False)
     error = relative_error(ours, drive_regressors(machine, positions, motion))
     yield at_most('Pinocchio', 'regressor of every body, separate legs, relative', _LIMIT, error)

@@ -16,7 +16,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.kinematics.random_states import random_states
@@ -63,7 +63,7 @@ def power_checks(machine: Machine, series: FourierSeries, samples: int) -> Itera
     """R4-14: energy put in by the drives along a motion, by Simpson's rule."""
     motion = series.evaluate(np.linspace(3.0, 5.0, samples))
     forces = inverse_dynamics(machine, motion, friction=False)
-    power = np.sum(forces * leg_motion(machine, motion).velocities[..., machine.actuated_index], axis=1)
+    power = np.sum(forces * joint_motion(machine, motion).velocities[..., machine.actuated_index], axis=1)
     step = motion.time[1] - motion.time[0]
     work = step / 3.0 * np.cumsum(power[:-2:2] + 4.0 * power[1:-1:2] + power[2::2])
     pose = motion.position, motion.rotation_base_platform

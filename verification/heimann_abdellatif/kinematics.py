@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics, joint_positions, leg_lengths, leg_motion
+from pkm_description.kinematics import joint_motion, joint_positions, leg_lengths
 from pkm_description.kinematics.cardan_angles import (
     angle_motion,
     angle_rate_matrix,
@@ -17,6 +17,7 @@ from pkm_description.kinematics.cardan_angles import (
     angular_motion,
     matrix_from_angles,
 )
+from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.random_states import random_states
@@ -88,7 +89,7 @@ def pose_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
         direction[:, leg] = (turn_1 * turn_2).apply(third.rotation_parent_joint @ third.axis)
     error = direction - legs / lengths[..., None]
     yield at_most('R4-02', 'cardan angles point the legs at the platform joints (scipy rotations)', 1e-12, error)
-    found = forward_kinematics(machine, lengths)
+    found = forward_from_lengths(machine, lengths)
     yield at_most('R4-02', 'round trip by Newton, position', 1e-10, found.position - pose[0], 'm')
     turned = rotation_log(np.swapaxes(found.rotation_base_platform, 1, 2) @ pose[1])
     yield at_most('R4-02', 'round trip by Newton, rotation', 1e-10, turned, 'rad')
@@ -107,14 +108,14 @@ def jacobian_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     for leg, unit in enumerate(np.eye(6)):
 
         def coordinates(step: float, unit: Array = unit) -> Array:
-            other = forward_kinematics(machine, lengths + step * unit).require()
+            other = forward_from_lengths(machine, lengths + step * unit).require()
             turn = rotation_log(other.rotation_base_platform @ np.swapaxes(pose[1], 1, 2))
             return np.concatenate([other.position, turn], axis=1)
 
         found[..., leg] = smooth_derivative(coordinates, STEP)
     error = relative_error(twist_from_leg_rates(machine, legs), found)
     yield at_most('R4-03', "J = dtheta'/dq_a' against differences of forward kinematics, relative", 1e-6, error)
-    rates = leg_motion(machine, motion).velocities
+    rates = joint_motion(machine, motion).velocities
     through = legs.joint_map @ (twist_from_leg_rates(machine, legs) @ rates[:, :, 2, None])[:, None]
     yield at_most(
         'R4-03', 'all joint rates from the drive rates, relative', 1e-11, relative_error(through[..., 0], rates)

@@ -18,10 +18,10 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
     sharing_matrix,
 )
-from pkm_description.dynamics.base_parameters.backward_elimination import backward_elimination
 from pkm_description.dynamics.friction import JointSelection
 from pkm_description.dynamics.parameter_maps import ParameterMap, identical_legs
-from pkm_description.kinematics import leg_motion
+from pkm_description.dynamics.parameter_reduction.backward_elimination import backward_elimination
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -104,7 +104,7 @@ def friction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     """R4-17 and R4-18: friction of all joints by virtual power."""
     rubbing = with_friction_everywhere(machine, seed=55)
     share = inverse_dynamics(rubbing, motion) - inverse_dynamics(rubbing, motion, friction=False)
-    joints = leg_motion(rubbing, motion)
+    joints = joint_motion(rubbing, motion)
     viscous, dry = (
         np.array([[getattr(joint.friction, name) for joint in leg.joints] for leg in rubbing.legs])
         for name in ('viscous', 'coulomb')
@@ -134,7 +134,7 @@ def friction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
 def joint_rank_checks(machine: Machine, motion: PlatformMotion, regressor: Array) -> Iterator[Check]:
     """R4-19 and the switch of R4-20: columns of friction, rank with the ten inertial parameters."""
     inertial, ten = _ten(machine, regressor)
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     switches: tuple[tuple[JointSelection, int], ...] = (('actuated', 12), ('class', 6), ('all', 36))
     for joints_kept, columns in switches:
         friction = friction_regressor(machine, joints, joints=joints_kept)
@@ -149,7 +149,7 @@ def elimination_checks(machine: Machine, samples: int) -> Iterator[Check]:
     """R4-20: friction parameters below the noise are eliminated, the others stay."""
     rubbing = with_friction_everywhere(machine, seed=53)
     motion = random_states(rubbing, samples, seed=53)
-    friction = friction_regressor(rubbing, leg_motion(rubbing, motion), joints='all').reshape(-1, 36)
+    friction = friction_regressor(rubbing, joint_motion(rubbing, motion), joints='all').reshape(-1, 36)
     inertial, ten = _ten(rubbing, rigid_body_regressor(rubbing, motion, identical_legs=False))
     matrix = np.concatenate([ten.columns(inertial).reshape(-1, 10), friction], axis=1)
     truth = np.concatenate([np.ones(10), friction_parameters(rubbing, joints='all')])

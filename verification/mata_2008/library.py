@@ -16,9 +16,9 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.base_parameters.reduced_models import MATA_ELIMINATED, MATA_MODELS
+from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS
 from pkm_description.friction_laws.registry import friction_law
-from pkm_description.kinematics import leg_motion, motion_from_drives
+from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine
 
 from verification.check import Check, at_most, equal, near, relative_error
@@ -43,7 +43,7 @@ def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Itera
         samples.rates,
         samples.accelerations,
     )
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     tree = robot.motion(samples.q, samples.velocity, samples.acceleration, np.zeros(3))
     rotation, origin = body_frames(robot, tree)[2]
     yield equal('M1', 'bodies of the machine', 7, len(machine.joint_names) + 1)

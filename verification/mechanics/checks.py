@@ -20,7 +20,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.energy_model import energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
-from pkm_description.kinematics import drive_positions, joint_positions, leg_motion, solve_closure
+from pkm_description.kinematics import drive_positions, joint_motion, joint_positions, solve_closure
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.jacobian_rates import joint_map_rate
 from pkm_description.kinematics.leg_motion import close_legs
@@ -56,7 +56,7 @@ def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Chec
     yield at_most('closure', 'forward kinematics gives the position back', 1e-10, found.position - pose[0], 'm')
     turned = found.rotation_base_platform - pose[1]
     yield at_most('closure', 'forward kinematics gives the rotation matrix back', 1e-10, turned)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     rates = (close_legs(machine, *pose).joint_map @ motion.twist[:, None, :, None])[..., 0]
     yield at_most(
         'jacobian', 'joint map x twist = joint velocities, relative', 1e-12, relative_error(rates, legs.velocities)
@@ -79,7 +79,7 @@ def _joint_map(machine: Machine, motion: PlatformMotion) -> Array:
 
 def _joint_state(machine: Machine, motion: PlatformMotion) -> Array:
     """Joint positions and velocities (2, N, L, J)."""
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     return np.stack([legs.positions, legs.velocities])
 
 
@@ -88,7 +88,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     pose = motion.position, motion.rotation_base_platform
     forces = inverse_dynamics(machine, motion, friction=False)
     product = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
-    drives = leg_motion(machine, motion)
+    drives = joint_motion(machine, motion)
     rotors = machine.rotor_inertia[:, machine.actuated_index] * drives.accelerations[..., machine.actuated_index]
     error = relative_error(product + rotors, forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)

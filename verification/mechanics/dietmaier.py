@@ -12,10 +12,10 @@ from pkm_description.kinematics import (
     AssemblyModes,
     ForwardKinematicsResult,
     assembly_modes,
-    forward_kinematics_sequence,
     leg_lengths,
     length_jacobian,
 )
+from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
 
@@ -110,7 +110,7 @@ def _joined_modes(machine: Machine, modes: AssemblyModes) -> tuple[int, float]:
 def _solved(machine: Machine, position: Array, rotation: Array) -> ForwardKinematicsResult:
     """Solve the lengths of a path for its poses."""
     lengths = leg_lengths(machine, position, rotation)
-    return forward_kinematics_sequence(machine, lengths, Pose(position[0], rotation[0]))
+    return sequence_from_lengths(machine, lengths, Pose(position[0], rotation[0]))
 
 
 def _error(result: ForwardKinematicsResult, position: Array, rotation: Array) -> Array:

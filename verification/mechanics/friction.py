@@ -14,7 +14,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.friction_laws import FrictionLaw, friction_law
 from pkm_description.friction_laws.registry import friction_law_class
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.machine import JointFriction, Machine, PlatformMotion
 from pkm_description.machine.variants import with_friction
 
@@ -46,7 +46,7 @@ def rubbing(machine: Machine, name: str) -> Machine:
 def power_check(id: str, machine: Machine, name: str, motion: PlatformMotion) -> Check:
     """A law in all joints: power at the drives = power lost in the joints; regressor times parameters = friction."""
     rough = rubbing(machine, name)
-    joints, loads = leg_motion(rough, motion), friction_loads(rough, motion)
+    joints, loads = joint_motion(rough, motion), friction_loads(rough, motion)
     share = inverse_dynamics(rough, motion) - inverse_dynamics(rough, motion, friction=False)
     lost = np.zeros(len(share))
     for leg, chain in enumerate(rough.legs):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import joint_positions, leg_motion, motion_from_drives
+from pkm_description.kinematics import joint_motion, joint_positions, motion_from_drives
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -19,7 +19,7 @@ def shifted(machine: Machine, motion: PlatformMotion, step: float) -> PlatformMo
     constant accelerations of the drives: right to the second order, so that derivatives at 0 are those of the motion.
     """
     if machine.constraint_count > (3 if machine.planar else 0):
-        legs = leg_motion(machine, motion)
+        legs = joint_motion(machine, motion)
         position, rate, acceleration = (
             values[..., machine.actuated_index] for values in (legs.positions, legs.velocities, legs.accelerations)
         )

@@ -24,7 +24,7 @@ from pkm_description.friction_laws import (
     friction_law_names,
     guide_loads,
 )
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine
 from pkm_description.machine.variants import with_gravity
@@ -128,7 +128,7 @@ def machine_checks(machine: Machine, count: int) -> Iterator[Check]:
     for what, gravity in (('flat', machine.gravity), ('standing', np.array([0.0, -GRAVITY, 0.0]))):
         tilted = with_gravity(machine, gravity)
         motion = random_states(tilted, count, seed=31)
-        rates = leg_motion(tilted, motion).velocities[..., 0]
+        rates = joint_motion(tilted, motion).velocities[..., 0]
         # the guides run along x: their normal forces in the plane are the y parts of the reactions
         normal = joint_reactions(tilted, motion).joint_forces[:, :, 0, 1]
         laws = [joint.friction.law for joint in machine.actuated_joints]
@@ -140,7 +140,7 @@ def machine_checks(machine: Machine, count: int) -> Iterator[Check]:
         share = friction_forces(tilted, motion)
         yield at_most('R2-20', f'{what}: friction given separately = its share, relative', 1e-10,
                       relative_error(share, total - rigid))  # fmt: skip
-        joints, loads = leg_motion(tilted, motion), friction_loads(tilted, motion)
+        joints, loads = joint_motion(tilted, motion), friction_loads(tilted, motion)
         selections: dict[JointSelection, str] = {'actuated': 'per joint', 'class': 'shared by the guides'}
         for selection, names in selections.items():
             columns = friction_regressor(tilted, joints, selection, loads=loads)

@@ -17,7 +17,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics import leg_motion, motion_from_drives, solve_closure
+from pkm_description.kinematics import joint_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
@@ -70,7 +70,7 @@ def library_checks(machine: Machine, samples: PlanarSamples) -> Iterator[Check]:
 def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion) -> Iterator[Check]:
     """Inverse and forward kinematics, dependent rates, poses out of reach, the other assembly mode, singular poses."""
     geometry, q = geometry_of(machine), samples.q
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     ours = _coordinates(legs.positions, motion)
     yield at_most(
         'R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm'
@@ -94,7 +94,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         machine, motion.time, legs.positions[..., 0], samples.velocity[:, ACTIVE], samples.acceleration[:, ACTIVE]
     )
     for source, state in (('pose', motion), ('sliders', driven)):
-        joints = leg_motion(machine, state)
+        joints = joint_motion(machine, state)
         place = _coordinates(joints.positions, state)
         velocity = _coordinates(joints.velocities, state, 'velocity')
         acceleration = _coordinates(joints.accelerations, state, 'acceleration')
@@ -126,7 +126,7 @@ def _other_mode_checks(machine: Machine) -> Iterator[Check]:
     pose = home + np.array([[0.02, 0.03, 0.1]])
     expected = other.coordinates(pose)
     still = platform_motion(expected, np.zeros((1, 12)), np.zeros((1, 12)))
-    found = _coordinates(leg_motion(changed, still).positions, still)
+    found = _coordinates(joint_motion(changed, still).positions, still)
     yield at_most('R2-01', 'assembly mode given by the home of the third leg', 1e-10, found - expected)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.stream import EstimatorConfig
 
 from verification.consistency.checks import consistency_checks
@@ -51,7 +51,7 @@ def test_first_order_integration_is_seen():
 def test_free_directions_are_those_of_the_motion(name, count):
     """Differences of neighbouring poses and velocities of an admissible motion lie in their span."""
     machine = load_machine(name)
-    motion = named_profile('drives', machine, 4.0, 1000.0)
+    motion = profile('drives', machine, 4.0, 1000.0)
     k = 3000
     chart = rotation_exp(np.array([0.05, -0.1, 0.2])) @ motion.rotation_base_platform[k]
     directions = free_directions(machine, motion, k, chart)

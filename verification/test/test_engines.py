@@ -11,7 +11,7 @@ import pytest
 from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_frames
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import with_gravity
@@ -118,7 +118,7 @@ def test_weight_at_rest(name: str) -> None:
     machine = built(name)
     home = machine.home
     motion = PlatformMotion.at_rest(home.position, home.rotation_base_platform)
-    positions = leg_motion(machine, motion).positions
+    positions = joint_motion(machine, motion).positions
     forces = gravity_forces(machine, motion.position, motion.rotation_base_platform)
     expected = PinocchioTree(machine).drive_forces(positions[0], motion, 0)
     np.testing.assert_allclose(forces[0], expected, rtol=1e-9)

@@ -106,7 +106,7 @@ def test_wrong_pendulum_fails() -> None:
     [
         (mechanics, 'inverse_dynamics', 'mechanics', {'regressor', 'terms', 'forward', 'statics', 'power'}),
         (mechanics, 'kinetic_energy', 'mechanics', {'energy', 'power'}),
-        (mechanics, 'leg_motion', 'mechanics', {'jacobian', 'power'}),
+        (mechanics, 'joint_motion', 'mechanics', {'jacobian', 'power'}),
         (momentum, 'joint_reactions', 'mechanics', {'reactions'}),
         (heimann_dynamics, 'inverse_dynamics', 'heimann_abdellatif', {'R4-09', 'R4-10', 'R4-14'}),
         (oh_library, 'rigid_body_regressor', 'oh_2003', {'T3'}),

@@ -21,10 +21,10 @@ from pkm_bringup.control import (
 from pkm_bringup.control.motion_file import COLUMNS, MotionFileError, read_motion_file
 from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from scipy.spatial.transform import Rotation
 
 MACHINE = hand_built_platform(viscous=20.0, coulomb=1.0)
@@ -51,7 +51,7 @@ def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) ->
     times = np.arange(0.0, 14.0, 0.00137)
     setpoint = reference.evaluate(3 * SECOND + np.round(times * 1e9).astype(np.int64))
     motion = six_axis_sinusoids(MACHINE).evaluate(times)
-    legs = leg_motion(MECHANISM, motion)
+    legs = joint_motion(MECHANISM, motion)
     assert np.abs(setpoint.positions - legs.positions[:, :, 2]).max() < 1e-8
     assert np.abs(setpoint.rates - legs.velocities[:, :, 2]).max() < 1e-6
     moving = np.abs(legs.velocities[:, :, 2]) > 0.01
@@ -151,7 +151,7 @@ def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: Pl
 
 def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion) -> None:
     """R4-05: whoever sent it; the reference before goes on."""
-    fastest = np.abs(leg_motion(MECHANISM, knots).velocities[..., 2]).max()
+    fastest = np.abs(joint_motion(MECHANISM, knots).velocities[..., 2]).max()
     machine = _with_limits(velocity=0.99 * fastest)
     servo, zero = LegServo(machine, 10**6), np.zeros(6)
     before = servo.forces(5 * SECOND, zero, zero)
@@ -171,7 +171,7 @@ def test_servo_saturates_and_says_so() -> None:
 
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
     servo = LegServo(MECHANISM, 10**6)
-    raised = leg_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
+    raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
     pose = servo.hold(raised)
     assert pose.position == pytest.approx(MACHINE.home.position + np.array([0.0, 0.0, 0.03]), abs=1e-10)
     weight = inverse_dynamics(MECHANISM, _rest(0.03), friction=False)[0]
@@ -186,7 +186,7 @@ def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: in
     servo = LegServo(
         machine, round(period * 1e9), 'inverse_dynamics', gains_for_delay(machine, machine.servo, 1.5 * period)
     )
-    servo.add_reference(named_profile('fourier', machine, 8.0, 50.0), SECOND, 0)
+    servo.add_reference(profile('fourier', machine, 8.0, 50.0), SECOND, 0)
     simulation = MujocoSimulation(machine, seed=1)
     forces = simulation.data.ctrl.copy()
     waiting: deque[tuple[int, np.ndarray]] = deque()

@@ -15,7 +15,7 @@ from launched_system import LaunchedSystem, has_real_launch, launch_command
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagWriter
 
@@ -96,7 +96,7 @@ def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
 def simulated_bag(path: Path, duration: float = 4.0) -> Path:
     """Record a short simulated motion without any node."""
     machine = load_machine('srs')
-    run = simulate(machine, named_profile('mp1', machine, duration, 50.0), seed=1, pause=0.2)
+    run = simulate(machine, profile('mp1', machine, duration, 50.0), seed=1, pause=0.2)
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path) as bag:
         bag.write_joint_states(

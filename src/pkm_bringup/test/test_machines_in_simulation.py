@@ -12,7 +12,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import leg_lengths
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import read_bag
 
 Run = tuple[Machine, SimulationRecord]
@@ -22,7 +22,7 @@ Run = tuple[Machine, SimulationRecord]
 def run(request: pytest.FixtureRequest) -> Run:
     """MP1, then the Fourier excitation, driven as in the demo (PD and gravity feed-forward)."""
     machine = load_machine(request.param)
-    motions = [named_profile('mp1', machine, 25.0), named_profile('fourier', machine, 20.0)]
+    motions = [profile('mp1', machine, 25.0), profile('fourier', machine, 20.0)]
     return machine, simulate(machine, motions, noise=False)
 
 
@@ -64,7 +64,7 @@ def test_command_writes_a_bag_of_the_run(tmp_path: Path, capsys: pytest.CaptureF
     assert main(['palida', '--profile', 'hold', '--duration', '1', '--seed', '2', '-o', str(path)]) == 0
     assert 'closure error at most' in capsys.readouterr().out
     machine = load_machine('palida')
-    expected, data = simulate(machine, named_profile('hold', machine, 1.0), seed=2), read_bag(path)
+    expected, data = simulate(machine, profile('hold', machine, 1.0), seed=2), read_bag(path)
     assert data.joint_states is not None and data.imu_data_raw is not None and data.ground_truth is not None
     assert np.array_equal(data.joint_states.stamps, expected.joint_stamps)
     assert np.array_equal(data.joint_states.efforts, expected.joint_efforts)

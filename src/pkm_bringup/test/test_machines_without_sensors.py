@@ -10,7 +10,7 @@ from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorPipeline
 
@@ -24,7 +24,7 @@ MISSING = {
 @pytest.mark.parametrize('section', MISSING)
 def test_who_needs_sensors_says_which(section: str) -> None:
     machine = MISSING[section]
-    motion = named_profile('mp1', machine, duration=1.0, rate=100.0)
+    motion = profile('mp1', machine, duration=1.0, rate=100.0)
     for use in (
         lambda: EstimatorPipeline(machine),
         lambda: MujocoSimulation(machine),

@@ -10,7 +10,7 @@ from hand_built_platform import hand_built_platform, six_axis_sinusoids
 from pkm_bringup.simulation import MujocoSimulation, SimulationRecord, TruthSample, simulate
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
 
@@ -55,7 +55,7 @@ def test_joint_positions_are_those_of_the_true_pose(
     frictionless: tuple[Machine, PlatformMotion, SimulationRecord],
 ) -> None:
     machine, _, record = frictionless
-    legs = leg_motion(machine, record.truth)
+    legs = joint_motion(machine, record.truth)
     assert np.abs(legs.positions[:, :, machine.actuated_index] - record.joint_positions).max() < 1e-6
     assert np.abs(legs.velocities[:, :, machine.actuated_index] - record.joint_velocities).max() < 1e-5
 

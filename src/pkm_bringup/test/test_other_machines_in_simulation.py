@@ -10,7 +10,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import motion_from_drives, solve_closure
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_estimation.config import EstimatorConfig
@@ -22,7 +22,7 @@ Run = tuple[Machine, SimulationRecord]
 @pytest.fixture(scope='module', params=NAMES)
 def run(request: pytest.FixtureRequest) -> Run:
     machine = load_machine(request.param)
-    return machine, simulate(machine, named_profile('drives', machine, 7.0), seed=1)
+    return machine, simulate(machine, profile('drives', machine, 7.0), seed=1)
 
 
 def test_loops_stay_closed_and_drives_inside_their_limits(run: Run) -> None:

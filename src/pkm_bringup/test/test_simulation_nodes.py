@@ -15,10 +15,10 @@ from pkm_bringup.control.motion_file import COLUMNS
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
@@ -120,7 +120,7 @@ def test_simulator_publishes_a_machines_topics_at_their_rates(listener: Listener
 def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(
     listener: Listener,
 ) -> None:
-    message = message_from_motion(named_profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9)
+    message = message_from_motion(profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9)
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
     listener.hear(Imu, 'imu/data_raw')
     with _start('simulator', start_paused=True, seed=7, real_time_factor=3.0) as simulator:
@@ -147,7 +147,7 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
 
 def test_simulator_survives_unusable_references(listener: Listener) -> None:
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
-    good = message_from_motion(named_profile('hold', MACHINE, 1.0, KNOT_RATE), 0)
+    good = message_from_motion(profile('hold', MACHINE, 1.0, KNOT_RATE), 0)
     wrong_name, not_finite, far_away = (message_from_motion(motion_from_message(good), 0) for _ in range(3))
     wrong_name.joint_names = ['wheel']
     not_finite.points[3].transforms[0].translation.x = float('nan')
@@ -232,7 +232,7 @@ def test_motion_player_sends_a_latched_reference(listener: Listener) -> None:
         message = listener.wait_messages('platform/reference', 1)[0]
         assert player.stop() == 0
     assert nanoseconds(message.header.stamp) == 2_500_000_000
-    read, expected = motion_from_message(message), named_profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4)
+    read, expected = motion_from_message(message), profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4)
     assert read.position.tobytes() == expected.position.tobytes()
     assert read.twist.tobytes() == expected.twist.tobytes()
 
@@ -259,7 +259,7 @@ def test_unknown_machine_ends_with_one_clear_line(executable: str) -> None:
 def _home_positions() -> np.ndarray:
     machine = MACHINE
     home = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
-    return leg_motion(machine, home).positions[0, :, machine.actuated_index]
+    return joint_motion(machine, home).positions[0, :, machine.actuated_index]
 
 
 def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:

@@ -1,1 +1,92 @@
-"""The machine: what it is, how it moves and how it pushes."""
+"""What the machine is, and how it moves and pushes: machine files, kinematics, dynamics, motions, exports.
+
+The names below are what a script or a notebook needs; each is imported when it is first used. None of them needs ROS,
+xacro or MuJoCo.
+
+Examples
+--------
+>>> from pkm_description import drive_positions, forward_kinematics, inverse_dynamics, load_machine, profile
+>>> srs = load_machine('srs')
+>>> motion = profile('mp1', srs, duration=20, rate=100)
+>>> q = drive_positions(srs, motion)  # (2001, 6) m
+>>> pose = forward_kinematics(srs, q).require()
+>>> tau = inverse_dynamics(srs, motion)  # (2001, 6) N
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkm_description.dynamics import (
+        forward_dynamics,
+        gravity_forces,
+        inverse_dynamics,
+        rigid_body_parameters,
+        rigid_body_regressor,
+    )
+    from pkm_description.dynamics.parameter_reduction.machine import base_parameters
+    from pkm_description.export.mjcf import mjcf_text
+    from pkm_description.export.sdf import sdf_text
+    from pkm_description.export.urdf import urdf_text
+    from pkm_description.kinematics import drive_jacobian, drive_positions, forward_kinematics, joint_motion
+    from pkm_description.loading import load_machine, machine_names
+    from pkm_description.machine import Machine, PlatformMotion
+    from pkm_description.motion.limits import check_motion
+    from pkm_description.motion.profiles import profile
+
+__all__ = [
+    'Machine',
+    'PlatformMotion',
+    'base_parameters',
+    'check_motion',
+    'drive_jacobian',
+    'drive_positions',
+    'forward_dynamics',
+    'forward_kinematics',
+    'gravity_forces',
+    'inverse_dynamics',
+    'joint_motion',
+    'load_machine',
+    'machine_names',
+    'mjcf_text',
+    'profile',
+    'rigid_body_parameters',
+    'rigid_body_regressor',
+    'sdf_text',
+    'urdf_text',
+]
+
+_MODULES = {
+    'Machine': 'machine',
+    'PlatformMotion': 'machine',
+    'base_parameters': 'dynamics.parameter_reduction.machine',
+    'check_motion': 'motion.limits',
+    'drive_jacobian': 'kinematics',
+    'drive_positions': 'kinematics',
+    'forward_dynamics': 'dynamics',
+    'forward_kinematics': 'kinematics',
+    'gravity_forces': 'dynamics',
+    'inverse_dynamics': 'dynamics',
+    'joint_motion': 'kinematics',
+    'load_machine': 'loading',
+    'machine_names': 'loading',
+    'mjcf_text': 'export.mjcf',
+    'profile': 'motion.profiles',
+    'rigid_body_parameters': 'dynamics',
+    'rigid_body_regressor': 'dynamics',
+    'sdf_text': 'export.sdf',
+    'urdf_text': 'export.urdf',
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}; there are {", ".join(__all__)}')
+    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

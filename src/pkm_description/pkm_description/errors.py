@@ -80,6 +80,25 @@ class AssemblyModeError(KinematicsError):
     """The solution lies on another assembly mode than the machine's."""
 
 
+class ArgumentError(PkmError, ValueError):
+    """An argument of another kind than a function takes."""
+
+
+class ShapeError(ArgumentError):
+    """An array of another shape than a function takes.
+
+    Parameters
+    ----------
+    name : of the argument
+    expected : shape or shapes in words, e.g. ``(N, 3) or (3,)``
+    shape : what was given
+    """
+
+    def __init__(self, name: str, expected: str, shape: tuple[int, ...]) -> None:
+        self.name, self.expected, self.shape = name, expected, shape
+        super().__init__(f'{name} has shape {shape}, expected {expected}')
+
+
 class FrictionLawError(PkmError, ValueError):
     """A friction law that does not exist, or a parameter that it does not take.
 

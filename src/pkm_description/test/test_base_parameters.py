@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.dynamics.base_parameters.reduction import reduce_parameters
+from pkm_description.dynamics.parameter_reduction.reduction import reduce_parameters
 
 
 def example(seed: int = 0) -> tuple[np.ndarray, list[str]]:

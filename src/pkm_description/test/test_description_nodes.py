@@ -16,7 +16,7 @@ from description_listener import Listener
 from geometry_msgs.msg import PoseStamped
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import PlatformMotion
@@ -42,7 +42,7 @@ def _joints(excursion: list[float]) -> np.ndarray:
     home = MACHINE.home
     rotation = home.rotation_base_platform @ matrix_from_rpy(np.array(excursion[3:]))
     pose = PlatformMotion.at_rest(home.position + excursion[:3], rotation)
-    return leg_motion(MECHANISM, pose).positions.ravel()
+    return joint_motion(MECHANISM, pose).positions.ravel()
 
 
 def _pose(transform: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
@@ -38,7 +38,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 
 
 def leg_rates(machine: Machine, motion: PlatformMotion) -> Array:
-    return leg_motion(machine, motion).velocities[..., machine.actuated_index]
+    return joint_motion(machine, motion).velocities[..., machine.actuated_index]
 
 
 def with_parameters(machine: Machine, seed: int) -> Machine:
@@ -162,7 +162,7 @@ def test_power_balance(machine: Machine) -> None:
         return kinetic_energy(machine, *pose, state.twist) + potential_energy(machine, *pose)
 
     change = (energy(step) - energy(-step)) / (2 * step)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     losses = np.sum(
         machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
     )
@@ -175,7 +175,7 @@ def test_power_balance(machine: Machine) -> None:
 def test_friction_power(machine: Machine) -> None:
     """Friction's drive forces do exactly the work that is lost in all joints, active and passive (R4-18)."""
     motion = random_states(machine, 50, seed=2)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     share = friction_regressor(machine, legs, 'all') @ friction_parameters(machine, 'all')
     losses = np.sum(
         machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
@@ -189,7 +189,7 @@ def test_friction_power(machine: Machine) -> None:
 
 def test_actuated_friction_acts_on_its_own_leg(machine: Machine) -> None:
     motion = random_states(machine, 20, seed=2)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     regressor = friction_regressor(machine, legs)
     everything = friction_regressor(machine, legs, 'all').reshape(20, 6, 6, 3, 2)
     np.testing.assert_allclose(

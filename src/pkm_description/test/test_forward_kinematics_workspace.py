@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.kinematics import assembly_modes, forward_kinematics, leg_lengths, length_jacobian
+from pkm_description.kinematics import assembly_modes, leg_lengths, length_jacobian
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
+from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.hexapod.pose_newton import newton_batch
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
@@ -34,7 +35,7 @@ def test_no_wrong_answer_and_few_refused(name: str) -> None:
 def test_verified_branch_agrees_and_refuses_no_more(name: str) -> None:
     machine = load_machine(name)
     position, rotation = random_workspace_poses(machine, 3000, seed=12)
-    result = forward_kinematics(machine, leg_lengths(machine, position, rotation), verify_branch=True)
+    result = forward_from_lengths(machine, leg_lengths(machine, position, rotation), verify_branch=True)
     assert np.mean(result.trusted) > 0.997
     np.testing.assert_allclose(result.position[result.trusted], position[result.trusted], atol=1e-7)
 
@@ -47,7 +48,7 @@ def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Machine)
     plain = newton_batch(palida, lengths, *start, 1e-12, 20)
     jacobian = length_jacobian(palida, plain.position, plain.rotation)
     missed = (plain.residual > 1e-12) | ~home_branch(palida).contains(plain.position, jacobian)
-    result = forward_kinematics(palida, lengths[missed])
+    result = forward_from_lengths(palida, lengths[missed])
     found = result.trusted
     assert np.count_nonzero(found) > 0
     np.testing.assert_allclose(result.position[found], position[missed][found], atol=1e-6)
@@ -80,7 +81,7 @@ def test_beyond_sixty_degrees_two_poses_of_the_home_branch_may_share_their_lengt
     assert 0 < count.wrong == count.indistinguishable < 50
     position, rotation = random_workspace_poses(palida, 5000, seed=0, largest_turn=np.pi)
     lengths = leg_lengths(palida, position, rotation)
-    result = forward_kinematics(palida, lengths)
+    result = forward_from_lengths(palida, lengths)
     other = result.trusted & (np.abs(result.position - position).max(axis=1) > 1e-3)
     sample = int(np.argmax(other))
     modes = assembly_modes(palida, lengths[sample])

@@ -17,7 +17,7 @@ from pkm_description.errors import FrictionLawError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.friction_laws import Stribeck, ViscousCoulomb, friction_law
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import JointFriction, Machine
@@ -61,7 +61,7 @@ def test_inverse_dynamics_adds_the_laws(tmp_path):
     passive = {'law': 'atan', 'viscous': 0.02, 'coulomb': 0.1, 'saturation': 0.05, 'slope': 3.0}
     machine = machine_with(tmp_path, prismatic=STRIBECK, universal_1=passive)
     motion = random_states(machine, 30)
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
     driven, first = joints.velocities[..., 2], joints.velocities[..., 0]
     strut = (
@@ -88,7 +88,7 @@ def test_regressor_of_a_selection_is_the_friction_of_the_machine(tmp_path, joint
         universal_2=cardan if joints != 'actuated' else {},
     )
     motion = random_states(machine, 40, seed=3)
-    regressor = friction_regressor(machine, leg_motion(machine, motion), joints=joints)
+    regressor = friction_regressor(machine, joint_motion(machine, motion), joints=joints)
     names = friction_parameter_names(machine, joints)
     assert regressor.shape == (40, 6, len(names))
     assert len(names) == {'actuated': 18, 'all': 42, 'class': 7}[joints]
@@ -108,7 +108,7 @@ def test_regressor_of_a_selection_is_the_friction_of_the_machine(tmp_path, joint
 def test_columns_of_a_class_are_sums_over_the_legs(tmp_path):
     machine = machine_with(tmp_path, universal_1={'viscous': 0.03, 'coulomb': 0.05})
     motion = random_states(machine, 20)
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     every = friction_regressor(machine, joints, joints='all', sign_smoothing=0.01)
     shared = friction_regressor(machine, joints, joints='class', sign_smoothing=0.01)
     assert every.shape[-1], shared.shape[-1] == (36, 6)
@@ -124,7 +124,7 @@ def test_a_class_shares_linear_parameters_only(tmp_path):
     each = {**STRIBECK, 'viscous': 20.0, 'stribeck_velocity': [0.05, 0.1, 0.06, 0.05, 0.2, 0.05]}
     machine = machine_with(tmp_path, prismatic=each)
     motion = random_states(machine, 20)
-    regressor = friction_regressor(machine, leg_motion(machine, motion), joints='class')
+    regressor = friction_regressor(machine, joint_motion(machine, motion), joints='class')
     share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
     shared = friction_parameters(machine, 'class')
     np.testing.assert_allclose(regressor @ shared, share, atol=1e-9 * np.abs(share).max())
@@ -191,7 +191,7 @@ def test_regressor_of_a_law_that_depends_on_the_load_asks_for_loads(tmp_path):
     machine = machine_with(tmp_path, prismatic=law)
     assert machine.actuated_joints[0].friction.viscous == pytest.approx(40.0)
     with pytest.raises(FrictionLawError, match=r'friction of leg1_prismatic depends on the force in the joint'):
-        friction_regressor(machine, leg_motion(machine, random_states(machine, 2)))
+        friction_regressor(machine, joint_motion(machine, random_states(machine, 2)))
 
 
 def test_exports_get_the_nearest_viscous_and_coulomb_pair(tmp_path):

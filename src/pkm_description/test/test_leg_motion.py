@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot, simona_z_down, turned_link_frames
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics import joint_positions, joint_rates, leg_motion, length_jacobian
+from pkm_description.kinematics import joint_motion, joint_positions, joint_rates, length_jacobian
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.random_states import random_states
@@ -55,7 +55,7 @@ def path(motion: PlatformMotion, time: float) -> PlatformMotion:
 
 def test_closed_form_rates_are_those_of_the_recursion(machine: Machine) -> None:
     motion = random_states(machine, 200, seed=8)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     positions, velocities = joint_rates(
         machine, motion.position, motion.rotation_base_platform, motion.linear_velocity, motion.angular_velocity
     )
@@ -65,9 +65,9 @@ def test_closed_form_rates_are_those_of_the_recursion(machine: Machine) -> None:
 
 def test_rates_and_accelerations_are_derivatives(machine: Machine) -> None:
     motion = random_states(machine, 50, seed=4)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     step = 1e-4
-    before, now, after = (leg_motion(machine, path(motion, time)).positions for time in (-step, 0.0, step))
+    before, now, after = (joint_motion(machine, path(motion, time)).positions for time in (-step, 0.0, step))
     np.testing.assert_allclose((after - before) / (2 * step), legs.velocities, atol=1e-6)
     np.testing.assert_allclose((after - 2 * now + before) / step**2, legs.accelerations, atol=2e-5)
 
@@ -77,7 +77,7 @@ def test_joint_map_agrees_with_length_jacobian(machine: Machine) -> None:
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     jacobian = length_jacobian(machine, motion.position, motion.rotation_base_platform)
     np.testing.assert_allclose(legs.joint_map[:, :, machine.actuated_index], jacobian, atol=1e-12)
-    lengths = leg_motion(machine, motion).lengths
+    lengths = joint_motion(machine, motion).lengths
     np.testing.assert_allclose(lengths - machine.lengths_at_zero, legs.positions[..., 2], atol=0)
 
 
@@ -94,7 +94,7 @@ def test_poses_that_are_no_numbers_are_named(machine: Machine) -> None:
     motion = random_states(machine, 5)
     motion.position[3, 1] = np.nan
     with pytest.raises(KinematicsError, match='sample 3: the platform pose contains NaN'):
-        leg_motion(machine, motion)
+        joint_motion(machine, motion)
 
 
 def test_legs_that_do_not_fit_together_are_refused() -> None:

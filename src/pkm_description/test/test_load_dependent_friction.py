@@ -15,7 +15,7 @@ from pkm_description.dynamics.open_chain import open_chain_accelerations, open_c
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConvergenceError
 from pkm_description.friction_laws import LoadDependentStribeck, Sign, guide_loads
-from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
+from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_friction
@@ -87,7 +87,7 @@ def multipliers(oracle: PlanarDynamics, machine: Machine, motion: PlatformMotion
     turn = motion.rotation_base_platform
     pose = np.column_stack([motion.position[:, :2], np.arctan2(turn[:, 1, 0], turn[:, 0, 0])])
     q = oracle.geometry.coordinates(pose)
-    sliders = leg_motion(machine, motion)
+    sliders = joint_motion(machine, motion)
     np.testing.assert_allclose(q[:, :3], sliders.positions[..., 0], atol=1e-12)
     velocity = oracle.geometry.velocities(q, np.arange(3), sliders.velocities[..., 0])
     forces, found = oracle.inverse_by_partition(q, velocity, sliders.accelerations[..., 0])
@@ -128,7 +128,7 @@ def test_inverse_dynamics_adds_friction_of_the_multipliers(vertical):
     friction = (level * np.abs(normal) + 0.1449 * 120.0) * np.sign(speed) + 83.1797 * speed
     np.testing.assert_allclose(inverse_dynamics(rubbing, motion), forces + friction, atol=1e-9)
     np.testing.assert_allclose(friction_forces(rubbing, motion), friction, atol=1e-9)
-    regressor = friction_regressor(rubbing, leg_motion(rubbing, motion), loads=friction_loads(rubbing, motion))
+    regressor = friction_regressor(rubbing, joint_motion(rubbing, motion), loads=friction_loads(rubbing, motion))
     assert regressor.shape == (len(TIME), 3, 9)
     np.testing.assert_allclose(regressor @ friction_parameters(rubbing), friction, atol=1e-9)
 
@@ -188,7 +188,7 @@ def test_forward_dynamics_undoes_inverse_dynamics_with_loaded_bearings(name):
     acceleration = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, forces)
     np.testing.assert_allclose(acceleration, motion.acceleration, atol=1e-8 * np.abs(motion.acceleration).max())
     # what friction takes from the drives is what the joints lose, at the loads of the machine with this friction
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     axes = np.stack(close_legs(machine, motion.position, motion.rotation_base_platform).chain.axes, axis=2)
     reactions = joint_reactions(machine, motion)
     in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if machine.planar else [1.0, 1.0, 1.0])

@@ -10,10 +10,10 @@ from hand_built_machines import heimann_check_robot
 from other_machines import CLOSED, cart_with_pendulum, planar_prr, six_pus, three_rps
 from pkm_description.dynamics import (
     BodyForm,
+    base_parameters,
     friction_parameters,
     friction_regressor,
     inverse_dynamics,
-    machine_base_parameters,
     machine_parameters,
     rigid_body_parameters,
     rigid_body_regressor,
@@ -21,7 +21,7 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.open_chain import open_chain_forces, open_chain_regressor
 from pkm_description.dynamics.rotors import rotor_regressor
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
@@ -42,7 +42,7 @@ from pkm_description.machine import Machine
     ],
 )
 def test_ranks(build: Callable[[], Machine], shared: bool, full: int, felt: int, rank: int) -> None:
-    base = machine_base_parameters(build(), None if shared else {})
+    base = base_parameters(build(), None if shared else {})
     assert (len(base.full_names), full - len(base.absent), len(base)) == (full, felt, rank)
     assert base.gap > 1e8
 
@@ -50,7 +50,7 @@ def test_ranks(build: Callable[[], Machine], shared: bool, full: int, felt: int,
 def test_choice_of_combinations_by_patterns() -> None:
     """As Mata et al. do in their table 1: platform in the rods, inertias of rods in those of cylinders."""
     eliminated = ['leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg?_body1.Iyy']
-    base = machine_base_parameters(three_rps(), {}, eliminated=eliminated)
+    base = base_parameters(three_rps(), {}, eliminated=eliminated)
     assert len(base) == 25
     names = {name.split(' ')[0] for name in base.names}
     assert not names & {'leg1_body1.m', 'platform_link.m', 'platform_link.my', 'leg1_body1.Iyy', 'leg3_body1.Iyy'}
@@ -66,12 +66,12 @@ def test_choice_of_combinations_by_patterns() -> None:
 def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Machine]) -> None:
     """Against inverse dynamics, which does not use the regressor; the rotors' share is known."""
     machine = build()
-    base = machine_base_parameters(machine, {})
+    base = base_parameters(machine, {})
     motion = random_states(machine, 15, seed=99)
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
     driven = machine.actuated_index
-    rotors = machine.rotor_inertia[:, driven] * leg_motion(machine, motion).accelerations[..., driven]
+    rotors = machine.rotor_inertia[:, driven] * joint_motion(machine, motion).accelerations[..., driven]
     expected = inverse_dynamics(machine, motion, friction=False) - rotors
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
@@ -80,7 +80,7 @@ def test_forms_reach_the_machine() -> None:
     strut = BodyForm(center='z', inertia='z')
     forms = {'leg_cylinder': strut, 'leg_rod': strut, 'leg_cross': BodyForm(present=False)}
     forms['platform_link'] = BodyForm(center='z', inertia='principal')
-    assert len(machine_base_parameters(heimann_check_robot(), forms=forms)) == 9
+    assert len(base_parameters(heimann_check_robot(), forms=forms)) == 9
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_forms_reach_the_machine() -> None:
 def test_friction_and_rotors_take_part(build: Callable[[], Machine], rank: int) -> None:
     machine = build()
     options = {'groups': {}, 'friction': 'actuated', 'rotors': True}
-    base = machine_base_parameters(machine, **options)
+    base = base_parameters(machine, **options)
     assert len(base) == rank
     driven = machine.actuated_joint_names
     assert {f'{name}.rotor_inertia' for name in driven} | {f'{name}.coulomb' for name in driven} <= set(base.names)
     motion = random_states(machine, 10, seed=4)
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     columns = [
         rigid_body_regressor(machine, motion, identical_legs=False),
         friction_regressor(machine, joints),
@@ -116,17 +116,17 @@ def test_palida_with_friction_in_all_joints() -> None:
     forms = {'leg_cross': BodyForm(center='origin', inertia='principal')}
     forms |= dict.fromkeys(('leg_cylinder', 'leg_rod', 'platform_link'), strut)
     machine = load_machine('palida')
-    assert len(machine_base_parameters(machine, forms=forms, friction='all')) == 46
+    assert len(base_parameters(machine, forms=forms, friction='all')) == 46
 
 
 def test_open_chains_have_rigid_bodies_only() -> None:
     with pytest.raises(ValueError, match='is an open chain'):
-        machine_base_parameters(cart_with_pendulum(), friction='actuated')
+        base_parameters(cart_with_pendulum(), friction='actuated')
 
 
 def test_open_chain_forces_of_base_parameters() -> None:
     machine = cart_with_pendulum()
-    base = machine_base_parameters(machine)
+    base = base_parameters(machine)
     states = random_joint_states(machine, 12, seed=5)
     regressor = open_chain_regressor(machine, *states)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
@@ -138,7 +138,7 @@ def test_open_chain_forces_of_base_parameters() -> None:
 def test_random_states_are_admitted_and_spread(build: Callable[[], Machine]) -> None:
     machine = build()
     states = random_states(machine, 50, seed=3)
-    leg_motion(machine, states)
+    joint_motion(machine, states)
     assert np.array_equal(states.position, random_states(machine, 50, seed=3).position)
     moving = np.ptp(states.position, axis=0)
     assert moving.max() > 0.02
@@ -150,6 +150,6 @@ def test_random_states_are_admitted_and_spread(build: Callable[[], Machine]) -> 
 def test_random_states_of_machines_that_hardly_move() -> None:
     """The range shrinks until every leg reaches; open chains have no platform to move."""
     states = random_states(six_pus(), 60, seed=2, turn=1.5, move=1.0)
-    leg_motion(six_pus(), states)
+    joint_motion(six_pus(), states)
     with pytest.raises(KinematicsError, match='open chain'):
         random_states(cart_with_pendulum(), 3)

@@ -15,7 +15,7 @@ from pkm_description.motion.envelope import Envelope
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.limits import limit_use
-from pkm_description.motion.profiles import PROFILE_NAMES, mp1, mp1_profile, named_profile
+from pkm_description.motion.profiles import PROFILE_NAMES, mp1, mp1_profile, profile
 
 TILTED_HOME = Pose(np.array([0.1, -0.2, 2.0]), rotation_exp(np.array([0.1, -0.2, 0.6])))
 
@@ -169,7 +169,7 @@ def test_named_profiles_stay_inside_the_machine(name: str, machine_name: str) ->
         from pkm_description.loading import load_machine
 
         machine = load_machine(machine_name)
-    motion = named_profile(name, machine, duration=24.0, rate=100.0, seed=1)
+    motion = profile(name, machine, duration=24.0, rate=100.0, seed=1)
     assert len(motion) == 2401
     check_home_at_rest(motion[np.array([0, -1])], machine.home)
     use = limit_use(machine, motion)
@@ -180,10 +180,10 @@ def test_named_profiles_stay_inside_the_machine(name: str, machine_name: str) ->
 
 def test_validation_motion_is_another_one() -> None:
     machine = limited_machine()
-    one, other = (named_profile(name, machine, 24.0) for name in ('fourier', 'fourier_validation'))
+    one, other = (profile(name, machine, 24.0) for name in ('fourier', 'fourier_validation'))
     assert np.abs(one.position - other.position).max() > 0.02
     with pytest.raises(ValueError, match="unknown motion profile 'waltz'; there are mp1"):
-        named_profile('waltz', machine, 10.0)
+        profile('waltz', machine, 10.0)
 
 
 def test_mp1_is_full_size_on_simona_and_scaled_on_a_small_machine() -> None:

@@ -20,7 +20,7 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConvergenceError, KinematicsError, SingularPoseError
-from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives, solve_closure
+from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.machine import Machine, PlatformMotion
@@ -76,7 +76,7 @@ def test_velocities_and_accelerations_are_time_derivatives(machine: Machine) -> 
     spin = Rotation.from_matrix(turned).as_rotvec() / (2 * step)
     np.testing.assert_allclose(now.angular_velocity, spin, atol=1e-6)
     np.testing.assert_allclose(now.acceleration, (after.twist - before.twist) / (2 * step), atol=1e-5)
-    joints = [leg_motion(machine, motion) for motion in (before, now, after)]
+    joints = [joint_motion(machine, motion) for motion in (before, now, after)]
     slope = (joints[2].positions - joints[0].positions) / (2 * step)
     np.testing.assert_allclose(joints[1].velocities, slope, atol=1e-5)
     slope = (joints[2].velocities - joints[0].velocities) / (2 * step)
@@ -92,7 +92,7 @@ def test_power_of_the_drives_changes_the_energy(machine: Machine) -> None:
         pose = m.position, m.rotation_base_platform
         return kinetic_energy(machine, *pose, m.twist) + potential_energy(machine, *pose)
 
-    rates = leg_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
     power = np.sum(inverse_dynamics(machine, motion, friction=False) * rates, axis=1)
     np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), rtol=1e-6, atol=1e-4)
 
@@ -109,7 +109,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(machine: Machine) -> None:
 def test_regressor_and_rotors_give_the_inverse_dynamics(machine: Machine) -> None:
     motion = drive_motion(machine, TIME)
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
-    rotors = rotor_regressor(machine, leg_motion(machine, motion)) @ rotor_parameters(machine)
+    rotors = rotor_regressor(machine, joint_motion(machine, motion)) @ rotor_parameters(machine)
     forces = inverse_dynamics(machine, motion, friction=False)
     np.testing.assert_allclose(regressor @ rigid_body_parameters(machine, False) + rotors, forces, atol=1e-9)
 
@@ -137,7 +137,7 @@ def test_reactions_balance_every_body(machine: Machine) -> None:
     platform = machine.platform.mass * (motion.linear_acceleration + swing + centripetal - machine.gravity)
     np.testing.assert_allclose(reactions.closure_forces.sum(axis=1) + plane, platform, atol=1e-8)
 
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     chain = chain_pose(machine, legs.positions)
     rates = chain_velocities(machine, chain, legs.velocities)
     second = chain_accelerations(machine, chain, rates, legs.velocities, legs.accelerations)
@@ -155,7 +155,7 @@ def test_reactions_balance_every_body(machine: Machine) -> None:
 def test_driven_joints_feel_drive_minus_friction_and_rotor(machine: Machine) -> None:
     motion = drive_motion(machine, TIME)
     reactions = joint_reactions(machine, motion)
-    legs = leg_motion(machine, motion)
+    legs = joint_motion(machine, motion)
     axes = np.stack(chain_pose(machine, legs.positions).axes, axis=2)
     for place, kind in enumerate(machine.joint_kinds):
         wrench = reactions.joint_forces if kind == 'prismatic' else reactions.joint_moments
@@ -184,7 +184,7 @@ def test_unreachable_and_singular_drives_are_named() -> None:
     drives[1, 0] += 2.0
     drives[2, 2] = np.nan
     result = solve_closure(machine, drives)
-    assert result.accepted.tolist() == [True, False, False]
+    assert result.trusted.tolist() == [True, False, False]
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()
 

@@ -14,8 +14,8 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_maps import identical_legs, sharing_matrix
+from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, RigidBody
 

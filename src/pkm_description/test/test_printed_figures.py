@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.kinematics import leg_lengths, leg_motion, length_jacobian
+from pkm_description.kinematics import joint_motion, leg_lengths, length_jacobian
 from pkm_description.kinematics.workspace import position_violations
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import Machine, PlatformMotion, hexapod_layout
@@ -116,7 +116,7 @@ def test_limits_leave_the_printed_motions(name: str, end: float, speed: float, a
     limits = machine.actuated_joints[0].limits
     joints = [leg.joints for leg in machine.legs]
     velocity = np.array([[joint.limits.velocity for joint in leg] for leg in joints])
-    assert (np.abs(leg_motion(machine, motion).velocities) < velocity).all()
+    assert (np.abs(joint_motion(machine, motion).velocities) < velocity).all()
     assert np.abs(inverse_dynamics(machine, motion)).max() < 0.9 * limits.effort
 
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
+    base_parameters,
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
     kinetic_energy,
-    machine_base_parameters,
     potential_energy,
     rigid_body_parameters,
     rigid_body_regressor,
@@ -28,7 +28,7 @@ from pkm_description.dynamics.open_chain import (
     open_chain_forces,
     open_chain_regressor,
 )
-from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives, solve_closure
+from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion
@@ -71,7 +71,7 @@ def largest(values: Array) -> float:
 def driven_path(machine: Machine, seed: int) -> Callable[[float], PlatformMotion]:
     """Motion through random drive states, as a function of a time shift: positions to second order."""
     states = random_states(machine, 3, seed, **RANGE)
-    legs = leg_motion(machine, states)
+    legs = joint_motion(machine, states)
     place = machine.actuated_index
     start, rates, second = (values[..., place] for values in (legs.positions, legs.velocities, legs.accelerations))
 
@@ -108,7 +108,7 @@ def test_jacobians_and_their_derivatives_are_finite_differences(kind: str, data:
     velocity = (after.position - before.position) / (2.0 * step)
     spin = np.array([Rotation.from_matrix(one).as_rotvec() for one in turned]) / (2.0 * step)
     numeric = [np.concatenate([velocity, spin], axis=1), (after.twist - before.twist) / (2.0 * step)]
-    joints = [leg_motion(machine, motion) for motion in (before, now, after)]
+    joints = [joint_motion(machine, motion) for motion in (before, now, after)]
     numeric += [
         (joints[2].positions - joints[0].positions) / (2.0 * step),
         (joints[2].velocities - joints[0].velocities) / (2.0 * step),
@@ -130,11 +130,11 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
     regressor = rigid_body_regressor(machine, states, identical_legs=False)
     parameters = rigid_body_parameters(machine, identical_legs=False)
     driven = machine.actuated_index
-    rotors = machine.rotor_inertia[:, driven] * leg_motion(machine, states).accelerations[..., driven]
+    rotors = machine.rotor_inertia[:, driven] * joint_motion(machine, states).accelerations[..., driven]
     expected = inverse_dynamics(machine, states, friction=False)
     tolerance = 1e-9 * largest(expected)
     assert largest(regressor @ parameters + rotors - expected) < tolerance
-    base = machine_base_parameters(machine, {})
+    base = base_parameters(machine, {})
     assert len(base) == BASE_PARAMETERS[kind]
     assert base.gap > 1e6
     assert largest(base.columns(regressor) @ base.values(parameters) + rotors - expected) < 10 * tolerance
@@ -160,7 +160,7 @@ def test_weight_is_the_slope_of_the_potential_energy(kind: str, data: st.DataObj
     at, step = driven_path(machine, seed), 1e-5
     before, now, after = at(-step), at(0.0), at(step)
     lifted = [potential_energy(machine, one.position, one.rotation_base_platform) for one in (before, after)]
-    rates = leg_motion(machine, now).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, now).velocities[..., machine.actuated_index]
     power = np.sum(gravity_forces(machine, now.position, now.rotation_base_platform) * rates, axis=1)
     scale = 1.0 + largest(power) + largest(lifted[0])
     assert largest((lifted[1] - lifted[0]) / (2.0 * step) - power) < 1e-7 * scale
@@ -184,7 +184,7 @@ class Simulation:
         motion = PlatformMotion(
             state.time, *pose, state.linear_velocity, state.angular_velocity, acceleration[:, :3], acceleration[:, 3:]
         )
-        return leg_motion(self.machine, motion).accelerations[..., self.machine.actuated_index]
+        return joint_motion(self.machine, motion).accelerations[..., self.machine.actuated_index]
 
     def conserved(self, positions: Array, rates: Array) -> Array:
         """Energy of the machine less the work of the constant forces (N,) J."""
@@ -222,7 +222,7 @@ def test_energy_is_conserved_in_simulation(kind: str, data: st.DataObject) -> No
     pose = states.position, states.rotation_base_platform
     start = drive_positions(machine, *pose)
     simulation = Simulation(machine, gravity_forces(machine, *pose))
-    rates = 0.3 * leg_motion(machine, states).velocities[..., machine.actuated_index]
+    rates = 0.3 * joint_motion(machine, states).velocities[..., machine.actuated_index]
     before = simulation.conserved(start, rates)
     moving = simulation.state(start, rates)
     scale = float(kinetic_energy(machine, *pose, moving.twist).max())
@@ -244,7 +244,7 @@ def test_open_chains(machine: Machine, seed: int) -> None:
     rotors = (machine.rotor_inertia * accelerations).reshape(4, -1)
     tolerance = 1e-9 * (1.0 + largest(forces))
     assert largest(regressor @ parameters + rotors - forces.reshape(4, -1)) < tolerance
-    base = machine_base_parameters(machine, {})
+    base = base_parameters(machine, {})
     assert largest(base.columns(regressor) @ base.values(parameters) + rotors - forces.reshape(4, -1)) < 10 * tolerance
     found = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
     assert largest(found - accelerations) < 1e-7 * (1.0 + largest(accelerations))

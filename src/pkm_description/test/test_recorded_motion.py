@@ -10,7 +10,7 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.rotation import rpy_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_description.motion.recorded_poses import RecordedPoses
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from test_motion import TILTED_HOME, check_derivatives, check_home_at_rest
@@ -25,7 +25,7 @@ def test_surrogate_derivatives_and_ends() -> None:
 def test_surrogate_has_the_amplitudes_of_the_papers_figures() -> None:
     """Miletovic et al. 2017, section 4.1: rates within 0.16 rad/s, leg travel of 0.10 to 0.12 m, on SIMONA unscaled."""
     machine = load_machine('srs')
-    motion = named_profile('mp2', machine, 90.0)
+    motion = profile('mp2', machine, 90.0)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
     assert 0.10 < np.abs(lengths - 2.705).max() < 0.125
     assert 0.08 < np.abs(motion.angular_velocity[:, 0]).max() < 0.16

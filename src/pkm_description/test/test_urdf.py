@@ -15,7 +15,7 @@ from exported_machines import KINDS, exported_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfError, link_poses, moving_joints, urdf_joints
-from pkm_description.kinematics import drive_positions, leg_motion, motion_from_drives
+from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
@@ -149,7 +149,7 @@ def test_home_and_imu_frame(machine: Machine, text: str) -> None:
 
 def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) -> None:
     states = _states(machine, 20)
-    positions = leg_motion(machine, states).positions
+    positions = joint_motion(machine, states).positions
     joints = urdf_joints(text)
     for sample in range(len(states)):
         values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
@@ -163,7 +163,7 @@ def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) ->
 
 def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: UrdfOracle) -> None:
     states = _states(machine, 5)
-    positions = leg_motion(machine, states).positions
+    positions = joint_motion(machine, states).positions
     joints = urdf_joints(text)
     assert [joint.name for joint in moving_joints(joints)] == list(machine.joint_names)
     for sample in range(len(states)):
@@ -184,7 +184,7 @@ def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: Ur
 
 def test_forces_of_the_urdf_model_are_the_inverse_dynamics(machine: Machine, oracle: UrdfOracle) -> None:
     states = _states(machine, 20)
-    positions = leg_motion(machine, states).positions
+    positions = joint_motion(machine, states).positions
     forces = inverse_dynamics(machine, states, friction=False)
     expected = np.array([oracle.drive_forces(positions[i], states, i) for i in range(len(states))])
     assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
@@ -205,7 +205,7 @@ def test_forces_of_other_kinds_of_machines(kind: str) -> None:
         -size * frequency**2 * np.sin(angle),
     )  # fmt: skip
     forces = inverse_dynamics(machine, motion, friction=False)
-    positions = leg_motion(machine, motion).positions
+    positions = joint_motion(machine, motion).positions
     expected = np.array([oracle.drive_forces(positions[i], motion, i) for i in range(len(motion))])
     assert np.abs(forces - expected).max() < 1e-9 * np.abs(expected).max()
 

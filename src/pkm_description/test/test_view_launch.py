@@ -17,7 +17,7 @@ from ament_index_python.packages import get_package_share_directory
 from description_listener import Listener, Sliders, has_real_launch, view_command, viewing, wait_for_pose
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.urdf import urdf_text
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
@@ -40,7 +40,7 @@ WINDOW = Path(__file__).with_name('slider_window.py')
 
 def joints_at(machine: Machine, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Positions of all joints (L, J) with the platform at a pose."""
-    return leg_motion(machine, PlatformMotion.at_rest(position, rotation)).positions[0]
+    return joint_motion(machine, PlatformMotion.at_rest(position, rotation)).positions[0]
 
 
 def with_program(folder: Path, package: str, text: str) -> dict[str, str]:

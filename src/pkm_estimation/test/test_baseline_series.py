@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.leg_lengths import leg_lengths
+from pkm_description.kinematics.pose_solver import PoseSolver
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import mp1, named_profile
+from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.baseline import ButterworthDifferentiator, KinematicEstimator
-from pkm_estimation.baseline.pose_solver import PoseSolver
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline
 from pkm_estimation.stream.baseline import BaselineStream
@@ -30,7 +30,7 @@ KINDS = ('position', 'rotation_base_platform', 'orientation', 'velocity', 'jacob
 
 def recording(machine: Machine, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Epochs, stamps and positions at about 100 Hz with all that can be wrong with them."""
-    motion = named_profile('mp1' if machine.has_closed_form else 'drives', machine, 15.0, 100.0)
+    motion = profile('mp1' if machine.has_closed_form else 'drives', machine, 15.0, 100.0)
     data = measure(machine, motion[slice(400, 400 + count)], seed=1)
     positions, random = data.drive_positions.copy(), np.random.default_rng(2)
     stamps = data.stamps + random.integers(-2_000_000, 2_000_000, count)

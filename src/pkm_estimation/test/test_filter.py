@@ -9,7 +9,7 @@ import paper_hexapod as paper
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import mp1, named_profile
+from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.filters import CovarianceError, ScaledUnscentedTransform, UnscentedKalmanFilter
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry, LegLengthModel
 from pkm_estimation.models.imu_frame import ImuFrame
@@ -243,7 +243,7 @@ def test_standstill_is_observable():
         values = np.linalg.svd(np.vstack(rows), compute_uv=False)
         ranks.append(int(np.sum(values > 1e-6)))
     assert ranks == [6, 12, 15]
-    errors, _, _ = run(SRS, named_profile('hold', SRS, 30.0), 2)
+    errors, _, _ = run(SRS, profile('hold', SRS, 30.0), 2)
     assert np.abs(errors[-1, 9:12]).max() < 1e-4
     assert np.abs(errors[-1, 12:15]).max() < 3e-5
 

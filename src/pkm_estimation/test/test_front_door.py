@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import mp1, named_profile
+from pkm_description.motion.profiles import mp1, profile
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.sensors.feeding import feed
 
@@ -24,7 +24,7 @@ from pkm_estimation import (
 )
 
 SRS = load_machine('srs')
-MOTION = named_profile('mp1', SRS, duration=20.0, rate=100.0)
+MOTION = profile('mp1', SRS, duration=20.0, rate=100.0)
 
 
 def test_arrays_are_estimated_in_one_line():

@@ -7,7 +7,7 @@ import pytest
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorPipeline
@@ -18,7 +18,7 @@ from pkm_estimation.config import EstimatorConfig
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
 def test_machine_of_another_kind_is_estimated(name: str) -> None:
     machine = load_machine(name)
-    motion = named_profile('drives', machine, 12.0, 100.0)
+    motion = profile('drives', machine, 12.0, 100.0)
     data = measure(machine, motion, seed=1)
     pipeline = EstimatorPipeline(machine, EstimatorConfig(baseline=False))
     names = [joint.name for joint in machine.actuated_joints]
@@ -44,7 +44,7 @@ def test_machine_of_another_kind_is_estimated(name: str) -> None:
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
 def test_measurement_is_the_machines_kinematics(name: str) -> None:
     machine = load_machine(name)
-    motion = named_profile('drives', machine, 4.0, 5.0)
+    motion = profile('drives', machine, 4.0, 5.0)
     imu = machine.imu.position
     from pkm_description.kinematics.rotation import quaternion_from_matrix
 

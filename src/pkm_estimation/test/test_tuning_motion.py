@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pkm_description.loading import load_machine
 from pkm_description.machine import Pose
-from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, named_profile
+from pkm_description.motion.profiles import fourier_profile, mp1_profile, mp2_profile, profile
 from pkm_estimation.bags import BagWriter
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.imu_frame import ImuFrame
@@ -97,7 +97,7 @@ def test_fluctuating_delay_widens_the_deviation():
 
 
 def test_no_delay_from_a_standstill():
-    data = measure(MECHANISM, named_profile('hold', SRS, 20.0), seed=1)
+    data = measure(MECHANISM, profile('hold', SRS, 20.0), seed=1)
     still = SensorStreams(
         (data.stamps - data.stamps[0]) * 1e-9, data.drive_positions, (data.stamps - data.stamps[0]) * 1e-9,
         np.hstack([data.specific_force, data.angular_rate]),
@@ -122,7 +122,7 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
 
     What it learns of the delay in the first seconds counts for a hundredth only, the analysis counts it in full.
     """
-    motion = named_profile('mp1', SRS, 30.0)[slice(800, 2300)]
+    motion = profile('mp1', SRS, 30.0)[slice(800, 2300)]
     foretold = observability(MECHANISM, motion, ('imu_delay',))
     data = measure(MECHANISM, motion, seed=3)
     config = EstimatorConfig(estimate=('imu_delay',), start_position_deviation=1.0, start_attitude_deviation=0.1)
@@ -142,7 +142,7 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
 
 def test_what_is_not_seen_is_named():
     """At rest nothing is seen; MP1 turns about one axis, and the IMU's place along it makes no difference."""
-    still = observability(MECHANISM, named_profile('hold', SRS, 5.0))
+    still = observability(MECHANISM, profile('hold', SRS, 5.0))
     ratio, _ = still.directions()
     assert (ratio > UNSEEN).all()
     told = unseen_directions(still)
@@ -150,7 +150,7 @@ def test_what_is_not_seen_is_named():
     assert 'common offset of all legs (~ another height)' in told
     assert {'imu_delay', 'imu_position x', 'imu_rotation z'} < set(told)
 
-    moving = observability(MECHANISM, named_profile('mp1', SRS, 30.0)[slice(800, 2300)])
+    moving = observability(MECHANISM, profile('mp1', SRS, 30.0)[slice(800, 2300)])
     ratio, vectors = moving.directions()
     assert np.count_nonzero(ratio > UNSEEN) == 1
     along = vectors[-1][moving.groups['imu_position']]
@@ -196,7 +196,7 @@ def test_command_keeps_the_settings_it_began_with_and_says_what_the_gate_would_d
 
 
 def test_a_standstill_shows_no_constant(tmp_path, capsys):
-    data = measure(MECHANISM, named_profile('hold', SRS, 12.0), seed=1)
+    data = measure(MECHANISM, profile('hold', SRS, 12.0), seed=1)
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
         writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics import leg_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.verdict import values
 from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
 
 CONFIG = EstimatorConfig(baseline=False)
-RATES = leg_motion(MECHANISM, MOTION).velocities[:, :, 2]  # of the prismatic joints
+RATES = joint_motion(MECHANISM, MOTION).velocities[:, :, 2]  # of the prismatic joints
 RATE_NOISE, ATTITUDE_NOISE = 2e-4, 1e-3
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import scipy
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import Machine
 
 from pkm_identification.columns.observation import ObservationModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig

@@ -8,7 +8,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion import profiles
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
 
 NOMINAL = Path(__file__).parents[1] / 'config'
@@ -18,7 +18,7 @@ def clean_signals(
     machine: Machine, profile: str, duration: float, rate: float, seed: int
 ) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
     """Motion, drive positions and forces (N, A) without noise."""
-    motion = named_profile(profile, machine, duration, rate, seed)
+    motion = profiles.profile(profile, machine, duration, rate, seed)
     positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
     return motion, positions, inverse_dynamics(machine, motion)
 

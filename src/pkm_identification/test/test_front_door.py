@@ -10,7 +10,7 @@ import pytest
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 
 import pkm_identification
 from pkm_identification import (
@@ -37,10 +37,10 @@ assert not [name for name in sys.modules if name.startswith('pkm_identification.
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 
 srs = load_machine('srs')
-motion = named_profile('fourier', srs, 10.0, 100.0)
+motion = profile('fourier', srs, 10.0, 100.0)
 positions = drive_positions(srs, motion.position, motion.rotation_base_platform)
 recording = pkm_identification.Recording(motion.time, positions, inverse_dynamics(srs, motion))
 print(pkm_identification.identify(srs, recording).status)
@@ -50,7 +50,7 @@ print(pkm_identification.identify(srs, recording).status)
 @pytest.fixture(scope='module')
 def motion(srs: Machine) -> PlatformMotion:
     """Return the motion of the notebook."""
-    return named_profile('mp1', srs, 20.0, 100.0)
+    return profile('mp1', srs, 20.0, 100.0)
 
 
 @pytest.fixture(scope='module')
@@ -101,7 +101,7 @@ def test_what_it_excites_is_right(found: IdentificationResult, srs: Machine) -> 
 
 def test_other_motions_are_predicted_with_nominal_values_for_the_rest(srs: Machine, arrays: tuple) -> None:
     """A yawing validation motion needs the inertia about z: the nominal one stands in."""
-    other = named_profile('fourier_validation', srs, 12.0, 100.0)
+    other = profile('fourier_validation', srs, 12.0, 100.0)
     positions = drive_positions(srs, other.position, other.rotation_base_platform)
     held_out = Recording(other.time, positions, inverse_dynamics(srs, other))
     found = identify(srs, Recording(*arrays), held_out)

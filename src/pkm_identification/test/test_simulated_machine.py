@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 
 pytest.importorskip('mujoco')
 
@@ -21,7 +21,7 @@ def simulated(machine: Machine, seed: int) -> list[Recording]:
     """Excitation and validation run of one simulation."""
     durations = (25.0, 15.0)
     motions = [
-        named_profile(name, machine, duration, 100.0, seed)
+        profile(name, machine, duration, 100.0, seed)
         for name, duration in zip(('fourier', 'fourier_validation'), durations, strict=True)
     ]
     record = simulate(machine, motions, seed=seed)

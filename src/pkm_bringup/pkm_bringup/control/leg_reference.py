@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import PkmError
-from pkm_description.kinematics import LegMotion, leg_motion
+from pkm_description.kinematics import JointMotion, joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, worst_violation
 from scipy.interpolate import CubicSpline, PPoly
@@ -69,7 +69,7 @@ class LegReference:
                 np.array([self._first, self._first + 1.0]),
                 *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
             )
-        legs = leg_motion(machine, motion)
+        legs = joint_motion(machine, motion)
         drive = machine.actuated_index
         self._viscous, self._coulomb = machine.viscous[:, drive], machine.coulomb[:, drive]
         self._friction = feedforward == 'inverse_dynamics'
@@ -101,7 +101,7 @@ class LegReference:
         return np.clip((times_ns - self.start_ns) * 1e-9, self._first, self._last)
 
 
-def check_reference(machine: Machine, motion: PlatformMotion) -> LegMotion:
+def check_reference(machine: Machine, motion: PlatformMotion) -> JointMotion:
     """Check a motion against all limits: strokes, passive joints, ball joints, speeds and drive forces.
 
     Parameters
@@ -111,7 +111,7 @@ def check_reference(machine: Machine, motion: PlatformMotion) -> LegMotion:
 
     Returns
     -------
-    LegMotion
+    JointMotion
         The joint motion that was checked.
 
     Raises
@@ -125,7 +125,7 @@ def check_reference(machine: Machine, motion: PlatformMotion) -> LegMotion:
     if violations:
         worst = worst_violation(violations)
         raise ReferenceRefusedError(f'{worst} at t = {worst.time:.3f} s; reduce amplitude or frequency')
-    return leg_motion(machine, motion)
+    return joint_motion(machine, motion)
 
 
 def _check_knots(motion: PlatformMotion) -> None:

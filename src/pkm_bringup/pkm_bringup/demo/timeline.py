@@ -15,7 +15,7 @@ class Phase:
     Attributes
     ----------
     name : ``'tracking'``, ``'excitation'`` or ``'validation'``
-    profile : name for :func:`pkm_description.motion.named_profile`
+    profile : name for :func:`pkm_description.motion.profiles.profile`
     start, duration : s of simulated time
     recorded : whether the identification node records it
     title : for people

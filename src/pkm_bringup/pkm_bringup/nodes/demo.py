@@ -10,7 +10,7 @@ from pathlib import Path
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.errors import PkmError
 from pkm_description.machine import PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -192,7 +192,7 @@ class DemoNode(Node):
                 self._live.take_estimator_values({item.key: item.value for item in status.values})
 
     def _motion(self, phase: Phase) -> PlatformMotion:
-        return named_profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._settings.seed)
+        return profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._settings.seed)
 
     def destroy_node(self) -> None:
         """Say that the run was interrupted, if it was."""

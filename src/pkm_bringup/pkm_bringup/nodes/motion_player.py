@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
-from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
+from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -65,7 +65,7 @@ class MotionPlayerNode(Node):
         if settings.motion_file:
             return read_motion_file(settings.motion_file, KNOT_RATE)
         try:
-            return named_profile(settings.profile, machine, settings.duration, KNOT_RATE, settings.seed)
+            return profile(settings.profile, machine, settings.duration, KNOT_RATE, settings.seed)
         except ValueError as error:
             raise ReferenceRefusedError(f'profile {settings.profile} of {settings.duration} s: {error}') from error
 

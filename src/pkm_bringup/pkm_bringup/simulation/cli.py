@@ -12,7 +12,7 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import PROFILE_NAMES, named_profile
+from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_estimation.bags import BagWriter
 
 from pkm_bringup.control import FEEDFORWARD_MODES, check_reference
@@ -65,7 +65,7 @@ def main(args: Sequence[str] | None = None) -> int:
         machine = load_machine(options.machine, options.overlay)
         motions = []
         for name in options.profile or ['mp1']:
-            motions.append(named_profile(name, machine, options.duration, 100.0, options.seed))
+            motions.append(profile(name, machine, options.duration, 100.0, options.seed))
             check_reference(machine, motions[-1])
         record = simulate(machine, motions, options.seed, noise=not options.no_noise, feedforward=options.feedforward)
         write_record(record, machine, options.output, options.storage)

@@ -1,8 +1,5 @@
 """Dynamics of parallel machines: one formulation by virtual power, batched over samples."""
 
-from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
-from pkm_description.dynamics.base_parameters.machine import machine_base_parameters, machine_parameters
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -13,8 +10,10 @@ from pkm_description.dynamics.friction import (
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
+from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
+from pkm_description.dynamics.parameter_reduction.machine import base_parameters, machine_parameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
-from pkm_description.dynamics.projection import inverse_length_jacobian
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.statics import gravity_forces
 
@@ -22,6 +21,7 @@ __all__ = [
     'BaseParameters',
     'BodyForm',
     'ParameterMap',
+    'base_parameters',
     'body_form_map',
     'forward_dynamics',
     'friction_forces',
@@ -31,9 +31,7 @@ __all__ = [
     'friction_regressor',
     'gravity_forces',
     'inverse_dynamics',
-    'inverse_length_jacobian',
     'kinetic_energy',
-    'machine_base_parameters',
     'machine_parameters',
     'mass_matrix',
     'potential_energy',

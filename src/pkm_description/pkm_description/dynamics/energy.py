@@ -6,12 +6,14 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.wrenches import inertia_matrices
+from pkm_description.kinematics.arguments import of_poses
 from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
 from pkm_description.kinematics.rotation import cross, skew
 from pkm_description.machine import Machine
 
 
+@of_poses
 def mass_matrix(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Mass matrix (N, 6, 6) of the machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
     return mass_matrix_of(
@@ -52,6 +54,7 @@ def chain_kinetic_energy(machine: Machine, chain: ChainPose, rates: ChainRates, 
     return total
 
 
+@of_poses
 def potential_energy(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Energy (N,) J in gravity at poses (N, 3) m, (N, 3, 3), zero for all mass at the base origin."""
     chain = close_legs(machine, position, rotation_base_platform).chain

@@ -13,6 +13,7 @@ from pkm_description.dynamics.friction_loads import free_motion_friction
 from pkm_description.dynamics.inverse import generalised_force
 from pkm_description.dynamics.projection import platform_force
 from pkm_description.errors import SingularPoseError
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, PlatformMotion
@@ -37,7 +38,7 @@ def forward_dynamics(
 
     Parameters
     ----------
-    position, rotation_base_platform : (N, 3) m, (N, 3, 3)
+    position, rotation_base_platform : (N, 3) m, (N, 3, 3); or one sample without the first axis, like all others
     twist : (N, 6), base axes
     forces : (N, A) N or N m, of the drives
     friction, sign_smoothing, external_wrench : as in :func:`pkm_description.dynamics.inverse_dynamics`
@@ -51,6 +52,28 @@ def forward_dynamics(
     ConvergenceError
         Friction that depends on the load does not settle with the reactions (a joint that locks itself).
     """
+    require_machine(machine)
+    require_platform(machine, 'open_chain_accelerations')
+    position, rotation_base_platform, single = poses(position, rotation_base_platform)
+    count = len(position)
+    twist, forces = of_samples('twist', twist, count, 6), of_samples('forces', forces, count, machine.actuated_count)
+    acceleration = _accelerated(
+        machine, position, rotation_base_platform, twist, forces, friction, sign_smoothing, external_wrench
+    )
+    return np.asarray(acceleration[0]) if single else acceleration
+
+
+def _accelerated(
+    machine: Machine,
+    position: Array,
+    rotation_base_platform: Array,
+    twist: Array,
+    forces: Array,
+    friction: bool,
+    sign_smoothing: float,
+    external_wrench: Array | None,
+) -> Array:
+    """As :func:`forward_dynamics`, of N samples."""
     still = np.zeros((len(position), 3))
     motion = PlatformMotion(
         np.zeros(len(position)), position, rotation_base_platform, twist[:, :3], twist[:, 3:], still, still

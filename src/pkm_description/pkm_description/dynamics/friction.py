@@ -15,7 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
-from pkm_description.kinematics.leg_motion import LegMotion, close_legs
+from pkm_description.kinematics.leg_motion import JointMotion, close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Joint, Machine
 
@@ -35,7 +35,7 @@ def joint_friction_law(joint: Joint, sign_smoothing: float = 0.0) -> FrictionLaw
 
 def friction_regressor(
     machine: Machine,
-    leg_motion: LegMotion,
+    joint_motion: JointMotion,
     joints: JointSelection = 'actuated',
     sign_smoothing: float = 0.0,
     loads: Array | None = None,
@@ -46,7 +46,7 @@ def friction_regressor(
 
     Parameters
     ----------
-    leg_motion : N samples
+    joint_motion : N samples
     joints : ``'actuated'``: driven joints, leg by leg; ``'all'``: every joint; ``'class'``: every joint, and joints of
         the same place share one set of linear parameters over all legs (each keeps its own nonlinear ones)
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the sign; 0 keeps the sign
@@ -63,11 +63,11 @@ def friction_regressor(
         With ``'class'``, if joints of one place have laws of different kinds.
     """
     selected = _selected(machine, joints)
-    velocities = leg_motion.velocities
+    velocities = joint_motion.velocities
     samples = len(velocities)
     shares = None
     if joints != 'actuated':
-        legs = close_legs(machine, leg_motion.position, leg_motion.rotation_base_platform)
+        legs = close_legs(machine, joint_motion.position, joint_motion.rotation_base_platform)
         shares = legs.joint_map @ twist_from_leg_rates(machine, legs)[:, None]  # joint rate per drive rate
     blocks: dict[tuple[int, int], Array] = {}
     # joint by joint, because each may have its own law

@@ -10,15 +10,7 @@ constraint (Joshi & Tsai 2002); its inverse gives the constraint forces with the
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.leg_motion import ClosedLegs
-from pkm_description.kinematics.overall_jacobian import invert_jacobian
-from pkm_description.machine import Machine
-
-
-def inverse_length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
-    """Platform twist per leg rate (N, 6, L) at poses (N, 3) m, (N, 3, 3); raises SingularPoseError."""
-    return invert_jacobian(length_jacobian(machine, position, rotation_base_platform))
 
 
 def platform_force(legs: ClosedLegs, joint_torques: Array) -> Array:

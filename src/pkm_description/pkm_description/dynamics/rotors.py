@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_motion import LegMotion
+from pkm_description.kinematics.leg_motion import JointMotion
 from pkm_description.machine import Machine
 
 
-def rotor_regressor(machine: Machine, leg_motion: LegMotion) -> Array:
+def rotor_regressor(machine: Machine, joint_motion: JointMotion) -> Array:
     """Regressor (N, A, A): the rotors' share of the drive forces = regressor @ ``rotor_parameters``.
 
     Rotor and screw turn with the joint, so only their sum is seen, and only by their own drive (Mata et al. 2008,
     Eqs. 18 and 19).
     """
-    accelerations = leg_motion.accelerations[..., machine.actuated_index]
+    accelerations = joint_motion.accelerations[..., machine.actuated_index]
     return accelerations[..., None] * np.eye(machine.actuated_count)
 
 

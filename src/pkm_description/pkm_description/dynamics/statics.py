@@ -6,6 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.projection import drive_forces, platform_force
+from pkm_description.kinematics.arguments import of_poses, require_platform
 from pkm_description.kinematics.chain import ChainPose
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
@@ -13,14 +14,16 @@ from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 
 
+@of_poses
 def gravity_forces(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
-    """Drive forces (N, A) [N, N m] that hold the machine still at poses (N, 3) m, (N, 3, 3), without friction.
+    """Drive forces (N, A) [N, N m] that hold the machine still at poses (N, 3) m, (N, 3, 3) or one, without friction.
 
     Raises
     ------
     SingularPoseError
         Where no drive forces can hold the platform; names the sample.
     """
+    require_platform(machine, 'open_chain_forces')
     legs = close_legs(machine, position, rotation_base_platform)
     parameters, gravity = machine.platform_parameters, machine.gravity
     moment = cross((rotation_base_platform @ parameters[1:4, None])[..., 0], -gravity)

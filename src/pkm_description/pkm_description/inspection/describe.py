@@ -11,8 +11,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
     BaseParameters,
+    base_parameters,
     gravity_forces,
-    machine_base_parameters,
     machine_parameters,
     rigid_body_parameters,
 )
@@ -85,7 +85,7 @@ def base_parameter_lines(machine: Machine, digits: int = 6) -> list[str]:
         full = machine_parameters(machine)
     except ValueError:
         groups, full = {}, machine_parameters(machine, {})
-    base = machine_base_parameters(machine, groups)
+    base = base_parameters(machine, groups)
     values = base.values(full)
     lines = [f'{len(base)} base parameters (kg, kg m, kg m^2) of {len(full)} parameters']
     lines += [f'{value:14.{digits}g}  {text}' for value, text in zip(values, base.texts(digits), strict=True)]
@@ -145,16 +145,16 @@ def _condition(machine: Machine) -> str:
 
 def _base_parameters(machine: Machine) -> list[tuple[str, str]]:
     if machine.leg_count == 1:
-        return [('base parameters', _count(machine_base_parameters(machine, {}), 'rigid bodies'))]
+        return [('base parameters', _count(base_parameters(machine, {}), 'rigid bodies'))]
     try:
         rigid_body_parameters(machine, identical_legs=True)
         alike = 'legs alike, as in this file'
     except ValueError:
         alike = 'if legs were alike; in this file they are not'
-    friction = machine_base_parameters(machine, {}, friction='all', rotors=True)
+    friction = base_parameters(machine, {}, friction='all', rotors=True)
     return [
-        ('base parameters', _count(machine_base_parameters(machine), alike)),
-        ('', _count(machine_base_parameters(machine, {}), 'each leg its own')),
+        ('base parameters', _count(base_parameters(machine), alike)),
+        ('', _count(base_parameters(machine, {}), 'each leg its own')),
         ('', _count(friction, 'each leg its own, with friction of all joints and rotors')),
     ]
 

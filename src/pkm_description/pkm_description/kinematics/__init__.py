@@ -1,34 +1,31 @@
 """Kinematics of parallel machines, batched over samples."""
 
-from pkm_description.kinematics.closure import drive_positions, solve_closure
-from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.drive_motion import motion_from_drives
+from pkm_description.kinematics.drives import drive_jacobian, drive_positions
+from pkm_description.kinematics.forward import forward_kinematics, forward_kinematics_sequence
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.assembly_modes import AssemblyModes, assembly_modes
-from pkm_description.kinematics.hexapod.forward import (
-    forward_kinematics,
-    platform_twist,
-)
-from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.hexapod.forward_sequence import forward_kinematics_sequence
 from pkm_description.kinematics.joint_rates import joint_rates
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.kinematics.leg_motion import LegMotion, joint_positions, leg_motion
+from pkm_description.kinematics.leg_motion import JointMotion, joint_motion, joint_positions
+from pkm_description.kinematics.pose_solver import PoseSolver
 
 __all__ = [
     'AssemblyModes',
-    'ClosureResult',
     'ForwardKinematicsResult',
-    'LegMotion',
+    'JointMotion',
+    'PoseSolver',
     'assembly_modes',
+    'drive_jacobian',
     'drive_positions',
     'forward_kinematics',
     'forward_kinematics_sequence',
+    'joint_motion',
     'joint_positions',
     'joint_rates',
     'leg_lengths',
-    'leg_motion',
     'length_jacobian',
     'motion_from_drives',
-    'platform_twist',
     'solve_closure',
 ]

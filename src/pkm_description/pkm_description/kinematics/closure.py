@@ -1,6 +1,6 @@
-"""Forward kinematics of any machine: Newton iterations on all passive joints and the platform pose at once.
+"""Closed configurations of any machine: Newton iterations on all passive joints and the platform pose at once.
 
-Hexapods with U-P legs have a faster solver of their own, :func:`pkm_description.kinematics.forward_kinematics`.
+Behind :func:`pkm_description.kinematics.forward_kinematics`, which takes a faster way for hexapods.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
+from pkm_description.errors import KinematicsError, ShapeError
 from pkm_description.kinematics.chain import ChainPose, chain_pose, tip_jacobian
-from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_branch import leg_orientations
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.overall_jacobian import scaled_condition
@@ -42,19 +42,14 @@ class _Home:
 _HOMES: WeakKeyDictionary[Machine, _Home] = WeakKeyDictionary()
 
 
-def drive_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
-    """Positions (N, A) of the driven joints at platform poses (N, 3) m, (N, 3, 3): inverse kinematics."""
-    return joint_positions(machine, position, rotation_base_platform)[..., machine.actuated_index]
-
-
 def solve_closure(
     machine: Machine,
     drives: Array,
-    initial: ClosureResult | None = None,
+    initial: ForwardKinematicsResult | None = None,
     tolerance: float = 1e-12,
     max_iterations: int = 30,
     max_condition: float = 1e4,
-) -> ClosureResult:
+) -> ForwardKinematicsResult:
     """Close all loops at given positions of the driven joints, all samples at once.
 
     Damped Newton steps of limited length, from home or from ``initial``. Samples that fail from home, or end on
@@ -67,23 +62,21 @@ def solve_closure(
     initial : configuration(s) to start from, one or N; default home
     tolerance : m, on the largest gap between a leg's tip and its platform joint
     max_iterations : Newton steps
-    max_condition : see :meth:`ClosureResult.require`
+    max_condition : see :meth:`ForwardKinematicsResult.require`
     """
     drives = np.asarray(drives, dtype=float)
     if drives.ndim != 2 or drives.shape[1] != machine.actuated_count:
-        raise ValueError(
-            f'drives has shape {drives.shape}, expected (N, {machine.actuated_count}): one column per drive'
-        )
+        raise ShapeError('drives', f'(N, {machine.actuated_count}): one column per drive', drives.shape)
     home = _home(machine)
     start = initial or home
     rotation = start.rotation if isinstance(start, _Home) else start.rotation_base_platform
     state = _State.spread(len(drives), start.joint_positions, start.position, rotation)
     iterations = _iterate(machine, state, drives, tolerance, max_iterations)
     result = _judged(machine, state, iterations, tolerance, max_condition)
-    failed = np.flatnonzero(~result.accepted & np.isfinite(drives).all(axis=1))
+    failed = np.flatnonzero(~result.trusted & np.isfinite(drives).all(axis=1))
     if initial is None and len(failed):
         again = _continued(machine, home, drives[failed], tolerance, max_iterations)
-        good = _judged(machine, again, iterations[failed], tolerance, max_condition).accepted
+        good = _judged(machine, again, iterations[failed], tolerance, max_condition).trusted
         state.replace(failed[good], again, good)
         result = _judged(machine, state, iterations, tolerance, max_condition)
     return result
@@ -208,7 +201,7 @@ def _damped_solve(matrix: Array, right: Array) -> Array:
 
 def _judged(
     machine: Machine, state: _State, iterations: NDArray[np.intp], tolerance: float, max_condition: float
-) -> ClosureResult:
+) -> ForwardKinematicsResult:
     for place, kind in enumerate(machine.joint_kinds):  # full turns of passive joints mean nothing
         if kind == 'revolute' and place != machine.actuated_index:
             home = machine.home_positions[:, place]
@@ -225,12 +218,13 @@ def _judged(
     ).all(axis=1)
     residual = distance.max(axis=1)
     converged = residual <= max(tolerance, 1e-11)
-    condition = np.full(len(residual), np.inf)
+    condition = np.full(len(residual), np.nan)
     if converged.any():
         condition[converged] = _conditions(machine, state, converged)
-    return ClosureResult(
-        state.joints, state.position, state.rotation, converged, iterations, residual, distance.argmax(axis=1),
-        condition, right, max_condition, tuple(leg.name for leg in machine.legs),
+    count = len(residual)
+    return ForwardKinematicsResult(
+        machine, state.position, state.rotation, converged, iterations, residual, distance.argmax(axis=1), condition,
+        right, max_condition, np.full((count, 6), np.nan), np.zeros(count, dtype=bool), state.joints,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.closure import solve_closure
-from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
 from pkm_description.machine import Machine, PlatformMotion
@@ -18,7 +18,7 @@ def motion_from_drives(
     positions: Array,
     velocities: Array,
     accelerations: Array,
-    initial: ClosureResult | None = None,
+    initial: ForwardKinematicsResult | None = None,
     max_condition: float = 1e4,
 ) -> PlatformMotion:
     """Platform motion of given drive motions, exact on the constraints of legs and plane.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.closure import solve_closure
-from pkm_description.kinematics.closure_result import ClosureResult
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.rotation import rotation_log
@@ -96,9 +96,9 @@ def _farthest(machine: Machine) -> float:
     return 4.0 * float(np.linalg.norm(home.position - machine.base_points, axis=1).max() + machine.platform_radius)
 
 
-def _allowed(machine: Machine, closed: ClosureResult) -> NDArray[np.bool_]:
+def _allowed(machine: Machine, closed: ForwardKinematicsResult) -> NDArray[np.bool_]:
     """Which configurations are closed, regular, on the home branch and inside all joint limits."""
-    good = closed.accepted & ~position_limits(machine, closed.joint_positions).outside().any(axis=1)
+    good = closed.trusted & ~position_limits(machine, closed.joint_positions).outside().any(axis=1)
     chosen = np.flatnonzero(good)
     if len(chosen):
         rotation = closed.rotation_base_platform[chosen]

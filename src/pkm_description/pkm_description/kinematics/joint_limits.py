@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_iterations import CLOSING_TOLERANCE
-from pkm_description.kinematics.leg_motion import ClosedLegs, LegMotion, close_legs
+from pkm_description.kinematics.leg_motion import ClosedLegs, JointMotion, close_legs
 from pkm_description.kinematics.leg_positions import leg_gaps
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Joint, Leg, Machine
@@ -127,7 +127,7 @@ def reach_limits(machine: Machine, position: Array, rotation_base_platform: Arra
     return LimitedQuantity('reach', names, joints, ('m',) * len(names), missing, np.zeros(len(names)), upper)
 
 
-def speed_limits(machine: Machine, motion: LegMotion) -> LimitedQuantity:
+def speed_limits(machine: Machine, motion: JointMotion) -> LimitedQuantity:
     """Speeds of all joints that the machine file limits."""
     fastest = np.array([joint.limits.velocity for leg in machine.legs for joint in leg.joints])
     return _of_joints(machine, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.leg_lengths import leg_vectors
-from pkm_description.kinematics.leg_motion import leg_motion
+from pkm_description.kinematics.leg_motion import joint_motion
 from pkm_description.kinematics.leg_positions import closed_form_positions, closed_form_velocities
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine, PlatformMotion
@@ -19,7 +19,7 @@ def joint_rates(
     linear_velocity: Array,
     angular_velocity: Array,
 ) -> tuple[Array, Array]:
-    """Positions and velocities (N, L, J) of all leg joints; for U-P legs a fraction of the time of ``leg_motion``.
+    """Positions and velocities (N, L, J) of all leg joints; for U-P legs a fraction of the time of ``joint_motion``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def joint_rates(
         motion = PlatformMotion(
             np.zeros(len(position)), position, rotation_base_platform, linear_velocity, angular_velocity, still, still
         )
-        legs = leg_motion(machine, motion)
+        legs = joint_motion(machine, motion)
         return legs.positions, legs.velocities
     vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))

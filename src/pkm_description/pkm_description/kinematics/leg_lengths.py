@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 
@@ -26,6 +27,15 @@ def leg_vectors(machine: Machine, position: Array, rotation_base_platform: Array
     return position[..., None, :] + levers - machine.base_points, levers
 
 
+def require_struts(machine: Machine) -> None:
+    """Refuse machines whose drives are not the lengths of struts: with them these functions would be wrong."""
+    if not machine.drives_are_struts:
+        raise KinematicsError(
+            f'{machine.name}: its drives are not the lengths of struts on universal joints (legs of '
+            f'{machine.joint_kinds}); drive_positions, drive_jacobian and forward_kinematics serve every machine'
+        )
+
+
 def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Distance between base and platform joint of every leg, (N, L) m (Miletovic et al. 2017, Eq. 1).
 
@@ -33,7 +43,13 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
     ----------
     position : (N, 3) m, platform origin in the base frame
     rotation_base_platform : (N, 3, 3)
+
+    Raises
+    ------
+    KinematicsError
+        A machine whose drives are not the lengths of struts.
     """
+    require_struts(machine)
     vectors, _ = leg_vectors(machine, position, rotation_base_platform)
     return np.sqrt(np.sum(vectors * vectors, axis=-1))
 
@@ -48,7 +64,13 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
     ----------
     position : (N, 3) m, platform origin in the base frame
     rotation_base_platform : (N, 3, 3)
+
+    Raises
+    ------
+    KinematicsError
+        A machine whose drives are not the lengths of struts.
     """
+    require_struts(machine)
     vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     directions = vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
     return np.concatenate([directions, cross(levers, directions)], axis=-1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import of_poses, require_machine, require_motion
 from pkm_description.kinematics.chain import (
     ChainPose,
     ChainRates,
@@ -31,7 +32,7 @@ _TWIST_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class LegMotion:
+class JointMotion:
     """Motion of the leg joints, N samples, L legs, J joints per leg (order as in the machine file).
 
     Attributes
@@ -82,6 +83,7 @@ class ClosedLegs:
         return np.concatenate([self.tip_jacobian_inverse, rotational], axis=-1)
 
 
+@of_poses
 def joint_positions(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Positions (N, L, J) of all leg joints [rad, m] that close the legs onto the platform.
 
@@ -89,8 +91,8 @@ def joint_positions(machine: Machine, position: Array, rotation_base_platform: A
 
     Parameters
     ----------
-    position : (N, 3) m
-    rotation_base_platform : (N, 3, 3)
+    position : (N, 3) or (3,) m
+    rotation_base_platform : (N, 3, 3) or (3, 3)
 
     Raises
     ------
@@ -110,7 +112,8 @@ def _closed(
     """Joint positions (N, L, J), lengths (N, L) and levers (N, L, 3)."""
     if not machine.has_platform:
         raise KinematicsError(
-            f'{machine.name} is an open chain, it has no platform: give joint motions (open_chain)'
+            f'{machine.name} is an open chain, it has no platform: use the functions of dynamics.open_chain, '
+            'which take the motion of the joints'
         )
     vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     lengths = np.sqrt(np.sum(vectors * vectors, axis=-1))
@@ -233,8 +236,8 @@ def _require_admissible(machine: Machine, legs: ClosedLegs, motion: PlatformMoti
         )
 
 
-def leg_motion(machine: Machine, motion: PlatformMotion) -> LegMotion:
-    """Motion of all leg joints that closes the legs onto the moving platform.
+def joint_motion(machine: Machine, motion: PlatformMotion) -> JointMotion:
+    """Motion of all leg joints, passive ones too, that closes the legs onto the moving platform.
 
     Positions as in :func:`joint_positions`, velocities through the inverse of each leg's tip Jacobian, accelerations
     with its analytic time derivative.
@@ -246,9 +249,11 @@ def leg_motion(machine: Machine, motion: PlatformMotion) -> LegMotion:
     KinematicsError
         A pose or a velocity that the machine does not admit.
     """
+    require_machine(machine)
+    require_motion(motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities, accelerations, _ = leg_rates(machine, legs, motion)
-    return LegMotion(
+    return JointMotion(
         motion.time,
         legs.positions,
         velocities,

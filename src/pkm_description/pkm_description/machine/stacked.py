@@ -213,6 +213,16 @@ class StackedLegs:
             return False
 
     @cached_property
+    def drives_are_struts(self) -> bool:
+        """True where each drive is the length of a strut on a universal joint: length = position + length at zero."""
+        return self.has_closed_form and self.actuated_index == 2
+
+    @property
+    def is_strut_hexapod(self) -> bool:
+        """True for six driven struts: their lengths determine the pose, with a fast solver."""
+        return self.drives_are_struts and self.leg_count == 6
+
+    @cached_property
     def leg_reach(self) -> float:
         """Length scale of the legs [m]: how far the longest of them reaches about home."""
         spans = np.linalg.norm(self.joint_translations[:, 1:], axis=-1).sum(axis=1)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.closure import drive_positions
 from pkm_description.kinematics.drive_motion import motion_from_drives
+from pkm_description.kinematics.drives import drive_positions
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import scaled_condition
 from pkm_description.machine import Machine, PlatformMotion

@@ -22,7 +22,7 @@ from pkm_description.kinematics.joint_limits import (
     tilt_limits,
 )
 from pkm_description.kinematics.leg_branch import home_legs, leg_regularity
-from pkm_description.kinematics.leg_motion import close_legs, leg_motion
+from pkm_description.kinematics.leg_motion import close_legs, joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 #: the limit that is named first where several are broken
@@ -76,7 +76,7 @@ def require_motion(machine: Machine, motion: PlatformMotion) -> None:
 
 def limited_quantities(machine: Machine, motion: PlatformMotion) -> list[LimitedQuantity]:
     """Positions, tilts, speeds and drive forces of a motion with their limits."""
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     pose = motion.position, motion.rotation_base_platform
     legs = close_legs(machine, *pose, joints.positions) if has_cones(machine) else None
     return [

@@ -125,7 +125,7 @@ def fourier_profile(
     )
 
 
-def named_profile(
+def profile(
     name: str, machine: Machine, duration: float, rate: float = 100.0, seed: int = 0
 ) -> PlatformMotion:
     """Sample a motion by name: it starts and ends at home at rest and stays inside stroke, speed and force.

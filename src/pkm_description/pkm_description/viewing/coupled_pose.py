@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kinematics import ClosureResult, drive_positions, solve_closure
+from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, solve_closure
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy, rpy_from_rotation
@@ -53,13 +53,13 @@ def independent_coordinates(machine: Machine) -> tuple[int, ...]:
     return tuple(sorted(int(place) for place in pivots[len(rows) :]))
 
 
-def home_configuration(machine: Machine) -> ClosureResult:
+def home_configuration(machine: Machine) -> ForwardKinematicsResult:
     """The closed machine at home."""
     home = machine.home
     return _closed(machine, drive_positions(machine, home.position[None], home.rotation_base_platform[None]), None)
 
 
-def solve_coordinates(machine: Machine, places: tuple[int, ...], values: Array) -> ClosureResult:
+def solve_coordinates(machine: Machine, places: tuple[int, ...], values: Array) -> ForwardKinematicsResult:
     """Configuration in which the coordinates ``places`` have the given values (D,), one per degree of freedom.
 
     Newton iterations on the drives, all loops closed in each; from home, in small steps where one is too long.
@@ -87,8 +87,8 @@ def solve_coordinates(machine: Machine, places: tuple[int, ...], values: Array) 
 
 
 def solve_coordinates_near(
-    machine: Machine, places: tuple[int, ...], values: Array, start: ClosureResult
-) -> ClosureResult:
+    machine: Machine, places: tuple[int, ...], values: Array, start: ForwardKinematicsResult
+) -> ForwardKinematicsResult:
     """As :func:`solve_coordinates`, from a configuration near by, without small steps."""
     home, chosen = machine.home, list(places)
     result = start
@@ -109,7 +109,7 @@ def _described(places: tuple[int, ...], values: Array) -> str:
     return ', '.join(f'{COORDINATES[place]} = {value:.4g}' for place, value in zip(places, values, strict=True))
 
 
-def _closed(machine: Machine, drives: Array, start: ClosureResult | None) -> ClosureResult:
+def _closed(machine: Machine, drives: Array, start: ForwardKinematicsResult | None) -> ForwardKinematicsResult:
     return solve_closure(machine, drives, start).require()
 
 

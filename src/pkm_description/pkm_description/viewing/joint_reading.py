@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pkm_description.arrays import Array
 from pkm_description.joint_states import JointStateReader
-from pkm_description.kinematics import ClosureResult, solve_closure
+from pkm_description.kinematics import ForwardKinematicsResult, solve_closure
 from pkm_description.machine import Machine
 
 
@@ -41,7 +41,7 @@ class JointReader:
         self._machine = machine
         needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
         self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
-        self._last: ClosureResult | None = None
+        self._last: ForwardKinematicsResult | None = None
 
     def read(self, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> JointReading:
         """Read one joint state; joints of other devices in it do not matter.
@@ -62,10 +62,10 @@ class JointReader:
         closed = self._last
         return JointReading(closed.joint_positions[0], closed.position[0], closed.rotation_base_platform[0], forces)
 
-    def _closed(self, drives: Array) -> ClosureResult:
+    def _closed(self, drives: Array) -> ForwardKinematicsResult:
         """Near the configuration before; after a jump, or on a wrong branch, from home."""
         if self._last is not None:
             near = solve_closure(self._machine, drives, self._last)
-            if near.accepted.all():
+            if near.trusted.all():
                 return near
         return solve_closure(self._machine, drives).require()

@@ -9,7 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics import ClosureResult
+from pkm_description.kinematics import ForwardKinematicsResult
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import overall_jacobian, scaled_condition
@@ -217,7 +217,7 @@ class Poser:
         farthest = _MAX_PITCH if self._places[number] >= 3 else span
         direction = np.eye(len(self._places))[number]
 
-        def step_to(value: float, start: ClosureResult) -> ClosureResult | None:
+        def step_to(value: float, start: ForwardKinematicsResult) -> ForwardKinematicsResult | None:
             try:
                 closed = solve_coordinates_near(machine, self._places, value * direction, start)
                 self.from_pose(closed.position[0], closed.rotation_base_platform[0])
@@ -230,7 +230,9 @@ class Poser:
 
 
 def _reach(
-    step_to: Callable[[float, ClosureResult], ClosureResult | None], start: ClosureResult, farthest: float
+    step_to: Callable[[float, ForwardKinematicsResult], ForwardKinematicsResult | None],
+    start: ForwardKinematicsResult,
+    farthest: float,
 ) -> float:
     """Last value before the first that is refused: steps from configuration to configuration, then halving."""
     reached, width = 0.0, farthest / _SCAN_STEPS

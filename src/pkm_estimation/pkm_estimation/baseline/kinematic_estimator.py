@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.hexapod.warm_start import FoundPose
+from pkm_description.kinematics.pose_solver import PoseSolver
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, skew
 from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
-from pkm_estimation.baseline.pose_solver import PoseSolver
-from pkm_estimation.baseline.warm_start import FoundPose
 from pkm_estimation.models.geometry import measured_at_zero
 
 

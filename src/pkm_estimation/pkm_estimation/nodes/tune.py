@@ -14,7 +14,7 @@ import yaml
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.profiles import named_profile
+from pkm_description.motion.profiles import profile
 
 from pkm_estimation.bags import read_bag
 from pkm_estimation.nodes.node_settings import load_config
@@ -210,7 +210,7 @@ def _profile(machine: Machine, options: argparse.Namespace) -> PlatformMotion:
     if not options.duration >= 2.0:
         raise TuningError(f'--duration {options.duration:g}: at least 2 s')
     try:
-        return named_profile(options.profile, machine, options.duration)
+        return profile(options.profile, machine, options.duration)
     except ValueError as error:
         raise TuningError(str(error)) from None
 

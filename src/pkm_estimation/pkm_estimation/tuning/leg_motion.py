@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics, solve_closure
+from pkm_description.kinematics import forward_kinematics
 from pkm_description.kinematics.rotation import cross, matrix_from_quaternion, quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicSpline
@@ -70,11 +70,8 @@ def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WIN
 
 def poses(machine: Machine, drives: Array) -> tuple[Array, Array]:
     """Positions (N, 3) and rotations (N, 3, 3) by the positions of the drives (N, L); raises KinematicsError."""
-    if machine.has_closed_form:
-        result = forward_kinematics(machine, drives + machine.lengths_at_zero).require()
-        return result.position, result.rotation_base_platform
-    closed = solve_closure(machine, drives).require()
-    return closed.position, closed.rotation_base_platform
+    found = forward_kinematics(machine, drives).require()
+    return found.position, found.rotation_base_platform
 
 
 def _times_conjugate(left: Array, right: Array) -> Array:

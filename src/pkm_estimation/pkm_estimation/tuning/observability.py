@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import length_jacobian
+from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -162,7 +162,7 @@ def _pose_patterns(machine: Machine, motion: PlatformMotion) -> Array:
     """Unit vectors (6, L) of length changes by small changes of the pose in platform axes, in the motion's middle."""
     middle = len(motion) // 2
     rotation = motion.rotation_base_platform[middle]
-    jacobian = length_jacobian(machine, motion.position[middle : middle + 1], rotation[None])[0]
+    jacobian = drive_jacobian(machine, motion.position[middle], rotation)
     patterns = (jacobian @ np.kron(np.eye(2), rotation)).T
     scaled: Array = patterns / np.linalg.norm(patterns, axis=1, keepdims=True)
     return scaled

@@ -17,10 +17,10 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics import joint_rates, leg_motion
+from pkm_description.kinematics import joint_motion, joint_rates
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -110,15 +110,15 @@ class ObservationModel:
 
     def _rotor_forces(self, motion: PlatformMotion) -> Array:
         """Forces (N, A) of rotors and screws, which are not identified but taken from the machine file."""
-        return rotor_regressor(self.machine, leg_motion(self.machine, motion)) @ rotor_parameters(self.machine)
+        return rotor_regressor(self.machine, joint_motion(self.machine, motion)) @ rotor_parameters(self.machine)
 
     def _block(self, motion: PlatformMotion, reversals: Reversals | None, part: slice) -> Array:
         bodies = rigid_body_regressor(self.machine, motion, identical_legs=self.identical_legs)
         if self.friction == 'none':
             return bodies
-        friction = friction_regressor(self.machine, leg_motion(self.machine, motion), joints=self._joints)
+        friction = friction_regressor(self.machine, joint_motion(self.machine, motion), joints=self._joints)
         if reversals is not None:
-            lively = leg_motion(self.machine, reversals.motion[part])
+            lively = joint_motion(self.machine, reversals.motion[part])
             signs = friction_regressor(self.machine, lively, joints=self._joints)
             # the velocity is linear over half a period either way, so its sign is constant except where it is small
             change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)

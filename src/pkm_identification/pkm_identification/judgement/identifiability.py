@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.least_squares import Estimate

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from scipy.linalg import cho_factor, cho_solve
 

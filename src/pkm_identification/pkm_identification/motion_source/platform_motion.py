@@ -68,7 +68,7 @@ def recorded_poses(machine: Machine, recording: Recording) -> tuple[Array, Array
     KinematicsError
         Naming the sample, if one does not converge or lies on another assembly mode.
     """
-    result = forward_kinematics(machine, recording.drive_positions + machine.lengths_at_zero)
+    result = forward_kinematics(machine, recording.drive_positions)
     result.require()
     return result.position, result.rotation_base_platform
 

@@ -1,4 +1,4 @@
-"""Forward kinematics: the platform pose of given leg lengths, by Newton iterations on the rotation group."""
+"""Poses of hexapods from the lengths of their struts, by Newton iterations on the rotation group."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import SingularPoseError
+from pkm_description.errors import KinematicsError, ShapeError
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch, regular_from_home
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
-from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.pose_judgement import judged
 from pkm_description.kinematics.hexapod.pose_newton import newton_batch, newton_one
-from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.machine import Machine, Pose
 
 #: more Newton steps than this raise doubt about the branch: the iteration has wandered
 DOUBTFUL_ITERATIONS = 12
 
 
-def forward_kinematics(
+def forward_from_lengths(
     machine: Machine,
     lengths: Array,
     initial: Pose | None = None,
@@ -49,12 +48,18 @@ def forward_kinematics(
 
     Parameters
     ----------
-    lengths : (N, L) m, L = 6
+    machine : six struts on universal joints (``is_strut_hexapod``), whose drives are the struts' lengths
+    lengths : (N, 6) m
     initial : start for all samples (or one per sample: position (N, 3), rotation (N, 3, 3)); default home
     tolerance : m, on the largest length residual of a sample
     max_iterations : Newton steps from the start
     max_condition : see :meth:`ForwardKinematicsResult.require`
     verify_branch : follow every sample, not only those in doubt; several times slower
+
+    Raises
+    ------
+    KinematicsError
+        Another machine; :func:`pkm_description.kinematics.forward_kinematics` takes the drive positions of all.
     """
     lengths = checked_lengths(machine, lengths)
     start = initial or machine.home
@@ -81,37 +86,16 @@ def forward_kinematics(
     return _followed(machine, lengths, position, rotation, tolerance, result, samples)
 
 
-def platform_twist(machine: Machine, position: Array, rotation_base_platform: Array, leg_rates: Array) -> Array:
-    """Twist (N, 6) of the platform origin, base axes, from leg rates (N, L) m/s at poses (N, 3), (N, 3, 3).
-
-    Raises
-    ------
-    SingularPoseError
-        Where the length Jacobian cannot be inverted.
-    """
-    jacobian = length_jacobian(machine, position, rotation_base_platform)
-    try:
-        twist = np.asarray(np.linalg.solve(jacobian, leg_rates[..., None]), dtype=float)[..., 0]
-    except np.linalg.LinAlgError:
-        sample = int(np.argmin(np.abs(np.linalg.det(jacobian))))
-        raise SingularPoseError(
-            f'sample {sample}: the length Jacobian is singular, leg rates do not give a twist'
-        ) from None
-    return twist
-
-
 def checked_lengths(machine: Machine, lengths: Array) -> Array:
-    """Lengths as an array (N, 6); raises ValueError for machines and shapes of another kind."""
-    lengths = np.asarray(lengths, dtype=float)
-    if machine.leg_count != 6:
-        raise ValueError(f'{machine.name}: six legs determine a pose, this machine has {machine.leg_count}')
-    if machine.joint_kinds != ('revolute', 'revolute', 'prismatic'):
-        raise ValueError(
-            f'{machine.name}: its legs {machine.joint_kinds} do not drive the length between base and '
-            'platform joint; solve_closure gives the pose of drive positions'
+    """Lengths as an array (N, 6); raises KinematicsError for other machines, ShapeError for other shapes."""
+    if not machine.is_strut_hexapod:
+        raise KinematicsError(
+            f'{machine.name}: lengths of six struts determine a pose; this machine has {machine.leg_count} legs of '
+            f'{machine.joint_kinds}: forward_kinematics takes the positions of its drives'
         )
+    lengths = np.asarray(lengths, dtype=float)
     if lengths.ndim != 2 or lengths.shape[1] != 6:
-        raise ValueError(f'lengths have shape {lengths.shape}, expected (N, 6)')
+        raise ShapeError('lengths', '(N, 6)', lengths.shape)
     return lengths
 
 

@@ -1,4 +1,4 @@
-"""Forward kinematics of a path: every sample from the last good one, and on the same assembly mode."""
+"""Poses of hexapods along a path of lengths: every sample from the last good one, on the same assembly mode."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.assembly_mode import branch_of, home_branch
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
 from pkm_description.kinematics.hexapod.forward import checked_lengths
-from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.pose_judgement import judged
 from pkm_description.kinematics.hexapod.pose_newton import NewtonRun, newton_one
 from pkm_description.kinematics.leg_lengths import length_jacobian
@@ -26,7 +26,7 @@ STEADY = 0.5
 LOST = 2
 
 
-def forward_kinematics_sequence(
+def sequence_from_lengths(
     machine: Machine,
     lengths: Array,
     initial: Pose | None = None,
@@ -45,7 +45,7 @@ def forward_kinematics_sequence(
     path, going on as it came for two steps, passes a singular pose, from the first singular sample on, and from
     the first of two samples in a row to which a singular pose bars the way.
 
-    Arguments and result as :func:`pkm_description.kinematics.forward_kinematics`, but the mode that
+    Arguments and result as :func:`pkm_description.kinematics.hexapod.forward.forward_from_lengths`, but the mode that
     ``right_assembly_mode`` speaks of is the one of the start, ``initial`` or home.
     """
     lengths = checked_lengths(machine, lengths)

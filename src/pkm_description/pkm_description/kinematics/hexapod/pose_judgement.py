@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.assembly_mode import Branch
-from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.pose_newton import NewtonRun
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.machine import Machine
@@ -25,6 +25,7 @@ def judged(
     condition = np.full(len(jacobian), np.inf)
     condition[usable] = _condition_numbers(jacobian[usable])
     return ForwardKinematicsResult(
+        machine=machine,
         position=run.position,
         rotation_base_platform=run.rotation,
         converged=np.asarray(run.residual <= tolerance),

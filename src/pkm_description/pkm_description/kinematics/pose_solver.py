@@ -1,4 +1,8 @@
-"""Poses from measured lengths: of one sample near the last one, and of whole recordings at once."""
+"""Poses from measured drives: of one sample near the last one, and of whole recordings at once.
+
+Of hexapods the lengths of the struts are given, which the models of the legs work with, of other machines the drives'
+positions; both are called lengths here.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics, solve_closure
-from pkm_description.kinematics.closure_result import ClosureResult
-from pkm_description.kinematics.hexapod.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.hexapod.forward import forward_from_lengths
+from pkm_description.kinematics.hexapod.warm_start import LONGEST_STEP, FoundPose, WarmStart, corrected
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import invert_jacobian, twist_from_leg_rates
 from pkm_description.machine import Machine, Pose
-
-from pkm_estimation.baseline.warm_start import LONGEST_STEP, FoundPose, WarmStart, corrected
 
 Booleans = NDArray[np.bool_]
 
@@ -52,9 +56,9 @@ class PoseSolver:
     def __init__(self, machine: Machine, tolerance: float, max_iterations: int) -> None:
         self.machine = machine
         self._tolerance, self._max_iterations = tolerance, max_iterations
-        self._warm = WarmStart(machine, tolerance) if machine.has_closed_form else None
+        self._warm = WarmStart(machine, tolerance) if machine.is_strut_hexapod else None
 
-    def search(self, lengths: Array, last: FoundPose | None) -> ForwardKinematicsResult | ClosureResult:
+    def search(self, lengths: Array, last: FoundPose | None) -> ForwardKinematicsResult:
         """Solve one set of lengths (L,), from the last pose, or from home if that fails.
 
         Raises
@@ -62,7 +66,7 @@ class PoseSolver:
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        if last is not None and self.machine.has_closed_form:
+        if last is not None and self.machine.is_strut_hexapod:
             try:
                 return self._iterate(lengths[None], Pose(last.position, last.rotation)).require()
             except KinematicsError:
@@ -117,7 +121,7 @@ class PoseSolver:
         for first in range(0, count, _BLOCK):
             block = slice(first, first + _BLOCK)
             result = self._iterate(lengths[block])
-            trusted = result.accepted if isinstance(result, ClosureResult) else result.trusted
+            trusted = result.trusted
             try:
                 poses = self._with_jacobian(lengths[block], result, trusted)
             except KinematicsError:
@@ -127,21 +131,21 @@ class PoseSolver:
             good[block] = trusted
         return found, good
 
-    def _iterate(self, lengths: Array, start: Pose | None = None) -> ForwardKinematicsResult | ClosureResult:
+    def _iterate(self, lengths: Array, start: Pose | None = None) -> ForwardKinematicsResult:
         """Solve lengths (N, L) from one start, default home."""
         machine = self.machine
-        if not machine.has_closed_form:
+        if not machine.is_strut_hexapod:
             # from home, followed in small steps if need be; the last configuration could be used, but is not needed
             return solve_closure(machine, lengths)
         start = start or machine.home
-        return forward_kinematics(machine, lengths, start, self._tolerance, self._max_iterations)
+        return forward_from_lengths(machine, lengths, start, self._tolerance, self._max_iterations)
 
     def _with_jacobian(
-        self, lengths: Array, result: ForwardKinematicsResult | ClosureResult, good: Booleans
+        self, lengths: Array, result: ForwardKinematicsResult, good: Booleans
     ) -> tuple[Array, Array, Array]:
         """Poses and inverse Jacobians of those M samples that are ``good`` (N,); raises where one is singular."""
         position, rotation = result.position[good], result.rotation_base_platform[good]
-        if isinstance(result, ClosureResult):
+        if not self.machine.is_strut_hexapod:
             legs = close_legs(self.machine, position, rotation, result.joint_positions[good])
             return position, rotation, twist_from_leg_rates(self.machine, legs)
         inverse = invert_jacobian(length_jacobian(self.machine, position, rotation))

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.forms import BodyForm, body_form_map
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.friction import (
     JointSelection,
     friction_needs_loads,
@@ -20,10 +18,12 @@ from pkm_description.dynamics.friction_loads import friction_loads
 from pkm_description.dynamics.open_chain import open_chain_regressor
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
+from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.parameters import rigid_body_parameters
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
-from pkm_description.kinematics.leg_motion import leg_motion
+from pkm_description.kinematics.leg_motion import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine
 
@@ -37,7 +37,7 @@ _ABSENCE = 1e-11
 _OVERSAMPLING = 3
 
 
-def machine_base_parameters(
+def base_parameters(
     machine: Machine,
     groups: Groups | None = None,
     forms: Forms | None = None,
@@ -78,7 +78,7 @@ def machine_base_parameters(
         return _reduced(matrix, names, tolerance, preferred, eliminated)
     motion = random_states(machine, _sample_count(machine), seed)
     blocks = [bodies.columns(rigid_body_regressor(machine, motion, identical_legs=False))]
-    joints = leg_motion(machine, motion)
+    joints = joint_motion(machine, motion)
     if friction:
         loads = friction_loads(machine, motion) if friction_needs_loads(machine) else None
         blocks.append(friction_regressor(machine, joints, friction, loads=loads))
@@ -96,7 +96,7 @@ def machine_parameters(
     friction: JointSelection | None = None,
     rotors: bool = False,
 ) -> Array:
-    """Full parameters (P,) of a machine in the order of :func:`machine_base_parameters` with the same arguments.
+    """Full parameters (P,) of a machine in the order of :func:`base_parameters` with the same arguments.
 
     Raises
     ------

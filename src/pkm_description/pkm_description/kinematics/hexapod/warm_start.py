@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pkm_description.arrays import Array
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch
 from pkm_description.kinematics.leg_lengths import leg_vectors
@@ -57,9 +58,9 @@ def moved(position: Array, rotation: Array, step: Array) -> tuple[Array, Array]:
 class WarmStart:
     """Solves leg lengths near the last pose (Miletovic et al. 2017, Eq. 5); gives up at the least doubt.
 
-    What it finds has passed the tests of :func:`pkm_description.kinematics.forward_kinematics` (convergence, condition,
-    sign of the determinant, side of the base); whatever does not is left to that function, which also says what is
-    wrong.
+    What it finds has passed the tests of :func:`~pkm_description.kinematics.hexapod.forward.forward_from_lengths`
+    (convergence, condition, sign of the determinant, side of the base); whatever does not is left to that function,
+    which also says what is wrong.
     """
 
     def __init__(self, machine: Machine, tolerance: float) -> None:

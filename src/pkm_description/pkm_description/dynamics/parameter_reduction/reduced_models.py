@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pkm_description.dynamics.base_parameters.reduction import BaseParameters, matching_names
 from pkm_description.dynamics.parameter_maps import ParameterMap
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, matching_names
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.base_parameters.linear_text import linear_text
+from pkm_description.dynamics.parameter_reduction.linear_text import linear_text
 
 Indices = NDArray[np.intp]
 

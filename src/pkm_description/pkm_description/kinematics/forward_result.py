@@ -1,0 +1,150 @@
+"""What forward kinematics returns: configurations of the whole machine, and how far they can be trusted."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.arrays import Array
+from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
+from pkm_description.kinematics.leg_motion import joint_positions
+from pkm_description.machine import Machine
+
+
+@dataclass(frozen=True)
+class ForwardKinematicsResult:
+    """Configurations of N sets of drive positions, each with what there is to say about its reliability.
+
+    Attributes
+    ----------
+    machine : whose configurations they are
+    position, rotation_base_platform : (N, 3) m, (N, 3, 3); the last iterate where not converged
+    converged : (N,), largest gap of a leg within the tolerance
+    iterations : (N,), Newton steps taken, those of a continuation included
+    residual : (N,) m, largest gap of a leg: how far its tip misses the platform joint
+    worst_leg : (N,), leg of that residual
+    condition : (N,), condition number of the drives' Jacobian: of hexapods in m and rad, of other machines of drives'
+        and constraints' Jacobian with turns scaled by the platform radius; NaN where it was not computed
+    right_assembly_mode : (N,), False where the configuration does not lie on the home branch, or where that is in doubt
+        and could not be verified; see :func:`pkm_description.kinematics.forward_kinematics` for what is tested
+    max_condition : condition number from which :meth:`require` refuses a configuration
+    free_twist : (N, 6) m/s and rad/s, the unit twist [velocity, angular velocity] in base axes that the drives of a
+        hexapod resist least, of poses with a condition number beyond ``max_condition``; NaN elsewhere
+    mode_lost : (N,), True from the sample on before which a sequence passed a singular pose: the drives no longer tell
+        which of the modes that meet there the platform has taken
+    solved_joints : (N, L, J) rad or m where the iterations solve all joints; None of hexapods, see ``joint_positions``
+    """
+
+    machine: Machine
+    position: Array
+    rotation_base_platform: Array
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.intp]
+    residual: Array
+    worst_leg: NDArray[np.intp]
+    condition: Array
+    right_assembly_mode: NDArray[np.bool_]
+    max_condition: float
+    free_twist: Array
+    mode_lost: NDArray[np.bool_]
+    solved_joints: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    @cached_property
+    def joint_positions(self) -> Array:
+        """Positions (N, L, J) of all joints [rad, m], passive ones too; NaN where no pose was found."""
+        if self.solved_joints is not None:
+            return self.solved_joints
+        result = np.full((len(self), self.machine.leg_count, self.machine.joint_count), np.nan)
+        # a sample without a pose, or with a strut on its universal axis, must not stop the others
+        found = np.flatnonzero(np.isfinite(self.residual))
+        pose = self.position, self.rotation_base_platform
+        try:
+            result[found] = joint_positions(self.machine, pose[0][found], pose[1][found])
+        except KinematicsError:
+            for sample in found:
+                with suppress(KinematicsError):
+                    result[sample] = joint_positions(self.machine, pose[0][sample], pose[1][sample])
+        return result
+
+    @property
+    def singular(self) -> NDArray[np.bool_]:
+        """Configurations (N,) refused for their condition number."""
+        return np.asarray(np.isfinite(self.residual) & (self.condition > self.max_condition))
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """Samples (N,) that :meth:`require` lets pass."""
+        return self.converged & self.right_assembly_mode & ~self.singular & ~self.mode_lost
+
+    def require(self) -> ForwardKinematicsResult:
+        """Return the result itself if every configuration can be trusted.
+
+        Raises
+        ------
+        SingularPoseError, ConvergenceError, AssemblyModeError
+            Naming the first sample concerned, and the number that decides.
+        """
+        checks: list[tuple[NDArray[np.bool_], type[KinematicsError]]] = [
+            (self.singular | self.mode_lost, SingularPoseError),
+            (~self.converged, ConvergenceError),
+            (~self.right_assembly_mode, AssemblyModeError),
+        ]
+        for bad, error in checks:
+            if np.any(bad):
+                sample = int(np.argmax(bad))
+                raise error(f'sample {sample}: {self._complaint(error, sample)}')
+        return self
+
+    def with_samples(self, samples: NDArray[np.intp], other: ForwardKinematicsResult) -> ForwardKinematicsResult:
+        """Copy in which ``other`` stands in the place of ``samples``."""
+        changed: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                changed[field.name] = value.copy()
+                changed[field.name][samples] = getattr(other, field.name)
+        return replace(self, **changed)
+
+    def _complaint(self, error: type[Exception], sample: int) -> str:
+        if error is SingularPoseError and self.singular[sample]:
+            free = self.free_twist[sample]
+            return (
+                f'condition number {self.condition[sample]:.3g} of the drives\' Jacobian exceeds '
+                f'{self.max_condition:g}: the drives do not determine the platform here'
+                + (f', they do not hold {_spelled(free)}' if np.isfinite(free).all() else '')
+            )
+        if error is SingularPoseError:
+            return (
+                'the path passes a singular pose here (condition number of the last pose before '
+                f'{self.condition[max(sample - 1, 0)]:.3g}): the drives no longer tell the assembly mode; '
+                'start again from a known pose'
+            )
+        if error is ConvergenceError:
+            return (
+                f'no pose found after {self.iterations[sample]} iterations: '
+                f'{self.machine.legs[self.worst_leg[sample]].name} misses its platform joint by '
+                f'{self.residual[sample]:.3g} m; check the drive positions or start nearer to the pose'
+            )
+        return (
+            f'the pose found, position {np.array2string(self.position[sample], precision=4)} m, '
+            'lies on another assembly mode than home or cannot be told from one; start nearer to the pose'
+        )
+
+
+def _spelled(twist: Array) -> str:
+    """Spell a twist (6,) for an error message, without the parts that do not count."""
+    twist = twist / np.abs(twist).max()
+    parts = [
+        f'{value:+.2f} {"rad/s about" if axis > 2 else "m/s along"} {"xyz"[axis % 3]}'
+        for axis, value in enumerate(twist)
+        if not abs(value) < 0.01
+    ]
+    return 'the motion ' + ', '.join(parts)

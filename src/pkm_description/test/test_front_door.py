@@ -1,0 +1,220 @@
+"""The names of the package: the notebook of the README, one way for every machine, single poses, clear errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from other_machines import CLOSED, cart_with_pendulum, six_rus, three_rps
+from pkm_description.errors import ArgumentError, KinematicsError, PkmError, ShapeError
+from pkm_description.kinematics import forward_kinematics_sequence, leg_lengths, length_jacobian
+from pkm_description.kinematics.hexapod.assembly_modes import assembly_modes
+from pkm_description.kinematics.hexapod.forward import forward_from_lengths
+from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
+from pkm_description.kinematics.rotation import rotation_log
+from pkm_description.machine import Pose
+
+import pkm_description
+from pkm_description import (
+    Machine,
+    PlatformMotion,
+    base_parameters,
+    check_motion,
+    drive_jacobian,
+    drive_positions,
+    forward_dynamics,
+    forward_kinematics,
+    gravity_forces,
+    inverse_dynamics,
+    joint_motion,
+    load_machine,
+    machine_names,
+    mjcf_text,
+    profile,
+    rigid_body_parameters,
+    rigid_body_regressor,
+    sdf_text,
+    urdf_text,
+)
+
+WITH_PLATFORM = [name for name in machine_names() if load_machine(name).has_platform]
+
+
+def motion_of(machine: Machine) -> PlatformMotion:
+    """A short motion that the machine admits."""
+    return profile('mp1' if machine.has_closed_form else 'drives', machine, duration=6.0, rate=20.0)
+
+
+def test_the_notebook() -> None:
+    srs = load_machine('srs')
+    motion = profile('mp1', srs, duration=20, rate=100)
+    q = drive_positions(srs, motion)
+    pose = forward_kinematics(srs, q)
+    tau, regressor = inverse_dynamics(srs, motion, friction=False), rigid_body_regressor(srs, motion)
+    assert pose.trusted.all()
+    np.testing.assert_allclose(pose.position, motion.position, atol=1e-9)
+    np.testing.assert_allclose(regressor @ rigid_body_parameters(srs), tau, atol=1e-8 * np.abs(tau).max())
+    assert check_motion(srs, motion) == []
+
+
+@pytest.mark.parametrize('name', WITH_PLATFORM)
+def test_every_machine_by_the_same_names(name: str) -> None:
+    machine = load_machine(name)
+    motion = motion_of(machine)
+    q = drive_positions(machine, motion)
+    assert q.shape == (len(motion), machine.actuated_count)
+    for found in (forward_kinematics(machine, q).require(), forward_kinematics_sequence(machine, q).require()):
+        np.testing.assert_allclose(found.position, motion.position, atol=1e-9)
+        np.testing.assert_allclose(found.rotation_base_platform, motion.rotation_base_platform, atol=1e-9)
+        np.testing.assert_allclose(found.joint_positions, joint_motion(machine, motion).positions, atol=1e-8)
+    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
+    np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
+    tau = inverse_dynamics(machine, motion)
+    assert tau.shape == q.shape
+    assert rigid_body_regressor(machine, motion).shape[:2] == q.shape
+    # what the forces do is what was asked for
+    again = forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, tau)
+    np.testing.assert_allclose(again, motion.acceleration, atol=1e-6)
+
+
+@pytest.mark.parametrize('name', WITH_PLATFORM)
+def test_drive_jacobian_against_finite_differences(name: str) -> None:
+    """Of drive positions along admissible motions, a little before and after each sample."""
+    machine = load_machine(name)
+    motion = motion_of(machine)[10:60:7]
+    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
+    q, step = drive_positions(machine, motion), 1e-5
+    for drive in range(machine.actuated_count):
+        moved = np.eye(machine.actuated_count)[drive] * step
+        after, before = (forward_kinematics(machine, q + sign * moved).require() for sign in (1.0, -1.0))
+        turn = rotation_log(after.rotation_base_platform @ np.swapaxes(before.rotation_base_platform, 1, 2))
+        twist = np.concatenate([after.position - before.position, turn], axis=1) / (2.0 * step)
+        np.testing.assert_allclose((jacobian @ twist[..., None])[..., 0], np.tile(moved / step, (len(q), 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize('name', WITH_PLATFORM)
+def test_single_poses(name: str) -> None:
+    machine = load_machine(name)
+    motion = motion_of(machine)[30:31]
+    position, rotation = motion.position[0], motion.rotation_base_platform[0]
+    many = motion.position, motion.rotation_base_platform
+    for function in (drive_positions, drive_jacobian, gravity_forces):
+        np.testing.assert_array_equal(function(machine, position, rotation), function(machine, *many)[0])
+    q = drive_positions(machine, position, rotation)
+    np.testing.assert_allclose(forward_kinematics(machine, q).position, motion.position, atol=1e-9)
+    tau = gravity_forces(machine, position, rotation)
+    one = forward_dynamics(machine, position, rotation, motion.twist[0], tau)
+    np.testing.assert_array_equal(one, forward_dynamics(machine, *many, motion.twist, tau[None])[0])
+
+
+@pytest.mark.parametrize('start', ['pose', 'result'])
+@pytest.mark.parametrize('name', ['srs', 'hexaglide_6pus', 'valencia_3rps'])
+def test_starts_are_poses_or_results(name: str, start: str) -> None:
+    machine = load_machine(name)
+    motion = motion_of(machine)
+    q = drive_positions(machine, motion)
+    near = forward_kinematics(machine, q[40]).require()
+    initial = near if start == 'result' else Pose(near.position[0], near.rotation_base_platform[0])
+    np.testing.assert_allclose(forward_kinematics(machine, q[41], initial).position[0], motion.position[41], atol=1e-9)
+    sequence = forward_kinematics_sequence(machine, q[41:], initial).require()
+    np.testing.assert_allclose(sequence.position, motion.position[41:], atol=1e-9)
+
+
+def test_sequence_goes_on_after_a_sample_that_no_pose_has() -> None:
+    machine = three_rps()
+    home = machine.home
+    at_home = drive_positions(machine, home.position, home.rotation_base_platform)
+    q = at_home + np.linspace(0.0, 0.05, 6)[:, None] * [1.0, 0.5, -0.3]
+    q[2], q[3, 0] = q[2] + [3.0, -3.0, 0.0], np.nan
+    found = forward_kinematics_sequence(machine, q)
+    assert found.trusted.tolist() == [True, True, False, False, True, True]
+    expected = forward_kinematics(machine, q[4:]).require()
+    np.testing.assert_allclose(found.position[4:], expected.position, atol=1e-9)
+
+
+@pytest.mark.parametrize('machine', [load_machine('hexaglide_6pus'), six_rus(), CLOSED['planar 3-PRR']()])
+def test_functions_of_struts_refuse_other_machines(machine: Machine) -> None:
+    """They would be millimetres wrong, and marked as right."""
+    position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
+    for refused in (leg_lengths, length_jacobian):
+        with pytest.raises(KinematicsError, match=r'not the lengths of struts.*drive_jacobian'):
+            refused(machine, position, rotation)
+    lengths = np.ones((1, 6))
+    for solver in (forward_from_lengths, sequence_from_lengths):
+        with pytest.raises(KinematicsError, match='forward_kinematics takes the positions of its drives'):
+            solver(machine, lengths)
+    with pytest.raises(KinematicsError, match='forward_kinematics takes the positions of its drives'):
+        assembly_modes(machine, lengths[0])
+
+
+def test_wrong_shapes_are_named() -> None:
+    machine = load_machine('srs')
+    motion = motion_of(machine)
+    with pytest.raises(ShapeError, match=r'position has shape \(2,\), expected \(N, 3\) or \(3,\)'):
+        drive_positions(machine, np.zeros(2), np.eye(3))
+    with pytest.raises(ShapeError, match=r'rotation_base_platform has shape \(3, 3\), expected \(121, 3, 3\)'):
+        gravity_forces(machine, motion.position, np.eye(3))
+    with pytest.raises(ShapeError, match=r'drive_positions has shape \(4, 5\), expected \(N, 6\) or \(6,\)'):
+        forward_kinematics(machine, np.zeros((4, 5)))
+    with pytest.raises(ShapeError, match=r'twist has shape \(5,\), expected \(1, 6\) or \(6,\)'):
+        forward_dynamics(machine, motion.position[0], motion.rotation_base_platform[0], np.zeros(5), np.zeros(6))
+
+
+def test_wrong_things_are_named() -> None:
+    machine = load_machine('srs')
+    motion = motion_of(machine)
+    with pytest.raises(ArgumentError, match='first argument is a PlatformMotion, expected the Machine'):
+        inverse_dynamics(motion, machine)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="the name 'srs', expected the Machine that load_machine returns"):
+        drive_jacobian('srs', motion.position, motion.rotation_base_platform)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r'motion is a ndarray of shape \(121, 3\), expected a PlatformMotion'):
+        joint_motion(machine, motion.position)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match='takes a PlatformMotion, or positions and rotations'):
+        drive_positions(machine, motion.position)  # type: ignore[call-overload]
+    assert issubclass(ArgumentError, PkmError) and issubclass(ArgumentError, ValueError)
+
+
+def test_open_chains_are_sent_to_their_own_functions() -> None:
+    chain = cart_with_pendulum()
+    motion = motion_of(load_machine('srs'))
+    refusals: list[tuple[str, object]] = [
+        ('open_chain_forces', lambda: inverse_dynamics(chain, motion)),
+        ('open_chain_regressor', lambda: rigid_body_regressor(chain, motion)),
+        ('open_chain', lambda: drive_positions(chain, motion)),
+        ('open_chain', lambda: joint_motion(chain, motion)),
+        ('chain_pose', lambda: forward_kinematics(chain, np.zeros(1))),
+    ]
+    for named, call in refusals:
+        with pytest.raises(KinematicsError, match=f'is an open chain.*{named}'):
+            call()  # type: ignore[operator]
+
+
+def test_texts_and_base_parameters() -> None:
+    machine = load_machine('valencia_3rps')
+    assert '<robot' in urdf_text(machine)
+    assert '<mujoco' in mjcf_text(machine)
+    assert '<sdf' in sdf_text(machine)
+    assert len(base_parameters(machine).texts()) == 15
+
+
+def test_the_package_imports_little() -> None:
+    """Neither ROS nor MuJoCo, and arrays only when they are needed."""
+    code = (
+        'import sys, pkm_description; assert "numpy" not in sys.modules; '
+        'pkm_description.load_machine; pkm_description.inverse_dynamics; pkm_description.mjcf_text; '
+        'pkm_description.urdf_text; '
+        'print(sorted({"rclpy", "xacro", "mujoco", "matplotlib", "rosbags"} & set(sys.modules)))'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == '[]'
+
+
+def test_names_are_listed() -> None:
+    assert set(pkm_description.__all__) <= set(dir(pkm_description))
+    for name in pkm_description.__all__:
+        assert getattr(pkm_description, name).__name__ == name
+    with pytest.raises(AttributeError, match='there are Machine, PlatformMotion'):
+        _ = pkm_description.nothing
