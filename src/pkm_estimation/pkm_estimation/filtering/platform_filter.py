@@ -200,7 +200,8 @@ class PlatformFilter:
             if x * x + y * y + z * z > CHART_RADIUS**2:
                 chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
                 self._set_chart(chart)
-        self.legs.follow(imu_start, imu_end, duration)
+        if self.layout.imu_delay is not None:
+            self.legs.follow(imu_start, imu_end, duration)
         if self._constants is not None:
             self._constants.advance(ukf, process.gravity, imu_start, imu_end, duration)
 
