@@ -43,7 +43,7 @@ def test_verified_branch_agrees_and_refuses_no_more(name: str) -> None:
 def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Machine) -> None:
     position, rotation = random_workspace_poses(palida, 10_000, seed=13, largest_turn=2.0)
     lengths = leg_lengths(palida, position, rotation)
-    home = palida.machine.home
+    home = palida.home
     start = np.repeat(home.position[None], 10_000, axis=0), np.repeat(home.rotation_base_platform[None], 10_000, axis=0)
     plain = newton_batch(palida, lengths, *start, 1e-12, 20)
     jacobian = length_jacobian(palida, plain.position, plain.rotation)
@@ -56,7 +56,7 @@ def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Machine)
 
 def test_following_stops_where_the_lengths_have_no_pose_any_more(palida: Machine) -> None:
     """One leg grows until the platform stands still in it: the way ends at a singular pose, on the right side."""
-    home = palida.machine.home
+    home = palida.home
     pose = home.position[None], home.rotation_base_platform[None]
     lengths, longer = leg_lengths(palida, *pose), np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0])
     followed = follow_lengths(palida, lengths + longer, *pose)
