@@ -74,7 +74,7 @@ def test_lengths_of_the_check_state(simona: Simona) -> None:
 
 
 def test_neutral_height(simona: Simona) -> None:
-    home = simona.home
+    home = simona.machine.home
     assert abs(home.position[2]) == pytest.approx(2.388772, abs=1e-6)
     lengths = leg_lengths(simona.machine, home.position[None], home.rotation_base_platform[None])
     np.testing.assert_allclose(lengths, 2.705, atol=1e-12)
@@ -140,7 +140,7 @@ def test_jacobian_is_the_derivative(simona: Simona) -> None:
 
 
 def test_condition_at_neutral(simona: Simona) -> None:
-    home = simona.home
+    home = simona.machine.home
     jacobian = length_jacobian(simona.machine, home.position[None], home.rotation_base_platform[None])[0]
     assert np.linalg.cond(jacobian) == pytest.approx(3.27, abs=0.005)
     assert abs(np.linalg.det(jacobian)) == pytest.approx(12.8, abs=0.05)
