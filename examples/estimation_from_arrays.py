@@ -19,7 +19,7 @@ figure, axes = plt.subplots(3, 1, sharex=True, layout='constrained')
 for axis, name, one, claimed in zip(axes, 'xyz', error.T, std.T, strict=True):
     axis.plot(motion.time[first:], 1e6 * one)
     axis.fill_between(motion.time[first:], -2e6 * claimed, 2e6 * claimed, alpha=0.3, label='two standard deviations')
-    axis.set_ylabel(f'{name} [um]')
+    axis.set(ylabel=f'{name} [um]', ylim=(-20.0, 20.0))
 axes[0].legend()
 axes[-1].set_xlabel('time [s]')
 figure.suptitle('position error of the estimate')

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from pkm_description import load_machine, profile
-from pkm_estimation import BagWriter, estimate, measure, read_bag
+from pkm_estimation import estimate, measure, read_bag
+from pkm_estimation.bags import BagWriter
 
 machine = load_machine('srs')
 if len(sys.argv) > 1:
