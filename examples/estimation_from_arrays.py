@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate, measure
 

@@ -1,13 +1,14 @@
-"""Estimate a rosbag offline, as `estimate` does: `python estimation_of_a_bag.py [BAG]`; without one, a simulated bag."""
+"""Estimate a rosbag offline, like the program `estimate`: give a bag; without one, a bag is simulated."""
 
 import sys
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from pkm_estimation.bags import BagWriter
+
 from pkm_description import load_machine, profile
 from pkm_estimation import estimate, measure, read_bag
-from pkm_estimation.bags import BagWriter
 
 machine = load_machine('srs')
 if len(sys.argv) > 1:

@@ -1,6 +1,7 @@
 """Drive forces of SIMONA along motion profile 1: with friction, and what of it holds the weight."""
 
 import matplotlib.pyplot as plt
+
 from pkm_description import gravity_forces, inverse_dynamics, load_machine, profile
 
 machine = load_machine('srs')

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pkm_description import drive_positions, inverse_dynamics, load_machine, profile
 from pkm_identification import Recording, identify
 

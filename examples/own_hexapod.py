@@ -6,8 +6,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import yaml
-from pkm_description import load_machine
 from pkm_description.skeleton import skeleton_text
+
+from pkm_description import load_machine
 
 # `./pkm run pkm_description new_machine --kind 6ups -o desk.yaml` writes the same file, to be edited by hand
 text = skeleton_text('6ups', 'desk', {'base_radius': 0.30, 'platform_radius': 0.20})

@@ -1,7 +1,8 @@
-"""A sensor of your own beside IMU and legs: a camera that sees one point of the platform, while four legs are silent."""
+"""A sensor of your own beside IMU and legs: a camera sees one point of the platform, while four legs are silent."""
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pkm_description import load_machine, profile
 from pkm_estimation import EstimatorConfig, EstimatorPipeline, measure
 

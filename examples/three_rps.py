@@ -2,8 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from pkm_description import drive_positions, forward_kinematics, load_machine, profile
 from scipy.spatial.transform import Rotation
+
+from pkm_description import drive_positions, forward_kinematics, load_machine, profile
 
 machine = load_machine('valencia_3rps')
 motion = profile('drives', machine, duration=20.0, rate=100.0)

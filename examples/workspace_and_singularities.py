@@ -2,8 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from pkm_description import drive_jacobian, drive_positions, load_machine
 from scipy.spatial.transform import Rotation
+
+from pkm_description import drive_jacobian, drive_positions, load_machine
 
 machine = load_machine('srs')
 heights, yaws = np.meshgrid(np.linspace(-1.0, 1.0, 121), np.radians(np.linspace(-120.0, 120.0, 121)))
