@@ -1,4 +1,4 @@
-"""A 3-RPS table has three drives and three freedoms: the legs make the platform shift and turn when it tilts."""
+"""A 3-RPS table has three drives and three degrees of freedom: its legs shift the platform when it tilts."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,15 +13,14 @@ motion = profile('drives', machine, duration=20.0, rate=100.0)
 pose = forward_kinematics(machine, drive_positions(machine, motion)).require()
 turn = Rotation.from_matrix(pose.rotation_base_platform @ machine.home.rotation_base_platform.T).as_rotvec()
 
-figure, axes = plt.subplots(2, 2, sharex=True, layout='constrained')
+figure, axes = plt.subplots(3, 1, sharex=True, layout='constrained')
 for axis, values, names, title in (
-    (axes[0, 0], 1e3 * (pose.position[:, 2] - machine.home.position[2]), 'z', 'driven [mm]'),
-    (axes[0, 1], np.degrees(turn[:, :2]), ('about x', 'about y'), 'driven [deg]'),
-    (axes[1, 0], 1e3 * (pose.position[:, :2] - machine.home.position[:2]), ('x', 'y'), 'parasitic [mm]'),
-    (axes[1, 1], np.degrees(turn[:, 2]), 'about z', 'parasitic [deg]'),
+    (axes[0], 1e3 * (pose.position[:, 2] - machine.home.position[2]), 'z', 'driven [mm]'),
+    (axes[1], np.degrees(turn[:, :2]), ('about x', 'about y'), 'driven [deg]'),
+    (axes[2], 1e3 * (pose.position[:, :2] - machine.home.position[:2]), ('x', 'y'), 'parasitic [mm]'),
 ):
     axis.plot(motion.time, values, label=names)
     axis.set_title(title)
-    axis.legend()
+    axis.legend(loc='upper right')
 figure.supxlabel('time [s]')
 plt.show()
