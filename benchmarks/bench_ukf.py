@@ -156,8 +156,8 @@ def compare(steps: int) -> dict[str, float]:
     result['wall'] = float(np.median(walls[0]))
     result['difference'] = float(np.abs(np.array([plain.ukf.x, fast.ukf.x]) - printed.state).max())
     # the default's attitude has other coordinates, so its sigma points lie elsewhere: compared with the claimed errors
-    deviation = np.sqrt(printed.covariance.diagonal())
-    result['default_difference'] = float((np.abs(default.state - printed.state) / deviation).max())
+    std = np.sqrt(printed.covariance.diagonal())
+    result['default_difference'] = float((np.abs(default.state - printed.state) / std).max())
     return result
 
 

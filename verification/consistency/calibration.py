@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import fourier_profile, mp1_profile
-from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.filtering.start import start_std
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.sensors.feeding import feed
@@ -85,12 +85,12 @@ def calibration_run(
     scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
 ) -> tuple[Array, Array]:
     """Estimate constants drawn from the prior that the estimator is given; returns error (m,), covariance (m, m)."""
-    config = EstimatorConfig(baseline=False, estimate=names, imu_position_deviation=PLACE_DEVIATION)
+    config = EstimatorConfig(baseline=False, estimate=names, imu_position_std=PLACE_DEVIATION)
     machine = scenario.machine
     pipeline = EstimatorPipeline(machine, config)
     layout = pipeline.filter.layout
     truth = np.random.default_rng([seed, len(names)]).normal(size=layout.size)
-    truth *= start_deviation(config, layout, 0.0, 0.0)
+    truth *= start_std(config, layout, 0.0, 0.0)
     constants = {name: truth[rows] for name, rows in layout.groups.items()}
     true_machine, conditions = _with_constants(machine, constants)
     time = scenario.time(duration)

@@ -89,7 +89,7 @@ def delay_run(scenario: MotionScenario, delay: float, seed: int, duration: float
         if output.stamp < settled or output.innovation is None:
             continue
         errors.append(output.motion.position - truth[output.stamp])
-        within.append(np.abs(output.innovation.residual) <= 2.0 * output.innovation.standard_deviation)
+        within.append(np.abs(output.innovation.residual) <= 2.0 * output.innovation.std)
     rest = pipeline.filter.layout.imu_delay
     found = pipeline.imu_delay + (0.0 if rest is None else float(pipeline.filter.state[rest][0]))
     rms = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))

@@ -29,11 +29,11 @@ class Normalised:
     Attributes
     ----------
     values : (T, S)
-    freedoms : (T,) degrees of freedom of the chi-square distribution that the values must have
+    degrees_of_freedom : (T,) degrees of freedom of the chi-square distribution that the values must have
     """
 
     values: Array
-    freedoms: NDArray[np.intp]
+    degrees_of_freedom: NDArray[np.intp]
 
     @property
     def mean(self) -> float:
@@ -54,7 +54,8 @@ class Normalised:
     def _bounds(self, part: float) -> tuple[Array, Array]:
         seeds = self.values.shape[1]
         tail = 0.5 * (1.0 - part)
-        return chi2.ppf(tail, self.freedoms * seeds) / seeds, chi2.ppf(1.0 - tail, self.freedoms * seeds) / seeds
+        dof = self.degrees_of_freedom * seeds
+        return chi2.ppf(tail, dof) / seeds, chi2.ppf(1.0 - tail, dof) / seeds
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def noisy(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[Array
     machine = scenario.machine
     random = np.random.default_rng([seed, crc32(scenario.title.encode())])
     biases = random.normal(size=6) * np.repeat(
-        [config.start_accelerometer_bias_deviation, config.start_gyroscope_bias_deviation], 3
+        [config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3
     )
     noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     turn = np.kron(np.eye(2), machine.imu.rotation_platform_imu)
@@ -102,7 +103,7 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
     first = round(settling / scenario.interval)
     samples = range(first, len(scenario.motion), step)
     nees, nis = np.empty((len(samples), seeds)), np.empty((len(scenario.motion) - first, seeds))
-    freedoms = np.zeros(len(samples), dtype=np.intp)
+    degrees_of_freedom = np.zeros(len(samples), dtype=np.intp)
     for seed in range(seeds):
         inputs, positions, biases = noisy(scenario, seed, config)
         filter_ = make_filter(scenario.machine, config)
@@ -118,6 +119,6 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
                 directions = free_directions(scenario.machine, scenario.motion, k, filter_.chart)
                 error = state_error(filter_, scenario.motion, k, biases)
                 nees[row, seed] = normalised_error_squared(error, filter_.covariance, directions)
-                freedoms[row] = directions.shape[1]
+                degrees_of_freedom[row] = directions.shape[1]
     drives = np.full(len(nis), scenario.positions.shape[1])
-    return Consistency(Normalised(nees, freedoms), Normalised(nis, drives))
+    return Consistency(Normalised(nees, degrees_of_freedom), Normalised(nis, drives))

@@ -16,9 +16,9 @@ def normalised_check(id: str, what: str, normalised: Normalised, cautious: bool 
     independent: right in the long run, but a little too large for one step. Where the IMU's noise in a step is greater
     than the legs' (``cautious``), this shows, and only the upper bound is required.
     """
-    freedoms = normalised.freedoms
+    dof = normalised.degrees_of_freedom
     lower, upper = normalised.bounds()
-    wanted = f'{freedoms.mean():g}' if freedoms.min() == freedoms.max() else f'{freedoms.min()}-{freedoms.max()}'
+    wanted = f'{dof.mean():g}' if dof.min() == dof.max() else f'{dof.min()}-{dof.max()}'
     mean = normalised.mean
     return holds(
         id,

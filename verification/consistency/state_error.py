@@ -37,7 +37,7 @@ def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart
     """Orthonormal columns (15, d): where the machine's constraints leave the state free, in a chart's axes.
 
     Directions that legs or a plane block have no random error: the filter keeps the constraints as exactly as
-    ``constraint_deviation`` says, and the simulated machine keeps them exactly.
+    ``constraint_std`` says, and the simulated machine keeps them exactly.
     """
     position, rotation = motion.position[sample], motion.rotation_base_platform[sample]
     constraints = close_legs(machine, position[None], rotation[None]).constraints[0]
@@ -51,10 +51,10 @@ def free_directions(machine: Machine, motion: PlatformMotion, sample: int, chart
     pose, _ = np.linalg.qr(np.vstack([chart.T @ moving, attitude]))
     ways, sizes, _ = np.linalg.svd(rotation.T @ moving)
     velocity = ways[:, : np.count_nonzero(sizes > _MOVES * sizes[0])]
-    freedoms, end = pose.shape[1], pose.shape[1] + velocity.shape[1]
+    degrees_of_freedom, end = pose.shape[1], pose.shape[1] + velocity.shape[1]
     directions = np.zeros((STATE_SIZE, end + 6))
-    directions[POSITION, :freedoms], directions[ATTITUDE, :freedoms] = pose[:3], pose[3:]
-    directions[VELOCITY, freedoms:end] = velocity
+    directions[POSITION, :degrees_of_freedom], directions[ATTITUDE, :degrees_of_freedom] = pose[:3], pose[3:]
+    directions[VELOCITY, degrees_of_freedom:end] = velocity
     directions[BIASES, end:] = np.eye(6)
     return directions
 

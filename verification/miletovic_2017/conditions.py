@@ -12,7 +12,7 @@ DELAYS = (0.010, 0.020, 0.030, 0.050)
 ALTERNATING_OFFSETS = (3e-4, -3e-4, 3e-4, -3e-4, 3e-4, -3e-4)
 
 #: bursts on all six lengths at once, in every third 5 s
-BURSTS = SensorConditions(burst_deviation=1e-4)
+BURSTS = SensorConditions(burst_std=1e-4)
 
 #: all at once: IMU 10 to 50 ms late (by axis, fluctuating), averaging, turned by half a degree; tails, offsets, bursts
 EXPERIMENT_LIKE = SensorConditions(
@@ -22,7 +22,7 @@ EXPERIMENT_LIKE = SensorConditions(
     imu_delay_fluctuation=0.005,
     imu_misalignment=(0.0087, -0.0087, 0.0087),
     leg_offsets=(2e-4, -1e-4, 3e-4, -2e-4, 1e-4, -3e-4),
-    burst_deviation=1e-4,
+    burst_std=1e-4,
     length_step=2e-6,
 )
 

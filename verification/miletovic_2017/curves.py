@@ -71,7 +71,7 @@ def static_noise() -> list[tuple[str, str, dict[str, tuple[Array, Array]]]]:
 def innovations(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 9: without the first seconds, which would set the scale."""
     run = _run(lab, motion)
-    return [_band_panel(run.time, run.residual, run.residual_deviation, leg, 5.0) for leg in LEGS]
+    return [_band_panel(run.time, run.residual, run.residual_std, leg, 5.0) for leg in LEGS]
 
 
 def state_errors(lab: Laboratory, motion: str) -> list[Panel]:
@@ -90,7 +90,7 @@ def experiment_innovations(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 12."""
     run = lab.pipelines([experiment(lab, motion)])[0]
     result = run.result
-    return [_band_panel(run.time, result.innovation, result.innovation_deviation, leg, 5.0) for leg in LEGS]
+    return [_band_panel(run.time, result.innovation, result.innovation_std, leg, 5.0) for leg in LEGS]
 
 
 def experiment_states(lab: Laboratory, motion: str) -> list[Panel]:
@@ -127,7 +127,7 @@ def deviations(lab: Laboratory, motion: str) -> list[tuple[str, str, dict[str, d
     run = lab.pipelines([scenario])[0]
     begin = round(lab.settling * RATE)
     spreads = {
-        reference: [errors.deviation(begin) for errors in errors_against(run, scenario, lead)]
+        reference: [errors.std(begin) for errors in errors_against(run, scenario, lead)]
         for reference, lead in (('set-points', SET_POINT_LEAD), ('truth', 0.0))
     }
     return [
@@ -161,13 +161,13 @@ def _run(lab: Laboratory, motion: str) -> FilterRun:
 
 def _error_panel(run: FilterRun, name: str, row: int) -> Panel:
     shown = run.time >= 5.0
-    time, error, band = run.time[shown], run.error[shown, row] * _SIGNS[row], 2.0 * run.deviation[shown, row]
+    time, error, band = run.time[shown], run.error[shown, row] * _SIGNS[row], 2.0 * run.std[shown, row]
     return Panel(name, (Curve(time, error), Curve(time, band, '2 sigma'), Curve(time, -band, '2 sigma')))
 
 
-def _band_panel(time: Array, residual: Array, deviation: Array, leg: int, begin: float) -> Panel:
+def _band_panel(time: Array, residual: Array, std: Array, leg: int, begin: float) -> Panel:
     shown = time >= begin
-    band = 2.0 * deviation[shown, leg]
+    band = 2.0 * std[shown, leg]
     curves = (Curve(time[shown], residual[shown, leg]), *(Curve(time[shown], s * band, '2 sigma') for s in (1.0, -1.0)))
     return Panel(f'innovation l{leg + 1} [m]', curves)
 

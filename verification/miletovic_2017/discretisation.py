@@ -95,11 +95,11 @@ def monte_carlo(lab: Laboratory) -> Iterator[Check]:
         good = 5.2 <= mean_nis(runs, SETTLING) <= 5.7
         yield holds('S3-46', f'{title}: innovations of {len(runs)} runs', 'NIS 5.2 .. 5.7', text, good)
     runs = lab.filters(_runs('mp1', 'heun', 'exact'))
-    sigma = runs[0].deviation[-1] * SCALES
+    sigma = runs[0].std[-1] * SCALES
     good = bool((np.abs(sigma / FINAL_SIGMA - 1.0) <= TOLERANCE).all())
     yield holds('S3-46', "MP1: the filter's own sigma at the end", f'{_row(FINAL_SIGMA)} +- 15 %', _row(sigma), good)
     # the printed start leaves the filter overconfident
-    ratios = [float(np.mean([run.error[row, 9] / run.deviation[row, 9] for run in runs])) for row in (50, 200, 1000)]
+    ratios = [float(np.mean([run.error[row, 9] / run.std[row, 9] for run in runs])) for row in (50, 200, 1000)]
     what = 'MP1, printed start: error of bias x over its sigma after 0.5, 2, 10 s, mean of the runs'
     good = bool((np.abs(np.array(ratios) / (50.0, 14.0, 6.0) - 1.0) <= TOLERANCE).all())
     yield holds('S3-46', what, '50 14 6 +- 15 %', _row(ratios), good)

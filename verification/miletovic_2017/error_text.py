@@ -26,7 +26,7 @@ def errors_against(run: PipelineRun, scenario: Scenario, lag: float) -> tuple[Po
 
 def error_text(run: PipelineRun, scenario: Scenario, lag: float, begin: int) -> tuple[Array, str]:
     """Standard deviations (18,) from a row on, and a line of text: filter | baseline per quantity."""
-    pair = [errors.deviation(begin) for errors in errors_against(run, scenario, lag)]
+    pair = [errors.std(begin) for errors in errors_against(run, scenario, lag)]
     figures, parts = [], []
     for name, unit, scale in _QUANTITIES:
         values = [scale * getattr(deviations, name) for deviations in pair]

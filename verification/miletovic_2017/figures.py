@@ -89,9 +89,9 @@ def _sensor_noise(title: str) -> Any:
             time, values = samples[name]
             axes[row, column].plot(time, values, lw=0.4, rasterized=True)
             axes[row, column].set(title=name, ylabel=f'{quantity} [{unit}]', xlabel='t [s]')
-            deviation = values.std()
+            std = values.std()
             edges = np.linspace(-6.0, 6.0, 61)
-            standardised = (values - values.mean()) / deviation
+            standardised = (values - values.mean()) / std
             axes[row, 2].hist(standardised, edges, density=True, histtype='step', label=name)
         axes[row, 2].plot(edges, norm.pdf(edges), 'k:', lw=1, label='normal distribution')
         axes[row, 2].set(yscale='log', ylim=(1e-4, 1.0), xlabel='deviations from the mean')

@@ -30,8 +30,8 @@ class FilterRun:
     ----------
     time : (N,) s after the first sample
     error : (N, 15) estimate less truth; NaN after a loss
-    deviation : (N, 15) standard deviations of the filter's own coordinates
-    residual, residual_deviation : (N, L) m, innovations
+    std : (N, 15) standard deviations of the filter's own coordinates
+    residual, residual_std : (N, L) m, innovations
     nis : (N,) normalised innovation squared; NaN without a measurement
     nees_time, nees : (M,) normalised estimation error squared, 15 degrees of freedom
     outside : points with ``q.q > 1``
@@ -41,9 +41,9 @@ class FilterRun:
 
     time: Array
     error: Array
-    deviation: Array
+    std: Array
     residual: Array
-    residual_deviation: Array
+    residual_std: Array
     nis: Array
     nees_time: Array
     nees: Array
@@ -59,7 +59,7 @@ class FilterRun:
 
     def standardised(self, begin: float) -> Array:
         """Innovations over their standard deviations (M, L), from a time on."""
-        ratio = (self.residual / self.residual_deviation)[self.time >= begin]
+        ratio = (self.residual / self.residual_std)[self.time >= begin]
         return ratio[np.isfinite(ratio).all(axis=1)]
 
 
@@ -194,8 +194,8 @@ def _run(scenario: Scenario) -> FilterRun:
     filter_ = make_filter(scenario)
     count, legs = signals.positions.shape
     error = np.full((count, STATE_SIZE), np.nan)
-    deviation = np.full((count, STATE_SIZE), np.nan)
-    residual, residual_deviation = np.full((2, count, legs), np.nan)
+    std = np.full((count, STATE_SIZE), np.nan)
+    residual, residual_std = np.full((2, count, legs), np.nan)
     nis = np.full(count, np.nan)
     nees, lost, least = [], '', np.inf
     try:
@@ -206,11 +206,11 @@ def _run(scenario: Scenario) -> FilterRun:
             if k or scenario.start not in ('forward_kinematics', 'pose_known'):
                 innovation = filter_.update(signals.positions[k]) if k else first_update(scenario, filter_, signals)
                 residual[k], nis[k] = innovation.residual, innovation.nis
-                residual_deviation[k] = innovation.standard_deviation
+                residual_std[k] = innovation.std
             if not np.isfinite(filter_.ukf.covariance).all():
                 raise CovarianceError('covariance is not finite')
             error[k] = filter_.state[:STATE_SIZE] - signals.states[k]
-            deviation[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
+            std[k] = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
             if k % NEES_EVERY == NEES_EVERY - 1:
                 nees.append((k * INTERVAL, nees_of(filter_, signals.states[k])))
                 least = min(least, least_eigenvalue(filter_))
@@ -219,15 +219,15 @@ def _run(scenario: Scenario) -> FilterRun:
     judged = np.array(nees).reshape(-1, 2)
     return FilterRun(
         scenario.time - scenario.time[0],
-        error, deviation, residual, residual_deviation, nis, judged[:, 0], judged[:, 1],
+        error, std, residual, residual_std, nis, judged[:, 0], judged[:, 1],
         filter_.outside_unit_sphere, lost, least,
     )  # fmt: skip
 
 
 def least_eigenvalue(filter_: PlatformFilter) -> float:
     """Smallest eigenvalue of the correlation matrix: how far the covariance is from losing a rank."""
-    deviation = np.sqrt(filter_.ukf.covariance.diagonal())
-    return float(np.linalg.eigvalsh(filter_.ukf.covariance / np.outer(deviation, deviation))[0])
+    std = np.sqrt(filter_.ukf.covariance.diagonal())
+    return float(np.linalg.eigvalsh(filter_.ukf.covariance / np.outer(std, std))[0])
 
 
 def nees_of(filter_: PlatformFilter, truth: Array) -> float:

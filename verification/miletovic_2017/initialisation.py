@@ -141,7 +141,7 @@ def convergence_times(lab: Laboratory) -> Iterator[Check]:
         yield holds('S3-36', f'{name}: times of the state groups', 'all five', text, len(times) == 5)
     # the reported time belongs to the reported standard deviation
     run = run_pipeline(Scenario('srs', duration=10.0, config=DEFAULT))
-    below = run.state_deviation[:, 3:6].max(axis=1) < 1e-2
+    below = run.state_std[:, 3:6].max(axis=1) < 1e-2
     first = float(run.time[np.argmax(below)])
     told = run.result.health.convergence_time['velocity']
     yield at_most('S3-36', 'velocity: reported minus first time below 1 cm/s', INTERVAL, told - first, 's')

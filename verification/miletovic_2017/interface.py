@@ -126,14 +126,14 @@ def contents(lab: Laboratory) -> Iterator[Check]:
     run = lab.pipelines([Scenario('srs', duration=lab.duration, config=replace(DEFAULT, baseline=True))])[0]
     result, rows = run.result, slice(1, None)  # the first estimate is the start itself, without an innovation
     for what, values in (
-        ('state and its deviations', (run.state, run.state_deviation)),
+        ('state and its deviations', (run.state, run.state_std)),
         ('pose, twist and their covariances', (
             result.motion.position, result.motion.orientation, result.motion.linear_velocity,
             result.motion.pose_covariance, result.motion.twist_covariance,
         )),
-        ('biases and their deviations', (result.accelerometer_bias, result.gyroscope_bias, result.bias_deviation)),
+        ('biases and their deviations', (result.accelerometer_bias, result.gyroscope_bias, result.bias_std)),
         ('innovations, their sigma, NIS', (
-            result.innovation[rows], result.innovation_deviation[rows], result.nis[rows],
+            result.innovation[rows], result.innovation_std[rows], result.nis[rows],
         )),
         ('corrected rate and specific force, acceleration', (
             result.angular_rate, result.specific_force, result.linear_acceleration,

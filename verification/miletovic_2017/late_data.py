@@ -71,7 +71,7 @@ def _declared(lab: Laboratory) -> Iterator[Check]:
 
 
 def _share(run: PipelineRun, begin: float) -> float:
-    ratio = (run.result.innovation / run.result.innovation_deviation)[run.time >= begin]
+    ratio = (run.result.innovation / run.result.innovation_std)[run.time >= begin]
     return float(np.mean(np.abs(ratio) <= 2.0, axis=0).min())
 
 
@@ -117,7 +117,7 @@ def static_record(lab: Laboratory) -> Iterator[Check]:
         scenario = Scenario('srs', 'hold', 60.0, seed=seed)
         found = calibrate_static(machine_named('srs'), streams_of(scenario))
         ratios.append(np.concatenate([found.imu.noise, found.legs.noise]) / noise)
-        standardised.append((found.bias - bias) / found.bias_deviation)
+        standardised.append((found.bias - bias) / found.bias_std)
     yield at_most('S3-54', f'12 noise deviations of Table 4, {len(ratios)} records: relative error', 0.05,
                   np.array(ratios) - 1.0)  # fmt: skip
     count = np.size(standardised)
@@ -144,6 +144,6 @@ def noise_from_innovations(lab: Laboratory) -> Iterator[Check]:
     # and without a recording: while running
     adapting = replace(DEFAULT, q_scale=0.01, adapt_noise='q')
     run = lab.pipelines([Scenario('srs', duration=max(lab.duration, 40.0), config=adapting)])[0]
-    standardised = (run.result.innovation / run.result.innovation_deviation)[run.time >= 20.0]
+    standardised = (run.result.innovation / run.result.innovation_std)[run.time >= 20.0]
     share = float(np.mean(np.abs(standardised) <= 2.0))
     yield within('S3-55', "Q a hundred times too small, adapt_noise 'q': in band after 20 s", 0.90, 0.98, share)

@@ -28,7 +28,7 @@ def other_geometries(lab: Laboratory) -> Iterator[Check]:
         printed = lab.monte_carlo(Scenario(name, config=PRINTED))
         own = lab.monte_carlo(Scenario(name, config=DEFAULT))
         yield within('S3-62', f'{name}: mean NIS, printed filter (S3-18)', 5.2, 5.7, mean_nis(printed, lab.settling))
-        sigma = np.sqrt(np.mean([run.deviation[run.time >= lab.settling] ** 2 for run in own], axis=(0, 1)))
+        sigma = np.sqrt(np.mean([run.std[run.time >= lab.settling] ** 2 for run in own], axis=(0, 1)))
         rms = pooled_rms(own, lab.settling)
         for quantity, rows in (('position', slice(0, 3)), ('velocity', slice(3, 6)), ('quaternion', slice(6, 9))):
             ratio = rms[rows] / sigma[rows]

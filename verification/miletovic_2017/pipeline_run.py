@@ -42,7 +42,7 @@ class PoseErrors:
             *(np.sqrt(np.mean(v[begin:] ** 2, axis=0)) for v in (self.position, self.attitude, self.velocity))
         )
 
-    def deviation(self, begin: int) -> PoseErrors:
+    def std(self, begin: int) -> PoseErrors:
         """Standard deviations (3,) from a row on."""
         return PoseErrors(*(np.std(v[begin:], axis=0) for v in (self.position, self.attitude, self.velocity)))
 
@@ -57,7 +57,7 @@ class PipelineRun:
     result : estimates and baseline
     truth : motion of the platform's origin at the stamps of the estimates
     verdict : level and sentence of the diagnostics
-    state, state_deviation : (N, n) of the filter
+    state, state_std : (N, n) of the filter
     """
 
     data: SimulatedData
@@ -65,7 +65,7 @@ class PipelineRun:
     truth: MotionEstimate
     verdict: tuple[str, str]
     state: Array
-    state_deviation: Array
+    state_std: Array
 
     @property
     def time(self) -> Array:
@@ -131,7 +131,7 @@ def run_pipeline(scenario: Scenario, data: SimulatedData | None = None) -> Pipel
         truth_of(motion, stamps),
         summarise(report, pipeline.machine.leg_count),
         np.array([output.state for output in outputs]),
-        np.array([output.state_deviation for output in outputs]),
+        np.array([output.state_std for output in outputs]),
     )
 
 

@@ -26,7 +26,7 @@ def experiment_tuning(lab: Laboratory) -> Iterator[Check]:
     """S3-47."""
     runs = lab.filters([Scenario('srs', motion, lab.duration, config=EXPERIMENT) for motion in ('mp1', 'mp2')])
     for motion, run in zip(('mp1', 'mp2'), runs, strict=True):
-        band = 2e3 * run.residual_deviation[run.time >= lab.settling]
+        band = 2e3 * run.residual_std[run.time >= lab.settling]
         text = f'{band.min():.3f} to {band.max():.3f} mm'
         good = bool(round(band.min(), 2) >= 0.14 and round(band.max(), 2) <= 0.22)
         what = f'{motion}, Q x 1000: twice sigma of the innovations, two digits'
@@ -71,7 +71,7 @@ def _known_offsets(motion: str) -> Array:
         filter_.update(signals.positions[k])
     rows = filter_.layout.leg_offsets
     assert rows is not None
-    sigma: Array = np.sqrt(np.linalg.eigvalsh(filter_.ukf.covariance[rows, rows])) / config.leg_offset_deviation
+    sigma: Array = np.sqrt(np.linalg.eigvalsh(filter_.ukf.covariance[rows, rows])) / config.leg_offset_std
     return sigma
 
 
@@ -89,9 +89,9 @@ def dropouts(lab: Laboratory) -> Iterator[Check]:
             if k < settled:
                 filter_.update(signals.positions[k])
                 continue
-            deviation = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
-            inside.append(np.abs(filter_.state[:STATE_SIZE] - signals.states[k]) <= 3.0 * deviation)
-            sigma.append(deviation[0:3])
+            std = np.sqrt(filter_.ukf.covariance.diagonal()[:STATE_SIZE])
+            inside.append(np.abs(filter_.state[:STATE_SIZE] - signals.states[k]) <= 3.0 * std)
+            sigma.append(std[0:3])
         growing.append(bool((np.diff(sigma, axis=0) > 0.0).all()))
     share = float(np.mean(inside))
     yield at_least('S3-52', 'no leg lengths for 0.9 s: states within 3 sigma, share', 0.98, share)
@@ -125,7 +125,7 @@ def drift(lab: Laboratory) -> Iterator[Check]:
         scenario = Scenario(duration=60.0 if lab.quick else 100.0, conditions=conditions, config=config)
         runs = lab.filters([replace(scenario, seed=seed) for seed in list(lab.seeds)[:6]])
         errors = np.concatenate([run.error[run.time >= 20.0, GYROSCOPE_BIAS] for run in runs])
-        sigma = np.concatenate([run.deviation[run.time >= 20.0, GYROSCOPE_BIAS] for run in runs])
+        sigma = np.concatenate([run.std[run.time >= 20.0, GYROSCOPE_BIAS] for run in runs])
         found.append((float(np.mean(np.abs(errors) <= 3.0 * sigma)), float(np.sqrt(np.mean(errors**2, axis=0)).max())))
     (share, rms), (share_without, rms_without) = found
     text = f'{100 * share:.1f} % ({100 * share_without:.1f} % without the walk)'
@@ -172,7 +172,7 @@ def _experiment_like(lab: Laboratory) -> Iterator[Check]:
         scenario = experiment(lab, motion)
         run = lab.pipelines([scenario])[0]
         for reference, lead in (('truth', 0.0), ('set-points 34 ms ahead', SET_POINT_LEAD)):
-            ours, theirs = (errors.deviation(begin) for errors in errors_against(run, scenario, lead))
+            ours, theirs = (errors.std(begin) for errors in errors_against(run, scenario, lead))
             what = f'experiment-like {motion} against {reference}'
             if motion == 'mp1':
                 ratio = theirs.velocity[:2] / ours.velocity[:2]

@@ -100,7 +100,7 @@ EFFECTS: dict[str, dict[str, object]] = {
     'misalignment': {'imu_misalignment': (0.01, 0.01, -0.01)},
     'bias drift': {'gyroscope_drift': (1e-6, 0.0, 0.0)},
     'leg offsets': {'leg_offsets': 3e-4},
-    'bursts': {'burst_deviation': 1e-4},
+    'bursts': {'burst_std': 1e-4},
     'quantisation': {'accelerometer_step': 1e-3, 'gyroscope_step': 1e-4, 'length_step': 2e-6},
     'random losses': {'imu_loss': 0.05, 'leg_loss': 0.05},
     'gaps': {'imu_gaps': ((3.0, 3.1),), 'leg_gaps': ((5.0, 6.0),)},

@@ -30,13 +30,13 @@ def own_measurements(lab: Laboratory) -> Iterator[Check]:
     motion = profile_named('srs', 'mp1')(scenario.time)
     random = np.random.default_rng(7)
     camera = motion.position + CAMERA_NOISE * random.normal(size=motion.position.shape)
-    deviation = float(np.max(machine_named('srs').leg_sensors.velocity_noise))
+    std = float(np.max(machine_named('srs').leg_sensors.velocity_noise))
     quiet = replace(scenario, conditions=replace(scenario.conditions, noise=False))
     true_rates = np.gradient(simulated(quiet).drive_positions, INTERVAL, axis=0, edge_order=2)
-    rates = true_rates + deviation * random.normal(size=true_rates.shape)
+    rates = true_rates + std * random.normal(size=true_rates.shape)
     # the gyroscope's noise, too, moves the joints, in proportion to their distance
     reach = float(np.linalg.norm(machine_named('srs').platform_points, axis=1).max())
-    variance = deviation**2 + (reach * float(np.max(machine_named('srs').imu.gyroscope_noise))) ** 2
+    variance = std**2 + (reach * float(np.max(machine_named('srs').imu.gyroscope_noise))) ** 2
 
     def nothing(pipeline: EstimatorPipeline, stamp: int, k: int) -> None:
         del pipeline, stamp, k

@@ -202,7 +202,7 @@ def _is_finite(output: EstimatorOutput) -> bool:
             motion.pose_covariance,
             motion.twist_covariance,
             output.state,
-            output.state_deviation,
+            output.state_std,
         )
     )
 

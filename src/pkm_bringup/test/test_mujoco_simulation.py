@@ -160,7 +160,7 @@ def test_noise_has_the_files_deviation_and_bias() -> None:
     noisy = simulate(machine, hold, seed=3, pause=10.0)
     quiet = simulate(machine, hold, noise=False, pause=10.0)
     count = len(noisy.imu_stamps)
-    for measured, true, deviation, bias in (
+    for measured, true, std, bias in (
         (
             noisy.specific_force,
             quiet.specific_force,
@@ -173,8 +173,8 @@ def test_noise_has_the_files_deviation_and_bias() -> None:
         (noisy.joint_efforts, quiet.joint_efforts, machine.leg_sensors.effort_noise, 0.0),
     ):
         error = measured - true
-        assert error.std(axis=0) == pytest.approx(deviation, rel=5.0 / np.sqrt(2 * count))
-        assert np.all(np.abs(error.mean(axis=0) - bias) < 5.0 * deviation / np.sqrt(count))
+        assert error.std(axis=0) == pytest.approx(std, rel=5.0 / np.sqrt(2 * count))
+        assert np.all(np.abs(error.mean(axis=0) - bias) < 5.0 * std / np.sqrt(count))
 
 
 def test_runs_repeat_bit_for_bit_and_seeds_differ() -> None:

@@ -58,35 +58,35 @@ class EstimatorConfig(Settings):
     printed_start_position: tuple[float, ...] = setting(
         [0.0, 0.0, 1.0], "position of the IMU's point for start 'printed', base_link [m]"
     )
-    printed_start_position_deviation: float = setting(1.0, 'its standard deviation [m]', 1e-6, 1e3)
-    printed_start_attitude_deviation: float = setting(
+    printed_start_position_std: float = setting(1.0, 'its standard deviation [m]', 1e-6, 1e3)
+    printed_start_attitude_std: float = setting(
         0.1, "standard deviation of the quaternion's vector part for start 'printed'", 1e-6, 1.0
     )
-    start_position_deviation: float = setting(1e-4, 'standard deviation of the forward kinematics [m]', 1e-9, 10.0)
-    start_attitude_deviation: float = setting(
+    start_position_std: float = setting(1e-4, 'standard deviation of the forward kinematics [m]', 1e-9, 10.0)
+    start_attitude_std: float = setting(
         1e-4, "standard deviation of the forward kinematics' quaternion vector part", 1e-9, 1.0
     )
-    start_velocity_deviation: float = setting(
+    start_velocity_std: float = setting(
         1.0, 'standard deviation of the velocity 0 at the start [m/s]', 1e-9, 1e3
     )
-    start_accelerometer_bias_deviation: float = setting(1.0, 'accelerometer bias at the start [m/s^2]', 1e-9, 100.0)
-    start_gyroscope_bias_deviation: float = setting(0.1, 'gyroscope bias at the start [rad/s]', 1e-9, 10.0)
+    start_accelerometer_bias_std: float = setting(1.0, 'accelerometer bias at the start [m/s^2]', 1e-9, 100.0)
+    start_gyroscope_bias_std: float = setting(0.1, 'gyroscope bias at the start [rad/s]', 1e-9, 10.0)
 
     estimate: tuple[str, ...] = setting(
         [], f'further constants to estimate, any of {", ".join(EXTRA_STATES)}; they need motion to be seen',
         choices=EXTRA_STATES,
     )
-    leg_offset_deviation: float = setting(1e-3, 'leg length offsets at the start [m]', 1e-9, 1.0)
+    leg_offset_std: float = setting(1e-3, 'leg length offsets at the start [m]', 1e-9, 1.0)
     imu_delay: float = setting(0.0, 'known lateness of the IMU stamps against the leg stamps [s]', -1.0, 1.0)
-    imu_delay_deviation: float = setting(0.03, 'its uncertainty at the start, where estimated [s]', 1e-6, 1.0)
-    imu_rotation_deviation: float = setting(0.05, 'mounting rotation of the IMU at the start [rad]', 1e-6, 3.0)
-    imu_position_deviation: float = setting(0.05, 'place of the IMU at the start [m]', 1e-6, 10.0)
+    imu_delay_std: float = setting(0.03, 'its uncertainty at the start, where estimated [s]', 1e-6, 1.0)
+    imu_rotation_std: float = setting(0.05, 'mounting rotation of the IMU at the start [rad]', 1e-6, 3.0)
+    imu_position_std: float = setting(0.05, 'place of the IMU at the start [m]', 1e-6, 10.0)
     accelerometer_bias_walk: float = setting(0.0, 'random walk of the bias [m/s^2 per sqrt(s)]', 0.0, 10.0)
     gyroscope_bias_walk: float = setting(0.0, 'random walk of the bias [rad/s per sqrt(s)]', 0.0, 1.0)
     leg_offset_walk: float = setting(0.0, 'random walk of the offsets [m per sqrt(s)]', 0.0, 1.0)
 
-    constraint_deviation: float = setting(
-        1e-6, 'how exactly legs and plane hold the platform of a machine with few freedoms [m]', 1e-9, 1.0
+    constraint_std: float = setting(
+        1e-6, 'how exactly legs and plane hold the platform of a machine with few degrees of freedom [m]', 1e-9, 1.0
     )
 
     iteration_nis: float = setting(

@@ -70,8 +70,8 @@ def test_pose_covariance_is_the_map_of_the_length_noise():
         home.position + SRS.platform_points @ home.rotation_base_platform.T - SRS.base_points, axis=1
     )
     estimate = KinematicEstimator(MECHANISM, covariance).estimate(lengths - MECHANISM.lengths_at_zero, 0.01)
-    deviation = np.sqrt(np.diag(estimate.pose_covariance)) * 1e6
-    assert deviation == pytest.approx([13.9, 14.7, 5.0, 4.2, 5.2, 6.3], abs=0.06)
+    std = np.sqrt(np.diag(estimate.pose_covariance)) * 1e6
+    assert std == pytest.approx([13.9, 14.7, 5.0, 4.2, 5.2, 6.3], abs=0.06)
 
 
 def test_velocities_lag_as_printed_and_agree_with_each_other():

@@ -9,7 +9,7 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.input_curvature import InputCurvature
-from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.attitude_chart import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
@@ -95,14 +95,14 @@ def test_a_gap_has_no_curvature():
 class Belief:
     """What ConstantStates needs of a filter."""
 
-    def __init__(self, deviation):
-        self.state, self.covariance = np.zeros(len(deviation)), np.diag(deviation**2)
+    def __init__(self, std):
+        self.state, self.covariance = np.zeros(len(std)), np.diag(std**2)
 
 
 def make(names):
     layout, config = StateLayout.of(15, 6, names), EstimatorConfig(estimate=names)
-    deviation = start_deviation(config, layout, 1e-4, 1e-4)
-    return layout, deviation, ConstantStates(layout, deviation, 1.0)
+    std = start_std(config, layout, 1e-4, 1e-4)
+    return layout, std, ConstantStates(layout, std, 1.0)
 
 
 def wait(constants, belief, duration=0.2):
@@ -111,8 +111,8 @@ def wait(constants, belief, duration=0.2):
 
 
 def test_first_certainty_is_taken_back_once():
-    layout, deviation, constants = make(('imu_delay',))
-    belief, row = Belief(deviation), layout.imu_delay
+    layout, std, constants = make(('imu_delay',))
+    belief, row = Belief(std), layout.imu_delay
     belief.state[row], belief.covariance[row, row] = 0.02, 1e-4**2  # 30 ms became 0.1 ms
     wait(constants, belief)
     assert belief.state[row][0] == pytest.approx(0.02, rel=2e-3)
@@ -125,17 +125,17 @@ def test_first_certainty_is_taken_back_once():
 
 def test_what_is_hardly_known_stays_within_its_prior():
     """A direction that was not seen gets no wider than it was at first, whatever else is taken back."""
-    layout, deviation, constants = make(('imu_delay', 'imu_position'))
-    belief = Belief(deviation)
+    layout, std, constants = make(('imu_delay', 'imu_position'))
+    belief = Belief(std)
     belief.covariance[layout.imu_delay, layout.imu_delay] = 1e-4**2
     wait(constants, belief)
     found = np.sqrt(belief.covariance.diagonal()[layout.imu_position])
-    assert (found <= deviation[layout.imu_position]).all() and (found > 0.99 * deviation[layout.imu_position]).all()
+    assert (found <= std[layout.imu_position]).all() and (found > 0.99 * std[layout.imu_position]).all()
 
 
 def test_place_that_is_hardly_known_is_forgotten_without_moving_the_platform():
-    layout, deviation, constants = make(('imu_position',))
-    belief, place = Belief(deviation), layout.imu_position
+    layout, std, constants = make(('imu_position',))
+    belief, place = Belief(std), layout.imu_position
     belief.state[:3], belief.state[6:9], belief.state[place] = 0.1, [0.1, 0.0, 0.05], [0.03, 0.01, -0.02]
     belief.covariance[place, place] = np.diag([0.01, 0.04, 0.001]) ** 2  # of 0.05
     turn = rotation_of(belief.state[6:9])
@@ -154,8 +154,8 @@ def test_place_that_is_hardly_known_is_forgotten_without_moving_the_platform():
 
 
 def test_constants_wait_for_speed_and_biases():
-    layout, deviation, constants = make(('imu_delay',))
-    belief, row = Belief(deviation), layout.imu_delay
+    layout, std, constants = make(('imu_delay',))
+    belief, row = Belief(std), layout.imu_delay
     before = belief.state.copy(), belief.covariance.copy()
     belief.state += 1.0
     belief.covariance *= 0.5
@@ -165,8 +165,8 @@ def test_constants_wait_for_speed_and_biases():
 
 
 def test_lost_covariance_is_said():
-    _, deviation, constants = make(('imu_delay',))
-    belief = Belief(deviation)
+    _, std, constants = make(('imu_delay',))
+    belief = Belief(std)
     belief.covariance[0, 0] = np.nan
     with pytest.raises(CovarianceError):
         wait(constants, belief)

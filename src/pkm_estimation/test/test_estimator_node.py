@@ -279,8 +279,8 @@ def test_estimates_of_a_reference_point_and_of_further_constants(sensors):
     rotation = MOTION.rotation_base_platform[199]
     assert array3(odometry.pose.pose.position) == pytest.approx(MOTION.position[199] + rotation @ point, abs=1e-2)
     values = sensors.diagnosed()
-    value, deviation = values['estimated imu_position [m]'].split(', ')[0].split(' +- ')
-    assert abs(float(value)) < 6.0 * float(deviation)
+    value, std = values['estimated imu_position [m]'].split(', ')[0].split(' +- ')
+    assert abs(float(value)) < 6.0 * float(std)
     assert len(values['estimated leg_offsets [m]'].split(', ')) == 6
 
 

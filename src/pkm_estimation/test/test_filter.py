@@ -126,7 +126,7 @@ def test_linear_update_is_the_kalman_filter():
         assert ukf.covariance == pytest.approx(covariance - gain @ s @ gain.T, abs=1e-9)
         assert np.array_equal(ukf.covariance, ukf.covariance.T)
         assert innovation.residual[rows] == pytest.approx(residual)
-        assert innovation.standard_deviation[rows] == pytest.approx(np.sqrt(np.diag(s)))
+        assert innovation.std[rows] == pytest.approx(np.sqrt(np.diag(s)))
         assert innovation.nis == pytest.approx(residual @ np.linalg.solve(s, residual))
     assert np.isnan(innovation.residual[1])
 
@@ -175,14 +175,14 @@ def test_mp1_accuracy_on_exact_truth(mp1_runs):
 def test_mp1_innovations_are_consistent_and_white(mp1_runs):
     innovations = [innovation for _, run_, _ in mp1_runs for innovation in run_[2000:]]
     assert 5.2 < np.mean([i.nis for i in innovations]) < 5.7
-    ratio = np.array([i.residual / i.standard_deviation for i in innovations])
+    ratio = np.array([i.residual / i.std for i in innovations])
     in_band = np.mean(np.abs(ratio) <= 2.0, axis=0)
     assert ((in_band > 0.94) & (in_band < 0.98)).all()
     assert (np.abs(ratio.mean(axis=0)) < 0.05).all()
     assert (np.abs(np.mean(ratio[1:] * ratio[:-1], axis=0)) < 0.05).all()
     assert max(i.nis for _, run_, _ in mp1_runs for i in run_[:10]) < 40.0  # from the first sample on
     # S3-16: Q is the covariance of one sample
-    assert innovations[-1].standard_deviation[0] == pytest.approx(13.0e-6, rel=0.03)
+    assert innovations[-1].std[0] == pytest.approx(13.0e-6, rel=0.03)
 
 
 def test_covariance_describes_the_errors(mp1_runs):
@@ -259,7 +259,7 @@ def test_wrong_lever_arm_shows_in_the_innovations():
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
         innovation = filter_.update(data.drive_positions[k])
-        ratios.append(innovation.residual / innovation.standard_deviation)
+        ratios.append(innovation.residual / innovation.std)
     assert np.mean(np.abs(ratios[1500:2000]) <= 2.0) <= 0.10
 
 

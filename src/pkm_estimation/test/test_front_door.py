@@ -42,7 +42,7 @@ def test_arrays_are_estimated_in_one_line():
     assert 5.0 < np.nanmean(result.nis[settled]) < 7.0
     bias = np.concatenate([result.accelerometer_bias, result.gyroscope_bias], axis=1)[-1]
     true = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])
-    assert (np.abs(bias - true) < 5.0 * result.bias_deviation[-1]).all()
+    assert (np.abs(bias - true) < 5.0 * result.bias_std[-1]).all()
 
 
 def test_the_same_bits_as_sample_by_sample():

@@ -232,7 +232,7 @@ def test_spike_in_the_first_measurement_does_not_blame_a_good_leg():
 
 def test_bursts_of_noise_count_for_less():
     """S3-51: 0.1 mm on all legs at once; no leg is blamed for it."""
-    conditions = SensorConditions(burst_deviation=1e-4, burst_period=15.0, burst_duration=5.0)
+    conditions = SensorConditions(burst_std=1e-4, burst_period=15.0, burst_duration=5.0)
     data = simulate_sensors(MECHANISM, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
     run = Run(None, begin=10**9, data=data)
     errors = np.array([o.motion.position for o in run.outputs[400:]]) - MOTION.position[400:1500]

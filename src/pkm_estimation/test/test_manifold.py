@@ -28,16 +28,16 @@ def test_a_moved_chart_describes_the_same_distribution():
     np.testing.assert_allclose(new_chart, chart @ rotation_of(state[ATTITUDE]), atol=1e-15)
     np.testing.assert_allclose(new_chart @ moved_state[POSITION], chart @ state[POSITION], atol=1e-14)
     # linear transport: each deviation of the old coordinates has its place in the new ones
-    for deviation in np.linalg.cholesky(covariance).T:
-        attitude = chart @ rotation_of((state + deviation)[ATTITUDE])
+    for std in np.linalg.cholesky(covariance).T:
+        attitude = chart @ rotation_of((state + std)[ATTITUDE])
         q = quaternion_from_matrix(new_chart.T @ attitude)[:3]
-        position = new_chart.T @ chart @ (state + deviation)[POSITION]
+        position = new_chart.T @ chart @ (state + std)[POSITION]
         expected = np.concatenate([position - moved_state[POSITION], q])
-        linear = moved_deviation(moved_covariance, covariance, deviation, state)
+        linear = moved_std(moved_covariance, covariance, std, state)
         np.testing.assert_allclose(linear, expected, atol=2e-5)
 
 
-def moved_deviation(moved, covariance, deviation, state):
+def moved_std(moved, covariance, std, state):
     """First-order image of a deviation; checks on the way that the whole covariance was transported like it."""
     q = state[ATTITUDE]
     transport = np.eye(15)
@@ -49,7 +49,7 @@ def moved_deviation(moved, covariance, deviation, state):
         transport[ATTITUDE, 6 + axis] = quaternion_from_matrix(turned)[:3] / step
     transport[POSITION, POSITION] = rotation.T
     np.testing.assert_allclose(transport @ covariance @ transport.T, moved, atol=1e-9)
-    image = transport @ deviation
+    image = transport @ std
     return np.concatenate([image[POSITION], image[ATTITUDE]])
 
 
@@ -118,29 +118,29 @@ def calibration_run(name, machine, late=0, duration=45.0, seed=4):
 
 def test_delay_is_found():
     """IMU data 30 ms late: known to a tenth of a millisecond after a motion."""
-    delay, deviation = calibration_run('imu_delay', SRS, late=3)
+    delay, std = calibration_run('imu_delay', SRS, late=3)
     assert delay[0] == pytest.approx(0.03, abs=2e-3)
-    assert deviation[0] < 1e-4
+    assert std[0] < 1e-4
 
 
 def test_mounting_rotation_is_found():
     turn = np.array([0.02, -0.015, 0.01])
     turned = replace(SRS.imu, rotation_platform_imu=rotation_exp(turn) @ SRS.imu.rotation_platform_imu)
-    rotation, deviation = calibration_run('imu_rotation', replace(SRS, imu=turned))
+    rotation, std = calibration_run('imu_rotation', replace(SRS, imu=turned))
     assert np.abs(rotation - turn).max() < 5e-4
-    assert (deviation < 1e-4).all()
+    assert (std < 1e-4).all()
 
 
 def test_place_of_the_imu_is_found_across_the_axis_of_rotation():
     """MP1 turns about the body axis (1, 1, 0): what lies along it cannot be seen, and the filter says so."""
     arm = np.array([0.03, -0.02, 0.01])
     moved = replace(SRS.imu, position=SRS.imu.position + arm)
-    place, deviation = calibration_run('imu_position', replace(SRS, imu=moved))
+    place, std = calibration_run('imu_position', replace(SRS, imu=moved))
     # z up: the paper's axis (1, 1, 0) is (1, -1, 0) here
     across = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
     assert across @ (place - arm) == pytest.approx(0.0, abs=1e-3)
     assert place[2] == pytest.approx(arm[2], abs=1e-3)
-    assert deviation[0] > 1e-2
+    assert std[0] > 1e-2
 
 
 def test_offset_of_a_leg_is_seen_where_motion_shows_it():

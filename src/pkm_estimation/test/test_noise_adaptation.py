@@ -18,7 +18,7 @@ DATA = measure(MECHANISM, MOTION, seed=8)
 
 
 def in_band(outputs):
-    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs])
+    ratio = np.array([o.innovation.residual / o.innovation.std for o in outputs])
     return float(np.nanmean(np.abs(ratio) <= 2.0))
 
 

@@ -38,9 +38,9 @@ def test_angular_acceleration_has_the_stated_lag_and_noise():
     expected = np.column_stack([np.interp(late, MOTION.time, truth[:, axis]) for axis in range(3)])
     values, covariances = zip(*(output.angular_acceleration for output in outputs[first:]), strict=True)
     in_imu_axes = expected[first:] @ SRS.imu.rotation_platform_imu
-    deviation = np.sqrt(np.array(covariances).diagonal(axis1=1, axis2=2))
-    ratio = (np.array(values) - in_imu_axes) / deviation
-    assert np.abs(expected).max() > 20.0 * deviation.max()  # something to see
+    std = np.sqrt(np.array(covariances).diagonal(axis1=1, axis2=2))
+    ratio = (np.array(values) - in_imu_axes) / std
+    assert np.abs(expected).max() > 20.0 * std.max()  # something to see
     assert np.sqrt(np.mean(ratio**2, axis=0)) == pytest.approx([1.0] * 3, abs=0.25)
 
 
@@ -69,11 +69,11 @@ def test_pose_and_velocity_of_a_reference_point():
     position = MOTION.position[-1] + rotation @ point
     velocity = MOTION.linear_velocity[-1] + np.cross(MOTION.angular_velocity[-1], rotation @ point)
     motion = outputs[-1].motion
-    deviation = np.sqrt(np.diag(motion.pose_covariance))[:3], np.sqrt(np.diag(motion.twist_covariance))[:3]
-    assert (np.abs(motion.position - position) < 5.0 * deviation[0]).all()
-    assert (np.abs(motion.velocity - rotation.T @ velocity) < 5.0 * deviation[1]).all()
-    assert deviation[0].max() < 1e-4
-    assert deviation[1].max() < 1e-2
+    std = np.sqrt(np.diag(motion.pose_covariance))[:3], np.sqrt(np.diag(motion.twist_covariance))[:3]
+    assert (np.abs(motion.position - position) < 5.0 * std[0]).all()
+    assert (np.abs(motion.velocity - rotation.T @ velocity) < 5.0 * std[1]).all()
+    assert std[0].max() < 1e-4
+    assert std[1].max() < 1e-2
     assert outputs[-1].baseline.position == pytest.approx(position, abs=1e-4)
     with pytest.raises(ConfigurationError, match='reference_point'):
         EstimatorConfig(reference_point=(1.0, 2.0))

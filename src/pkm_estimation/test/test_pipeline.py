@@ -248,8 +248,8 @@ def test_leg_gap_is_predicted_with_growing_covariance(pipeline):
     feed(pipeline, [imu_message(k) for k in range(100, 151)])
     (output,) = feed(pipeline, [leg_message(150)])
     assert not output.started
-    assert output.innovation.standard_deviation[0] > 3 * SRS.leg_sensors.position_noise[0]
-    assert np.abs(output.innovation.residual / output.innovation.standard_deviation).max() < 3.0
+    assert output.innovation.std[0] > 3 * SRS.leg_sensors.position_noise[0]
+    assert np.abs(output.innovation.residual / output.innovation.std).max() < 3.0
 
 
 def test_long_leg_gap_starts_anew():

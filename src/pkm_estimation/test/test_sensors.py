@@ -35,7 +35,7 @@ EVERYTHING = SensorConditions(
     imu_misalignment=(0.01, -0.02, 0.005),
     gyroscope_drift=(1e-6, 0.0, -1e-6),
     leg_offsets=3e-4,
-    burst_deviation=1e-4,
+    burst_std=1e-4,
     accelerometer_step=1e-3,
     gyroscope_step=1e-4,
     length_step=2e-6,
@@ -62,7 +62,7 @@ def test_nothing_wrong_is_the_ideal_sensor():
 
 
 def test_effects_do_not_disturb_each_others_noise():
-    plain, bursts = sense(SensorConditions()), sense(SensorConditions(burst_deviation=1e-4))
+    plain, bursts = sense(SensorConditions()), sense(SensorConditions(burst_std=1e-4))
     assert np.array_equal(plain.specific_force, bursts.specific_force)
     quiet_time = TIME % 15.0 < 10.0
     assert np.array_equal(plain.drive_positions[quiet_time], bursts.drive_positions[quiet_time])
@@ -74,14 +74,14 @@ def test_effects_do_not_disturb_each_others_noise():
 def test_noise_has_the_files_deviations(heavy):
     data = sense(replace(QUIET, noise=True, heavy_tails=heavy))
     limit = 0.15 if heavy else 0.06
-    for name, deviation in (
+    for name, std in (
         ('specific_force', SRS.imu.accelerometer_noise),
         ('angular_rate', SRS.imu.gyroscope_noise),
         ('drive_positions', SRS.leg_sensors.position_noise),
     ):
         noise = getattr(data, name) - getattr(IDEAL, name)
-        assert noise.std(axis=0) == pytest.approx(deviation, rel=limit)
-        tails = np.mean(np.abs(noise) > 4.0 * deviation)
+        assert noise.std(axis=0) == pytest.approx(std, rel=limit)
+        tails = np.mean(np.abs(noise) > 4.0 * std)
         assert (tails > 1e-3) == heavy
 
 

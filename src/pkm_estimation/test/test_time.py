@@ -151,7 +151,7 @@ def test_declared_delay_is_as_good_as_none():
     undelayed = rms(delayed_run(0.0, EstimatorConfig(baseline=False))[0][500:])
     errors, outputs, _ = delayed_run(0.03, EstimatorConfig(baseline=False, imu_delay=0.03))
     assert rms(errors[500:]) < 1.3 * undelayed
-    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs[500:]])
+    ratio = np.array([o.innovation.residual / o.innovation.std for o in outputs[500:]])
     assert np.mean(np.abs(ratio) <= 2.0) > 0.92
     assert len(outputs) > 1990  # the last ones wait for the IMU
 
@@ -171,7 +171,7 @@ def test_unknown_delay_is_found_and_declared():
     assert report.estimated['imu_delay'][0][0] == pytest.approx(found)
     collected = collect(outputs, report)
     assert collected.state[-1, pipeline.filter.layout.imu_delay][0] == pytest.approx(found)
-    ratio = np.array([o.innovation.residual / o.innovation.standard_deviation for o in outputs[1000:]])
+    ratio = np.array([o.innovation.residual / o.innovation.std for o in outputs[1000:]])
     assert np.mean(np.abs(ratio) <= 2.0) > 0.9
     covariances = np.array([o.motion.pose_covariance[:3, :3] for o in outputs[1000:]])
     nees = np.einsum('ni,nij,nj->n', errors[1000:], np.linalg.inv(covariances), errors[1000:])

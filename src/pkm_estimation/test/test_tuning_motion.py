@@ -57,8 +57,8 @@ def test_delay_is_found_between_samples(profile, delay):
     """S3-49 asks for 2 ms at 30 ms; the stated deviation is honest, too."""
     found = estimate_delay(MECHANISM, streams_of(record(profile, SensorConditions(imu_delay=delay))))
     assert found.delay == pytest.approx(delay, abs=5e-4)
-    assert abs(found.delay - delay) < 4.0 * found.deviation
-    assert found.deviation < 5e-4
+    assert abs(found.delay - delay) < 4.0 * found.std
+    assert found.std < 5e-4
 
 
 @pytest.mark.parametrize('misalignment', [(0.0, 0.0, 0.0), (0.03, -0.02, 0.05)])
@@ -71,7 +71,7 @@ def test_delay_is_true_on_noisy_legs_and_a_wrong_mounting(make, misalignment):
     data = simulate_sensors(machine, make(machine, 40.0).evaluate, time, conditions, 0)
     found = estimate_delay(machine, streams_of(data))
     shown = np.isfinite(found.channel_delay)
-    assert (np.abs(found.channel_delay - 0.03) < 4.0 * found.channel_deviation)[shown].all()
+    assert (np.abs(found.channel_delay - 0.03) < 4.0 * found.channel_std)[shown].all()
     assert found.agree
     assert found.delay == pytest.approx(0.03, abs=3e-4)
 
@@ -84,7 +84,7 @@ def test_delays_of_single_axes_and_lost_samples():
     assert shown[[0, 1, 3, 4]].all()
     np.testing.assert_allclose(found.channel_delay[shown], np.array(delays)[shown], atol=2e-3)
     assert not found.agree
-    assert found.deviation > 4e-3  # one number for all cannot be more certain than that
+    assert found.std > 4e-3  # one number for all cannot be more certain than that
 
 
 def test_fluctuating_delay_widens_the_deviation():
@@ -92,8 +92,8 @@ def test_fluctuating_delay_widens_the_deviation():
     conditions = SensorConditions(imu_delay=0.03, imu_delay_fluctuation=5e-3)
     wandering = estimate_delay(MECHANISM, streams_of(record(MP1, conditions)))
     assert wandering.scatter > 1e-3
-    assert wandering.deviation > 5.0 * steady.deviation
-    assert abs(wandering.delay - 0.03) < 4.0 * wandering.deviation
+    assert wandering.std > 5.0 * steady.std
+    assert abs(wandering.delay - 0.03) < 4.0 * wandering.std
 
 
 def test_no_delay_from_a_standstill():
@@ -125,7 +125,7 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
     motion = profile('mp1', SRS, 30.0)[slice(800, 2300)]
     foretold = observability(MECHANISM, motion, ('imu_delay',))
     data = measure(MECHANISM, motion, seed=3)
-    config = EstimatorConfig(estimate=('imu_delay',), start_position_deviation=1.0, start_attitude_deviation=0.1)
+    config = EstimatorConfig(estimate=('imu_delay',), start_position_std=1.0, start_attitude_std=0.1)
     frame = ImuFrame(SRS.imu)
     filter_ = PlatformFilter(
         EstimatorGeometry.from_machine(SRS), frame.noise_covariance, np.diag(SRS.leg_sensors.position_noise**2), config
@@ -136,8 +136,8 @@ def test_observability_agrees_with_the_covariance_of_the_filter():
     for k in range(1, len(motion)):
         filter_.predict(inputs[k - 1], inputs[k], 0.01, 0.01)
         filter_.update(data.drive_positions[k])
-    deviation = np.sqrt(filter_.covariance[15, 15])
-    assert 0.98 * foretold.deviation[0] < deviation < 1.4 * foretold.deviation[0]
+    std = np.sqrt(filter_.covariance[15, 15])
+    assert 0.98 * foretold.std[0] < std < 1.4 * foretold.std[0]
 
 
 def test_what_is_not_seen_is_named():

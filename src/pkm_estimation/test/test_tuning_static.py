@@ -53,19 +53,19 @@ def test_tables_4_and_5_are_recovered():
     found = calibrate_static(MECHANISM, streams_of(measure(MECHANISM, at_rest(60.0), seed=1)))
     np.testing.assert_allclose(found.imu.noise, NOISE, rtol=0.05)
     np.testing.assert_allclose(found.legs.noise, SRS.leg_sensors.position_noise, rtol=0.05)
-    assert (np.abs(found.bias - BIAS) < 2.0 * found.bias_deviation).all()
-    assert (found.bias_deviation < NOISE / np.sqrt(6000) * 2.0).all()
+    assert (np.abs(found.bias - BIAS) < 2.0 * found.bias_std).all()
+    assert (found.bias_std < NOISE / np.sqrt(6000) * 2.0).all()
     for noise, truth in ((found.imu, NOISE), (found.legs, SRS.leg_sensors.position_noise)):
         assert ((noise.noise_interval[:, 0] < truth) & (truth < noise.noise_interval[:, 1])).all()
 
 
 def test_attitude_error_of_leg_offsets_is_in_the_systematic_deviation():
     """Offsets drawn with the deviation that was declared: their effect on the bias agrees with what was foretold."""
-    random, deviation, ratios = np.random.default_rng(0), 3e-4, []
+    random, std, ratios = np.random.default_rng(0), 3e-4, []
     data = measure(MECHANISM, at_rest(12.0), seed=2)
     for _ in range(12):
-        shifted = streams_of(data, data.drive_positions + deviation * random.normal(size=6))
-        found = calibrate_static(MECHANISM, shifted, deviation)
+        shifted = streams_of(data, data.drive_positions + std * random.normal(size=6))
+        found = calibrate_static(MECHANISM, shifted, std)
         ratios.append((found.bias - BIAS)[:2] / found.bias_systematic[:2])
     assert 0.6 < np.sqrt(np.mean(np.square(ratios))) < 1.4  # chi-square with 24 degrees of freedom
 
@@ -75,8 +75,8 @@ def test_heavy_tails_and_drift_widen_the_intervals():
     white, heavy = random.normal(size=(6000, 1)), random.standard_t(4.5, size=(6000, 1))
     drifting = white + np.linspace(0.0, 3.0, 6000)[:, None]
     plain, tailed, drift = (channel_noise(values, 0.01) for values in (white, heavy, drifting))
-    assert tailed.noise_deviation / tailed.noise > 1.3 * plain.noise_deviation / plain.noise
-    assert drift.mean_deviation > 5.0 * plain.mean_deviation
+    assert tailed.noise_std / tailed.noise > 1.3 * plain.noise_std / plain.noise
+    assert drift.mean_std > 5.0 * plain.mean_std
     assert drift.noise == pytest.approx(plain.noise, rel=1e-3)
 
 
@@ -134,7 +134,7 @@ def test_slow_white_noise_is_called_white():
     values = np.random.default_rng(2).normal(size=(4000, 3))
     found = channel_noise(values, 0.5)
     np.testing.assert_allclose(found.autocorrelation, 0.0, atol=0.06)
-    np.testing.assert_allclose(found.noise_deviation, np.sqrt(0.5 / 2000), rtol=0.15)
+    np.testing.assert_allclose(found.noise_std, np.sqrt(0.5 / 2000), rtol=0.15)
 
 
 def test_coarse_sensors_keep_honest_deviations(tmp_path):
@@ -143,7 +143,7 @@ def test_coarse_sensors_keep_honest_deviations(tmp_path):
     truth = random.uniform(-0.5, 0.5, size=400)
     rounded = np.rint((truth + 0.1 * random.normal(size=(1200, 400))) / 0.37) * 0.37
     found = channel_noise(rounded, 0.01)
-    normalised = (found.mean - truth) / found.mean_deviation
+    normalised = (found.mean - truth) / found.mean_std
     several = found.noise > 0.0
     assert several.sum() > 200
     assert np.sqrt(np.mean(normalised[several] ** 2)) < 1.2
@@ -195,11 +195,11 @@ def test_allan_deviation_of_a_ramp_and_of_a_sine_is_exact():
     frequency = 0.5
     sampled = np.stack([3.0 * time, np.sin(2.0 * np.pi * frequency * time)], axis=1)
     allan = overlapping_allan_deviation(sampled, 0.01)
-    np.testing.assert_allclose(allan.deviation[:, 0], 3.0 * allan.tau / np.sqrt(2.0), rtol=1e-9)
+    np.testing.assert_allclose(allan.std[:, 0], 3.0 * allan.tau / np.sqrt(2.0), rtol=1e-9)
     phase = np.pi * frequency * allan.tau
     seen = allan.tau < 20.0
     expected = np.sin(phase) ** 2 / phase
-    np.testing.assert_allclose(allan.deviation[seen, 1], expected[seen], atol=5e-3)
+    np.testing.assert_allclose(allan.std[seen, 1], expected[seen], atol=5e-3)
 
 
 def test_white_noise_and_random_walk_are_read_off():

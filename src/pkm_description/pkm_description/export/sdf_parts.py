@@ -94,10 +94,10 @@ def add_imu(link: Element, imu: ImuSensor, topic: str) -> None:
         ('linear_acceleration', imu.accelerometer_noise, imu.accelerometer_bias),
     ):
         quantity = SubElement(element, key)
-        for axis, deviation, offset in zip('xyz', noise, bias, strict=True):
+        for axis, std, offset in zip('xyz', noise, bias, strict=True):
             one = SubElement(SubElement(quantity, axis), 'noise', type='gaussian')
             SubElement(one, 'mean').text = '0.0'
-            SubElement(one, 'stddev').text = numbers([deviation])
+            SubElement(one, 'stddev').text = numbers([std])
             SubElement(one, 'bias_mean').text = numbers([offset])
             SubElement(one, 'bias_stddev').text = '0.0'
 

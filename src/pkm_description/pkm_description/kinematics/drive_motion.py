@@ -1,4 +1,4 @@
-"""Platform motion from the motion of the drives: the way to an admissible motion of a machine with few freedoms."""
+"""Platform motion from the motion of the drives: admissible on machines with fewer than six degrees of freedom."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tup
             raise MachineFileError(overlay_path, key, values[key], 'an overlay cannot replace this; leave it out')
     merged = copy.deepcopy(content)
     keys = list(_merge(merged, values, overlay_path, ''))
-    _check_deviations(overlay.get('standard_deviations', {}), merged, overlay_path)
+    _check_std(overlay.get('standard_deviations', {}), merged, overlay_path)
     origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
     merged['provenance'] = {
         **(content.get('provenance') or {}),
@@ -107,7 +107,7 @@ def _leaves(values: dict[str, Any], place: str) -> Iterator[str]:
             yield f'{place}.{key}'
 
 
-def _check_deviations(deviations: object, content: dict[str, Any], path: Path) -> None:
+def _check_std(deviations: object, content: dict[str, Any], path: Path) -> None:
     """Every standard deviation is a number >= 0 of a value (or of one component or leg of it) of the machine."""
     if not isinstance(deviations, dict):
         raise MachineFileError(path, 'standard_deviations', deviations, 'must be a mapping of dotted keys to numbers')

@@ -133,7 +133,7 @@ def profile(
     Parameters
     ----------
     name : ``'mp1'``, ``'mp2'`` (surrogate), ``'fourier'``, ``'fourier_validation'``, ``'drives'`` (the one for machines
-        with fewer than six freedoms) or ``'hold'``
+        with fewer than six degrees of freedom) or ``'hold'``
     duration, rate : s, Hz
     seed : of the Fourier motions and of the MP2 surrogate
 

@@ -60,7 +60,7 @@ class Poser:
     """Makes postures of one machine.
 
     Machines whose legs leave the platform free along and about single axes are moved by these coordinates; machines
-    whose legs couple them (3-RPS) by as many coordinates as they have freedoms; open chains by their joints.
+    whose legs couple them (3-RPS) by as many coordinates as they have degrees of freedom; open chains by their joints.
 
     Parameters
     ----------

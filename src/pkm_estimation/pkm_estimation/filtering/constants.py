@@ -75,19 +75,19 @@ class ConstantStates:
     Parameters
     ----------
     layout : where the constants lie
-    deviation : (n,) standard deviations at the start
+    std : (n,) standard deviations at the start
     reach : m, largest distance of a platform joint from the platform's origin
     """
 
-    def __init__(self, layout: StateLayout, deviation: Array, reach: float) -> None:
+    def __init__(self, layout: StateLayout, std: Array, reach: float) -> None:
         groups = layout.groups
         self._layout, self._reach = layout, reach
         self._rows = np.concatenate([np.arange(rows.start, rows.stop) for rows in groups.values()])
         self._block = np.ix_(self._rows, self._rows)
         self._linear = np.concatenate([np.full(r.stop - r.start, _LINEAR[name]) for name, r in groups.items()])
-        self._prior = np.diag(deviation[self._rows] ** 2)
-        self._bias_variance = deviation[BIASES] ** 2
-        self._place_variance = 0.0 if layout.imu_position is None else float(deviation[layout.imu_position].max()) ** 2
+        self._prior = np.diag(std[self._rows] ** 2)
+        self._bias_variance = std[BIASES] ** 2
+        self._place_variance = 0.0 if layout.imu_position is None else float(std[layout.imu_position].max()) ** 2
         self._curvature = InputCurvature()
         self.start()
 

@@ -20,7 +20,7 @@ class DeclaredDelay:
 
     Parameters
     ----------
-    delay, deviation : s, at the beginning
+    delay, std : s, at the beginning
     row : the filter's state for the rest, ``None`` where it has none
 
     Attributes
@@ -28,8 +28,8 @@ class DeclaredDelay:
     nanoseconds : the declared delay
     """
 
-    def __init__(self, delay: float, deviation: float, row: slice | None) -> None:
-        self._configured, self._deviation, self._row = round(1e9 * delay), deviation, row
+    def __init__(self, delay: float, std: float, row: slice | None) -> None:
+        self._configured, self._std, self._row = round(1e9 * delay), std, row
         self.reset()
 
     def reset(self) -> None:
@@ -41,7 +41,7 @@ class DeclaredDelay:
         if self._row is None:
             return False
         found = 1e-9 * (self.nanoseconds - self._configured) + ukf.state.item(self._row.start)
-        return not abs(found) <= _IMPOSSIBLE * self._deviation
+        return not abs(found) <= _IMPOSSIBLE * self._std
 
     def absorb(self, ukf: KalmanFilter, tell: Callable[[str, str], None]) -> None:
         """Take over the rest if it is worth it; the filter's state for the rest becomes smaller by as much."""

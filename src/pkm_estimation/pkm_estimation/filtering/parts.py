@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
-from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import (
     ExtendedKalmanFilter,
     IteratedUnscentedFilter,
@@ -85,7 +85,7 @@ def constant_states(
     if not layout.groups:
         return None
     reach = float(np.linalg.norm(geometry.platform_points, axis=1).max())
-    return ConstantStates(layout, start_deviation(config, layout, 1.0, 1.0), reach)
+    return ConstantStates(layout, start_std(config, layout, 1.0, 1.0), reach)
 
 
 def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:

@@ -22,7 +22,7 @@ from pkm_estimation.filtering.parts import (
 )
 from pkm_estimation.filtering.platform_points import PlatformPoints, observed
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
-from pkm_estimation.filtering.start import likeliest_update, start_deviation, start_spread
+from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, Innovation
 from pkm_estimation.models import (
     ATTITUDE,
@@ -93,7 +93,7 @@ class PlatformFilter:
         self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
         noise: Array = config.noise_inflation * config.r_scale * r_factor * legs
         if self.legs.constraint_count:
-            noise = block_diag(noise, config.constraint_deviation**2 * np.eye(self.legs.constraint_count))
+            noise = block_diag(noise, config.constraint_std**2 * np.eye(self.legs.constraint_count))
         self.length_covariance = noise
         self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
 
@@ -128,24 +128,24 @@ class PlatformFilter:
         config = self.config
         rotation = pose.rotation_base_platform
         position = pose.position + rotation @ self.geometry.imu_position
-        self._start(position, rotation, config.start_position_deviation, config.start_attitude_deviation)
+        self._start(position, rotation, config.start_position_std, config.start_attitude_std)
 
     def start_as_printed(self) -> None:
         """Start from the paper's far-off state (Miletovic Eq. 22)."""
         config = self.config
         position = np.array(config.printed_start_position)
-        deviations = config.printed_start_position_deviation, config.printed_start_attitude_deviation
+        deviations = config.printed_start_position_std, config.printed_start_attitude_std
         self._start(position, np.eye(3), *deviations)
 
     def _start(
-        self, position: Array, rotation: Array, position_deviation: float, attitude_deviation: float
+        self, position: Array, rotation: Array, position_std: float, attitude_std: float
     ) -> None:
         self._set_chart(rotation if self._moves else np.eye(3))
         state = np.zeros(self.layout.size)
         state[POSITION] = self.chart.T @ position
         state[ATTITUDE] = quaternion_from_matrix(self.chart.T @ rotation)[:3]
-        deviation = start_deviation(self.config, self.layout, position_deviation, attitude_deviation)
-        spread = start_spread(self.layout, state, self.legs.observe) * deviation
+        std = start_std(self.config, self.layout, position_std, attitude_std)
+        spread = start_spread(self.layout, state, self.legs.observe) * std
         self.ukf.state = state
         self.ukf.covariance = spread @ spread.T
         if self._constants is not None:

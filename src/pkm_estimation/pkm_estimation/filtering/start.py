@@ -20,25 +20,25 @@ _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.
 _BEGINS, _BEGIN_SPREAD = 40, 1.5
 
 
-def start_deviation(
-    config: EstimatorConfig, layout: StateLayout, position_deviation: float, attitude_deviation: float
+def start_std(
+    config: EstimatorConfig, layout: StateLayout, position_std: float, attitude_std: float
 ) -> Array:
     """Standard deviations (n,) of independent causes of error at the start."""
-    deviation = np.zeros(layout.size)
-    deviation[POSITION] = position_deviation
-    deviation[ATTITUDE] = attitude_deviation
-    deviation[VELOCITY] = config.start_velocity_deviation
-    deviation[ACCELEROMETER_BIAS] = config.start_accelerometer_bias_deviation
-    deviation[GYROSCOPE_BIAS] = config.start_gyroscope_bias_deviation
+    std = np.zeros(layout.size)
+    std[POSITION] = position_std
+    std[ATTITUDE] = attitude_std
+    std[VELOCITY] = config.start_velocity_std
+    std[ACCELEROMETER_BIAS] = config.start_accelerometer_bias_std
+    std[GYROSCOPE_BIAS] = config.start_gyroscope_bias_std
     extra = {
-        'leg_offsets': config.leg_offset_deviation,
-        'imu_delay': config.imu_delay_deviation,
-        'imu_rotation': config.imu_rotation_deviation,
-        'imu_position': config.imu_position_deviation,
+        'leg_offsets': config.leg_offset_std,
+        'imu_delay': config.imu_delay_std,
+        'imu_rotation': config.imu_rotation_std,
+        'imu_position': config.imu_position_std,
     }
     for name, rows in layout.groups.items():
-        deviation[rows] = extra[name]
-    return deviation
+        std[rows] = extra[name]
+    return std
 
 
 def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], Array]) -> Array:
@@ -85,12 +85,12 @@ def likeliest_update(
     """
     prior, covariance = ukf.state.copy(), ukf.covariance.copy()
     precision = np.linalg.inv(covariance)
-    deviation = np.sqrt(covariance[_POSE, _POSE])
+    std = np.sqrt(covariance[_POSE, _POSE])
     begins = [prior]
     # beyond the mean: points drawn from the prior, always the same ones
     for draw in np.random.default_rng(0).normal(size=(_BEGINS, len(_POSE))):
         point = prior.copy()
-        point[_POSE] += _BEGIN_SPREAD * draw * deviation
+        point[_POSE] += _BEGIN_SPREAD * draw * std
         begins.append(point)
     best, best_cost = None, np.inf
     for begin in begins:

@@ -35,7 +35,7 @@ class Innovation(NamedTuple):
     nis: float
 
     @property
-    def standard_deviation(self) -> Array:
+    def std(self) -> Array:
         """Standard deviation (m,) of the residual."""
         deviation: Array = np.sqrt(self.variance)
         return deviation

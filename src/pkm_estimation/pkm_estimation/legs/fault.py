@@ -46,7 +46,7 @@ class LegResidual(NamedTuple):
 
     value: float
     residual: float
-    deviation: float
+    std: float
 
     @property
     def prediction(self) -> float:
@@ -56,7 +56,7 @@ class LegResidual(NamedTuple):
     @property
     def sigma(self) -> float:
         """Size of the residual in standard deviations."""
-        return abs(self.residual) / self.deviation
+        return abs(self.residual) / self.std
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class LegFault:
         kind = 'off_prediction' if changed and self.kind in ('stuck', 'saturated') else self.kind
         mean = self.mean + _MEAN_FORGETTING * (off - self.mean)
         small = min(abs(off), abs(mean)) < COME_DOWN * self.largest
-        small = small or (not alone and gate * now.deviation > abs(self.first))
+        small = small or (not alone and gate * now.std > abs(self.first))
         fits = now.sigma < bound and small and kind not in ('stuck', 'saturated')
         fitting = self.fitting if kind == 'swapped' else self.fitting + 1 if fits else 0
         if fitting >= min(_FITTING_SAMPLES, self.samples):
@@ -119,7 +119,7 @@ class LegFault:
             complain('leg_returned', f'{self.leg.name} fits again ({what})')
             return None
         if not fits and kind != 'swapped':
-            kind = self._kind_of(kind, now, gate * now.deviation, changed, samples)
+            kind = self._kind_of(kind, now, gate * now.std, changed, samples)
         fault = replace(
             self,
             kind=kind,

@@ -251,7 +251,7 @@ class LegGate:
                 for leg in (one, other):
                     self.faults[leg] = self.faults[leg].beside_its_twin(equal)
             # legs that are equally long fit either way: no proof
-            elif fits and all(g.deviation * self._gate < abs(exchange) for g in given):
+            elif fits and all(g.std * self._gate < abs(exchange) for g in given):
                 names = f'{self._names[one]} and {self._names[other]}'
                 complain('legs_swapped', f'{names} fit their predictions when exchanged: swapped, left out')
                 self._rename((one, other), 'swapped')

@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
     parser.add_argument('--end', type=float, default=float('inf'), help='leave out what is after [s]')
     parser.add_argument(
-        '--leg-offset-deviation', type=float, default=LEG_OFFSET_DEVIATION, metavar='M',
+        '--leg-offset-std', type=float, default=LEG_OFFSET_DEVIATION, metavar='M',
         help='standard deviation of the leg lengths\' constant errors [m] (default: %(default)g)',
     )  # fmt: skip
     return parser
@@ -145,8 +145,8 @@ def _static(
     overlay = None if options.output is None else options.output / 'sensors.yaml'
     if overlay is not None and overlay.exists():
         raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
-    calibration = calibrate_static(machine, streams, options.leg_offset_deviation)
-    found.tell(static_report(machine, calibration, options.leg_offset_deviation))
+    calibration = calibrate_static(machine, streams, options.leg_offset_std)
+    found.tell(static_report(machine, calibration, options.leg_offset_std))
     if overlay is not None:
         today = date.today().isoformat()
         print(f'wrote {write_sensor_overlay(overlay, machine, calibration, today, str(options.bag))}')
@@ -185,7 +185,7 @@ def _motion(
     else:
         found.tell(delay_report(delay))
         # a delay that cannot be told from none is none
-        value = round(delay.delay, 5) if abs(delay.delay) > 2.0 * delay.deviation else 0.0
+        value = round(delay.delay, 5) if abs(delay.delay) > 2.0 * delay.std else 0.0
         if value != config.imu_delay:
             found.settings['imu_delay'] = value
             config = replace(config, imu_delay=value)

@@ -118,9 +118,9 @@ def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, NDArray[Any]]:
         'motion_twist_covariance': motion.twist_covariance,
         'started': np.array([output.started for output in outputs]),
         'innovation': residual,
-        'innovation_deviation': np.sqrt(variance),
+        'innovation_std': np.sqrt(variance),
         'nis': nis,
         'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
         'state': model.state(known, np.array([output.imu_delay for output in outputs])),
-        'state_deviation': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
+        'state_std': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
     }

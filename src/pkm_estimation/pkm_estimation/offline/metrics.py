@@ -119,7 +119,7 @@ def error_table(
         )
     theirs, true_theirs = matching(result.baseline.stamps, truth.stamps, begin, end)
     judged = (result.motion.stamps >= begin) & (result.motion.stamps <= end) & np.isfinite(result.nis)
-    ratio = np.abs(result.innovation[judged] / result.innovation_deviation[judged])
+    ratio = np.abs(result.innovation[judged] / result.innovation_std[judged])
     seen = np.isfinite(ratio)
     unknown = np.full(3, np.nan)
     last = int(np.flatnonzero(result.motion.stamps <= end)[-1])

@@ -43,12 +43,12 @@ def error_plot(result: EstimationResult, truth: MotionEstimate) -> str:
             chosen = _thinned(len(ours))
             ours, true = ours[chosen], true[chosen]
             time = (motion.stamps[ours] - begin) * 1e-9
-            for row, (values, deviation) in enumerate(_errors(motion, ours, truth, true)):
+            for row, (values, std) in enumerate(_errors(motion, ours, truth, true)):
                 for column in range(3):
                     axis = axes[3 * row + column]
                     axis.plot(time, values[:, column], color=color, lw=0.6)
                     if bounds:
-                        _bounds(axis, time, 2.0 * deviation[:, column])
+                        _bounds(axis, time, 2.0 * std[:, column])
                         _focus(axis, values[:, column])
         for row, label in enumerate(('position [m]', 'velocity [m/s]', 'attitude [rad]')):
             axes[3 * row].set_ylabel(label)
@@ -82,7 +82,7 @@ def innovation_plot(result: EstimationResult, legs: Sequence[str]) -> str:
         for leg, (axis, name) in enumerate(zip(axes, legs, strict=False)):
             values = 1e6 * result.innovation[chosen, leg]
             axis.plot(time, values, color=PREDICTED, lw=0.4)
-            _bounds(axis, time, 2e6 * result.innovation_deviation[chosen, leg])
+            _bounds(axis, time, 2e6 * result.innovation_std[chosen, leg])
             _focus(axis, values)
             axis.set_ylabel(f'{name} [um]')
         for axis in axes[-2:]:
@@ -118,10 +118,10 @@ def nis_plot(result: EstimationResult) -> str:
 def bias_plot(result: EstimationResult) -> str:
     """Biases and further states less their last values, with bounds of two standard deviations."""
     panels = [
-        ('accelerometer bias [m/s^2]', result.accelerometer_bias, result.bias_deviation[:, :3]),
-        ('gyroscope bias [rad/s]', result.gyroscope_bias, result.bias_deviation[:, 3:]),
+        ('accelerometer bias [m/s^2]', result.accelerometer_bias, result.bias_std[:, :3]),
+        ('gyroscope bias [rad/s]', result.gyroscope_bias, result.bias_std[:, 3:]),
         *(
-            (f'{name.replace("_", " ")} [{EXTRA_STATES[name]}]', result.state[:, rows], result.state_deviation[:, rows])
+            (f'{name.replace("_", " ")} [{EXTRA_STATES[name]}]', result.state[:, rows], result.state_std[:, rows])
             for name, rows in result.extra_states.items()
         ),
     ]
@@ -129,13 +129,13 @@ def bias_plot(result: EstimationResult) -> str:
         figure, axes = new_figure(11.0, 1.9 * len(panels), len(panels), 1)
         chosen = _thinned(len(result))
         time = time_of(result)[chosen]
-        for axis, (label, values, deviation) in zip(axes, panels, strict=True):
+        for axis, (label, values, std) in zip(axes, panels, strict=True):
             for column in range(values.shape[1]):
-                change, bound = values[chosen, column] - values[-1, column], 2.0 * deviation[chosen, column]
+                change, bound = values[chosen, column] - values[-1, column], 2.0 * std[chosen, column]
                 name = f'{_label(values.shape[1], column)}, less {values[-1, column]:.5g}'
                 line = axis.plot(time, change, lw=0.8, label=name)[0]
                 axis.fill_between(time, change - bound, change + bound, color=line.get_color(), alpha=0.2, lw=0)
-            limit = 3.0 * float(deviation[len(result) // 5 :].max())  # the start's may be a thousand times as large
+            limit = 3.0 * float(std[len(result) // 5 :].max())  # the start's may be a thousand times as large
             axis.set_ylim(-limit, limit)
             axis.set_ylabel(label)
             axis.legend(loc='upper right', ncols=6)

@@ -95,9 +95,9 @@ def _error_text(result: EstimationResult, data: RecordedData, config: EstimatorC
 def _leg_rows(result: EstimationResult, legs: list[str]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for leg, name in enumerate(legs):
-        values, deviation = result.innovation[:, leg], result.innovation_deviation[:, leg]
+        values, std = result.innovation[:, leg], result.innovation_std[:, leg]
         used = np.isfinite(values)
-        ratio = values[used] / deviation[used]
+        ratio = values[used] / std[used]
         nothing = not used.any()
         rows.append(
             {

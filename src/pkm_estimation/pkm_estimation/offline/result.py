@@ -17,7 +17,7 @@ class EstimationResult:
     """N estimates of a whole recording, one per measurement of the drives; arrays have the leading axis N.
 
     The filter's first estimates say little: it has yet to find velocity and biases, ``motion.twist_covariance`` and
-    ``bias_deviation`` say how well it knows them. ``nis`` tells whether it can be believed: its mean is the number of
+    ``bias_std`` say how well it knows them. ``nis`` tells whether it can be believed: its mean is the number of
     legs where the noise is what the machine file says, and many times that where the model is wrong.
 
     Attributes
@@ -27,13 +27,13 @@ class EstimationResult:
     baseline : the same by forward kinematics and differentiation, without the IMU; M <= N samples with stamps
     started : (N,) True where the filter (re-)started
     accelerometer_bias, gyroscope_bias : (N, 3) m/s^2, rad/s, IMU axes
-    bias_deviation : (N, 6) their standard deviations
+    bias_std : (N, 6) their standard deviations
     drive_positions : (N, L) m or rad, as measured; NaN for legs without a usable position
-    innovation, innovation_deviation : (N, L) m, NaN at starts and for legs that were not used
+    innovation, innovation_std : (N, L) m, NaN at starts and for legs that were not used
     nis : (N,) normalised innovation squared, NaN at starts
     specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
     angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
-    state, state_deviation : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
+    state, state_std : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
     extra_states : columns of the further states that were estimated, by name
     health : counters and events of the whole run
     """
@@ -43,17 +43,17 @@ class EstimationResult:
     started: NDArray[np.bool_]
     accelerometer_bias: Array
     gyroscope_bias: Array
-    bias_deviation: Array
+    bias_std: Array
     drive_positions: Array
     innovation: Array
-    innovation_deviation: Array
+    innovation_std: Array
     nis: Array
     specific_force: Array
     angular_rate: Array
     linear_acceleration: Array
     angular_acceleration: Array
     state: Array
-    state_deviation: Array
+    state_std: Array
     extra_states: dict[str, slice]
     health: HealthReport
 

@@ -24,7 +24,7 @@ class SensorConditions:
     imu_misalignment : rad, rotation vector from the IMU's nominal axes to its true ones
     gyroscope_drift : rad/s per s, of the biases
     leg_offsets : m, one number or one per leg
-    burst_deviation : m, additional noise of all lengths at the same times
+    burst_std : m, additional noise of all lengths at the same times
     burst_period, burst_duration : s, a burst at the end of each period
     accelerometer_step, gyroscope_step, length_step : quantisation, 0: none
     imu_loss, leg_loss : part of the samples that get lost at random
@@ -41,7 +41,7 @@ class SensorConditions:
     imu_misalignment: tuple[float, float, float] = (0.0, 0.0, 0.0)
     gyroscope_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
     leg_offsets: float | tuple[float, ...] = 0.0
-    burst_deviation: float = 0.0
+    burst_std: float = 0.0
     burst_period: float = 15.0
     burst_duration: float = 5.0
     accelerometer_step: float = 0.0
@@ -57,7 +57,7 @@ class SensorConditions:
             value = getattr(self, entry.name)
             if not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise ValueError(f'{entry.name} = {value!r}: must be finite')
-        for name in ('imu_delay_fluctuation', 'burst_deviation', 'accelerometer_step', 'gyroscope_step', 'length_step'):
+        for name in ('imu_delay_fluctuation', 'burst_std', 'accelerometer_step', 'gyroscope_step', 'length_step'):
             if getattr(self, name) < 0.0:
                 raise ValueError(f'{name} = {getattr(self, name)!r}: must not be negative')
         for name in ('imu_loss', 'leg_loss'):

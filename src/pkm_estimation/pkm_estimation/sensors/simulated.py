@@ -115,10 +115,10 @@ def _drives(
     if conditions.noise:
         noise = _white(_stream(seed, _LEG_NOISE), lengths.shape, conditions)
         lengths = lengths + machine.leg_sensors.position_noise * noise
-    if conditions.burst_deviation > 0.0:
+    if conditions.burst_std > 0.0:
         phase = elapsed % conditions.burst_period
         loud = phase >= conditions.burst_period - conditions.burst_duration
-        extra = conditions.burst_deviation * _stream(seed, _BURSTS).normal(size=lengths.shape)
+        extra = conditions.burst_std * _stream(seed, _BURSTS).normal(size=lengths.shape)
         lengths = lengths + loud[:, None] * extra
     return _quantised(lengths, conditions.length_step) - measured_at_zero(machine)
 

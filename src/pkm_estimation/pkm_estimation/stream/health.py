@@ -151,9 +151,9 @@ class HealthMonitor:
             self._start_stamp, self._convergence_time = output.stamp, {}
         self._last = output
         if len(self._convergence_time) < len(STATE_GROUPS):
-            deviation = output.state_deviation
+            std = output.state_std
             for name, rows in STATE_GROUPS.items():
-                if name not in self._convergence_time and deviation[rows].max() < CONVERGED_BELOW[name]:
+                if name not in self._convergence_time and std[rows].max() < CONVERGED_BELOW[name]:
                     self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
         if output.innovation is not None:
             self._innovations.append(output.innovation)
@@ -190,11 +190,11 @@ class HealthMonitor:
         if self._last is None:
             return {}
         last = self._last
-        inertial, state, deviation = last.inertial, last.state, last.state_deviation
+        inertial, state, std = last.inertial, last.state, last.state_std
         return {
-            'accelerometer_bias': (inertial.accelerometer_bias, inertial.bias_deviation[:3]),
-            'gyroscope_bias': (inertial.gyroscope_bias, inertial.bias_deviation[3:]),
-        } | {name: (state[rows], deviation[rows]) for name, rows in self._extra_states.items()}
+            'accelerometer_bias': (inertial.accelerometer_bias, inertial.bias_std[:3]),
+            'gyroscope_bias': (inertial.gyroscope_bias, inertial.bias_std[3:]),
+        } | {name: (state[rows], std[rows]) for name, rows in self._extra_states.items()}
 
     def _rate(self, topic: str) -> float:
         """Mean rate [Hz] by the stamps of a topic; 0 if there are too few to tell."""
@@ -205,11 +205,11 @@ class HealthMonitor:
 
     def report(self) -> HealthReport:
         """Sum up and begin a new window."""
-        deviation = None if self._last is None else self._last.state_deviation
+        std = None if self._last is None else self._last.state_std
         unconverged = tuple(
             name
             for name, rows in STATE_GROUPS.items()
-            if deviation is None or not deviation[rows].max() < CONVERGED_BELOW[name]
+            if std is None or not std[rows].max() < CONVERGED_BELOW[name]
         )
         self._sum_up()
         seen = np.where(self._seen > 0, self._seen, np.nan)

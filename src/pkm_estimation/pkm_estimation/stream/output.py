@@ -30,7 +30,7 @@ class InertialEstimate:
     imu_covariance : (N, 6, 6) of both: sensor noise and uncertainty of the biases
     linear_acceleration : (N, 3) m/s^2, IMU's point, gravity removed
     accelerometer_bias, gyroscope_bias : (N, 3)
-    bias_deviation : (N, 6) standard deviations of both
+    bias_std : (N, 6) standard deviations of both
     """
 
     specific_force: Array
@@ -39,7 +39,7 @@ class InertialEstimate:
     linear_acceleration: Array
     accelerometer_bias: Array
     gyroscope_bias: Array
-    bias_deviation: Array
+    bias_std: Array
 
 
 @dataclass(frozen=True)
@@ -165,11 +165,11 @@ class EstimatorOutput:
         return state
 
     @property
-    def state_deviation(self) -> Array:
+    def state_std(self) -> Array:
         """Standard deviations (n,) of the filter's own state."""
         _, covariance, *_ = self._known
-        deviation: Array = np.sqrt(covariance.diagonal())
-        return deviation
+        std: Array = np.sqrt(covariance.diagonal())
+        return std
 
 
 def filter_states(outputs: Sequence[EstimatorOutput]) -> FilterStates:

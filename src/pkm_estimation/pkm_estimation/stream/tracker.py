@@ -68,7 +68,7 @@ class Tracker:
         self.health = HealthMonitor(machine.leg_count, self.filter.layout.groups)
         self.baseline = BaselineStream(machine, config, self.health)
         self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
-        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_deviation, self.filter.layout.imu_delay)
+        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
         self._side = AssemblySide(machine)
         self.pose_watch = PoseWatch(machine, self._side, config.maximum_condition)
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
@@ -171,7 +171,7 @@ class Tracker:
             return False
         self.health.user_measurement(name, innovation)
         if innovation.nis > limit:
-            worst = float(np.abs(innovation.residual / innovation.standard_deviation).max())
+            worst = float(np.abs(innovation.residual / innovation.std).max())
             detail = f'{name}: {worst:.3g} sigma off its prediction: left out'
             self.health.event(stamp, f'{name}_off_prediction', detail)
             return False
@@ -235,7 +235,7 @@ class Tracker:
         self.now = now
         if self.delay.is_impossible(self.filter.ukf):
             self.delay.reset()
-            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_deviation')
+            self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_std')
             return False
         is_lost = not innovation.nis <= self.config.divergence_nis
         if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise

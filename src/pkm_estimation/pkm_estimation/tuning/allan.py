@@ -31,17 +31,18 @@ class AllanDeviation:
     ----------
     tau : (T,) s, octaves of the sampling interval
     deviation : (T, C)
-    freedoms : (T,) equivalent degrees of freedom (for white noise)
+    degrees_of_freedom : (T,) equivalent degrees of freedom (for white noise)
     """
 
     tau: Array
     deviation: Array
-    freedoms: Array
+    degrees_of_freedom: Array
 
     def interval(self, part: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper bound (T, C) each, of the true deviation with this confidence."""
         tail = 0.5 * (1.0 - part)
-        factors = [np.sqrt(self.freedoms / chi2.ppf(side, self.freedoms)) for side in (1.0 - tail, tail)]
+        dof = self.degrees_of_freedom
+        factors = [np.sqrt(dof / chi2.ppf(side, dof)) for side in (1.0 - tail, tail)]
         return self.deviation * factors[0][:, None], self.deviation * factors[1][:, None]
 
 
@@ -86,7 +87,7 @@ def overlapping_allan_deviation(values: Array, interval: float) -> AllanDeviatio
     # less the mean: the running sum keeps its digits, and differences do not see it
     total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values - values.mean(axis=0), axis=0)])
     points = len(total)
-    sizes, deviations, freedoms = [], [], []
+    sizes, deviations, degrees_of_freedom = [], [], []
     m = 1
     while 2 * m < points:
         freedom = (1.5 * (points - 1) / m - 2.0 * (points - 2) / points) * 4.0 * m**2 / (4.0 * m**2 + 5.0)
@@ -95,9 +96,9 @@ def overlapping_allan_deviation(values: Array, interval: float) -> AllanDeviatio
         second = total[2 * m :] - 2.0 * total[m:-m] + total[: -2 * m]
         deviations.append(np.sqrt(np.mean(second**2, axis=0) / 2.0) / m)
         sizes.append(m)
-        freedoms.append(freedom)
+        degrees_of_freedom.append(freedom)
         m *= 2
-    return AllanDeviation(interval * np.array(sizes, dtype=float), np.array(deviations), np.array(freedoms))
+    return AllanDeviation(interval * np.array(sizes, dtype=float), np.array(deviations), np.array(degrees_of_freedom))
 
 
 def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
@@ -108,7 +109,7 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
     one, octaves that happen to be low would count most. The bias instability is read in the usual way, from the lowest
     point.
     """
-    tau, freedoms = allan.tau, allan.freedoms
+    tau, degrees_of_freedom = allan.tau, allan.degrees_of_freedom
     terms = np.stack([1.0 / tau, np.full_like(tau, FLICKER**2), tau / 3.0], axis=1)
     channels = allan.deviation.shape[1]
     squares, walk_deviation = np.zeros((channels, 3)), np.zeros(channels)
@@ -118,7 +119,7 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
             continue
         fitted = variance
         for _ in range(_ITERATIONS):
-            weights = np.sqrt(freedoms / 2.0) / fitted
+            weights = np.sqrt(degrees_of_freedom / 2.0) / fitted
             weighted = terms * weights[:, None]
             scale = np.sqrt(np.sum(weighted**2, axis=0))
             solution, _ = nnls(weighted / scale, variance * weights)
@@ -128,7 +129,7 @@ def allan_coefficients(allan: AllanDeviation) -> AllanCoefficients:
         walk_deviation[channel] = sqrt(np.linalg.inv((weighted / scale).T @ (weighted / scale))[2, 2]) / scale[2]
     lowest = np.argmin(allan.deviation, axis=0)
     walk = squares[:, 2]
-    most = allan.deviation[-1] * sqrt(3.0 / tau[-1] * freedoms[-1] / chi2.ppf(0.05, freedoms[-1]))
+    most = allan.deviation[-1] * sqrt(3.0 / tau[-1] * degrees_of_freedom[-1] / chi2.ppf(0.05, degrees_of_freedom[-1]))
     return AllanCoefficients(
         white=np.sqrt(squares[:, 0]),
         bias_instability=allan.deviation.min(axis=0) / FLICKER,

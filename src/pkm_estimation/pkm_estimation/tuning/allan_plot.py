@@ -45,7 +45,7 @@ def draw_allan(path: Path, allan: AllanDeviation, coefficients: AllanCoefficient
 def write_allan_table(path: Path, allan: AllanDeviation, names: tuple[str, ...]) -> Path:
     """Write the curves as CSV."""
     header = ','.join(['tau_s', 'degrees_of_freedom', *(name.replace(' ', '_') for name in names)])
-    rows = np.column_stack([allan.tau, allan.freedoms, allan.deviation])
+    rows = np.column_stack([allan.tau, allan.degrees_of_freedom, allan.deviation])
     np.savetxt(path, rows, delimiter=',', header=header, comments='', fmt='%.9g')
     return path
 

@@ -23,10 +23,10 @@ class ChannelNoise:
     Attributes
     ----------
     mean : (C,)
-    mean_deviation : (C,) standard deviation of the mean; slow drift makes it larger than white noise alone would
+    mean_std : (C,) standard deviation of the mean; slow drift makes it larger than white noise alone would
     mean_interval : (C, 2) 95 % confidence interval of the mean
     noise : (C,) standard deviation of one sample around its block of a second; exactly zero where all samples are equal
-    noise_deviation : (C,) standard deviation of that
+    noise_std : (C,) standard deviation of that
     noise_interval : (C, 2) its 95 % confidence interval
     autocorrelation : (C,) of neighbouring samples; white noise has zero
     excess_kurtosis : (C,) zero for Gaussian noise, more for bursts and heavy tails
@@ -35,10 +35,10 @@ class ChannelNoise:
     """
 
     mean: Array
-    mean_deviation: Array
+    mean_std: Array
     mean_interval: Array
     noise: Array
-    noise_deviation: Array
+    noise_std: Array
     noise_interval: Array
     autocorrelation: Array
     excess_kurtosis: Array
@@ -63,9 +63,9 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
     means = blocks.mean(axis=1)
     residual = (blocks - means[:, None]).reshape(count * length, -1)
     # each block has lost one degree of freedom to its mean
-    freedoms = np.full(values.shape[1], float(count * (length - 1)))
+    dof = np.full(values.shape[1], float(count * (length - 1)))
     squares = np.sum(residual**2, axis=0)
-    variance = squares / freedoms
+    variance = squares / dof
     safe = np.where(variance > 0.0, variance, 1.0)
     kurtosis = np.mean(residual**4, axis=0) / safe**2 - 3.0
     correlations = np.stack(
@@ -74,23 +74,23 @@ def channel_noise(values: Array, interval: float) -> ChannelNoise:
     # residuals of a block sum to zero, so those of white noise correlate by -1 / length, in pairs of one block
     pairs = np.maximum(0, length - np.arange(1, _LAGS + 1)) / length
     correlations = correlations + pairs[:, None] / length
-    freedoms = freedoms / ((1.0 + 0.5 * np.maximum(kurtosis, 0.0)) * (1.0 + 2.0 * np.sum(correlations**2, axis=0)))
+    dof = dof / ((1.0 + 0.5 * np.maximum(kurtosis, 0.0)) * (1.0 + 2.0 * np.sum(correlations**2, axis=0)))
     noise = np.sqrt(variance)
     white, scatter = noise / np.sqrt(len(values)), means.std(axis=0, ddof=1) / np.sqrt(count)
-    mean, mean_deviation = first + values.mean(axis=0), np.maximum(white, scatter)
+    mean, mean_std = first + values.mean(axis=0), np.maximum(white, scatter)
     steps = np.array([_smallest_step(column) for column in values.T])
     coarse = noise < _BLURRED * steps
     rounding = np.where(coarse & np.isfinite(steps), steps, 0.0) / np.sqrt(12.0)
-    noise, mean_deviation = np.maximum(noise, rounding), np.hypot(mean_deviation, rounding)
-    reach = t.ppf(0.975, count - 1) * mean_deviation
+    noise, mean_std = np.maximum(noise, rounding), np.hypot(mean_std, rounding)
+    reach = t.ppf(0.975, count - 1) * mean_std
     return ChannelNoise(
         mean=mean,
-        mean_deviation=mean_deviation,
+        mean_std=mean_std,
         mean_interval=np.stack([mean - reach, mean + reach], axis=1),
         noise=noise,
-        noise_deviation=noise / np.sqrt(2.0 * freedoms),
+        noise_std=noise / np.sqrt(2.0 * dof),
         noise_interval=noise[:, None]
-        * np.sqrt(freedoms[:, None] / np.stack([chi2.ppf(0.975, freedoms), chi2.ppf(0.025, freedoms)], axis=1)),
+        * np.sqrt(dof[:, None] / np.stack([chi2.ppf(0.975, dof), chi2.ppf(0.025, dof)], axis=1)),
         autocorrelation=correlations[0],
         excess_kurtosis=kurtosis,
         coarse_step=np.where(coarse, steps, np.nan),

@@ -36,17 +36,17 @@ class DelayEstimate:
 
     Attributes
     ----------
-    delay, deviation : s, of all channels that show the motion
-    channel_delay, channel_deviation : (6,) s, each by itself; NaN where the channel does not show it
+    delay, std : s, of all channels that show the motion
+    channel_delay, channel_std : (6,) s, each by itself; NaN where the channel does not show it
     correlation : (6,) highest correlation of each channel
     scatter : s, standard deviation of the delay from part to part of the recording, beyond what noise explains
     agree : True if the channels' delays differ by no more than their deviations explain
     """
 
     delay: float
-    deviation: float
+    std: float
     channel_delay: Array
-    channel_deviation: Array
+    channel_std: Array
     correlation: Array
     scatter: float
     agree: bool
@@ -87,9 +87,9 @@ def estimate_delay(
             continue
         delay, white, parted = _refined(spline, slope, time, measured[:, channel], channel, coarse[channel], parts)
         spread = float(parted.std(ddof=1))
-        deviation = max(white, spread / np.sqrt(PARTS))
-        if deviation <= LEAST_CERTAIN:
-            delays[channel], deviations[channel] = delay, deviation
+        std = max(white, spread / np.sqrt(PARTS))
+        if std <= LEAST_CERTAIN:
+            delays[channel], deviations[channel] = delay, std
             scatters[channel] = np.sqrt(max(0.0, spread**2 - PARTS * white**2))
     return _combined(delays, deviations, correlation, scatters)
 
@@ -100,12 +100,12 @@ def delay_report(estimate: DelayEstimate) -> list[str]:
     for channel, name in enumerate(IMU_CHANNELS):
         correlation = f'correlation {estimate.correlation[channel]:6.3f}'
         if np.isfinite(estimate.channel_delay[channel]):
-            value, deviation = 1e3 * estimate.channel_delay[channel], 1e3 * estimate.channel_deviation[channel]
-            lines.append(f'{name:18s} {value:8.2f} +- {deviation:.2f} ms   {correlation}')
+            value, std = 1e3 * estimate.channel_delay[channel], 1e3 * estimate.channel_std[channel]
+            lines.append(f'{name:18s} {value:8.2f} +- {std:.2f} ms   {correlation}')
         else:
             lines.append(f'{name:18s} {"-":>8s}              {correlation}: does not show the motion well enough')
     lines.append(
-        f'all channels: {1e3 * estimate.delay:.2f} +- {1e3 * estimate.deviation:.2f} ms; from part to part of the '
+        f'all channels: {1e3 * estimate.delay:.2f} +- {1e3 * estimate.std:.2f} ms; from part to part of the '
         f'recording it varies by {1e3 * estimate.scatter:.2f} ms'
     )
     if not estimate.agree:
@@ -202,9 +202,9 @@ def _combined(delays: Array, deviations: Array, correlation: Array, scatters: Ar
     agree = squares <= chi2.ppf(_AGREEMENT, max(1, count - 1))
     if not agree:
         weights = _with_variance_between(values, weights)
-    delay, deviation = float(np.sum(weights * values) / np.sum(weights)), float(1.0 / np.sqrt(np.sum(weights)))
+    delay, std = float(np.sum(weights * values) / np.sum(weights)), float(1.0 / np.sqrt(np.sum(weights)))
     return DelayEstimate(
-        delay, deviation, delays, deviations, correlation, float(np.nanmedian(scatters)), bool(agree)
+        delay, std, delays, deviations, correlation, float(np.nanmedian(scatters)), bool(agree)
     )
 
 

@@ -52,12 +52,12 @@ class InnovationStatistics:
         rows = (since >= SETTLING * 1e9) & np.isfinite(result.innovation).any(axis=1)
         if np.count_nonzero(rows) < 0.5 * np.count_nonzero(stamps - stamps[0] >= SETTLING * 1e9) or rows.sum() < 100:
             raise TuningError(f'{np.count_nonzero(rows)} innovations in {len(stamps)} estimates: it restarts too often')
-        normalised = result.innovation[rows] / result.innovation_deviation[rows]
+        normalised = result.innovation[rows] / result.innovation_std[rows]
         seen = np.isfinite(normalised)
         squares = normalised[seen] ** 2
         filled = np.where(seen, normalised, 0.0)
         neighbours = np.sum(filled[1:] * filled[:-1], axis=0) / np.sum(filled**2, axis=0)
-        variances = result.innovation_deviation[rows][seen] ** 2
+        variances = result.innovation_std[rows][seen] ** 2
         return cls(
             float(np.mean(squares <= 4.0)),
             float(np.mean(squares)),

@@ -10,7 +10,7 @@ from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
-from pkm_estimation.filtering.start import start_deviation
+from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.calibrated_legs import CalibratedLegModel
@@ -51,10 +51,10 @@ class Observability:
     noise_factors: tuple[float, float]
 
     @property
-    def deviation(self) -> Array:
+    def std(self) -> Array:
         """Standard deviations (M,) after the motion."""
-        deviation: Array = np.sqrt(self.covariance.diagonal())
-        return deviation
+        std: Array = np.sqrt(self.covariance.diagonal())
+        return std
 
     def directions(self) -> tuple[Array, Array]:
         """Principal directions, best seen first.
@@ -116,7 +116,7 @@ def observability(
     length_noise = np.diag(factors[1] * machine.leg_sensors.position_noise**2)
     states = _true_states(motion, geometry, chart, layout.size)
     inputs = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, np.eye(3)))
-    prior = start_deviation(config, layout, *_BROAD)
+    prior = start_std(config, layout, *_BROAD)
     covariance = np.diag(prior**2)
     step = _STEP * np.eye(layout.size)
     offsets = np.hstack([step, -step])

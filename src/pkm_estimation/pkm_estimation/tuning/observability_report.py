@@ -21,12 +21,12 @@ _WORTH = 0.2
 def observability_report(found: Observability) -> list[str]:
     """Lines for people: every constant and every combination that has a name, then what is not seen."""
     lines = [f'{"constant":44s} {"before":>9s} {"after":>9s}']
-    deviation = found.deviation
-    for name, before, after in zip(found.names, found.prior, deviation, strict=True):
+    std = found.std
+    for name, before, after in zip(found.names, found.prior, std, strict=True):
         unit = EXTRA_STATES[name.split()[0]]
         lines.append(f'{name:44s} {before:9.2g} {after:9.2g} {unit:4s} {_verdict(after / before)}')
     for name, direction in named_combinations(found).items():
-        before, after = float(np.linalg.norm(direction * found.prior)), _deviation_along(found, direction)
+        before, after = float(np.linalg.norm(direction * found.prior)), _std_along(found, direction)
         lines.append(f'{name:44s} {before:9.2g} {after:9.2g} {"m":4s} {_verdict(after / before)}')
     information = found.information()
     told = ' '.join(f'{value:.2g}' for value in information)
@@ -106,7 +106,7 @@ def _verdict(ratio: float) -> str:
     return 'seen' if ratio < SEEN else 'NOT SEEN' if ratio > UNSEEN else 'weakly seen'
 
 
-def _deviation_along(found: Observability, direction: Array) -> float:
+def _std_along(found: Observability, direction: Array) -> float:
     return float(np.sqrt(direction @ found.covariance @ direction))
 
 

@@ -36,7 +36,7 @@ class StaticCalibration:
     ----------
     legs : positions of the drives, in the machine's order
     imu : six channels, IMU axes
-    bias, bias_deviation : (6,) IMU axes; the deviation is that of the averages, of legs and IMU
+    bias, bias_std : (6,) IMU axes; the deviation is that of the averages, of legs and IMU
     bias_systematic : (6,) what leg offsets of a given standard deviation make of it, through the attitude
     pose : of the platform, from the mean positions
     leg_rate, imu_rate : Hz
@@ -46,7 +46,7 @@ class StaticCalibration:
     legs: ChannelNoise
     imu: ChannelNoise
     bias: Array
-    bias_deviation: Array
+    bias_std: Array
     bias_systematic: Array
     pose: Pose
     leg_rate: float
@@ -56,7 +56,7 @@ class StaticCalibration:
     @property
     def bias_total(self) -> Array:
         """Standard deviations (6,) of the biases from both causes."""
-        total: Array = np.hypot(self.bias_deviation, self.bias_systematic)
+        total: Array = np.hypot(self.bias_std, self.bias_systematic)
         return total
 
 
@@ -82,7 +82,7 @@ def require_standstill(machine: Machine, streams: SensorStreams) -> None:
 
 
 def calibrate_static(
-    machine: Machine, streams: SensorStreams, leg_offset_deviation: float = LEG_OFFSET_DEVIATION
+    machine: Machine, streams: SensorStreams, leg_offset_std: float = LEG_OFFSET_DEVIATION
 ) -> StaticCalibration:
     """Noise of all sensors, and biases of the IMU, from a standstill.
 
@@ -116,8 +116,8 @@ def calibrate_static(
         legs=legs,
         imu=imu,
         bias=imu.mean - np.concatenate([felt, np.zeros(3)]),
-        bias_deviation=np.hypot(imu.mean_deviation, _norms(slope * legs.mean_deviation)),
-        bias_systematic=_norms(slope * leg_offset_deviation),
+        bias_std=np.hypot(imu.mean_std, _norms(slope * legs.mean_std)),
+        bias_systematic=_norms(slope * leg_offset_std),
         pose=pose,
         leg_rate=1.0 / intervals[0],
         imu_rate=1.0 / intervals[1],
@@ -151,10 +151,10 @@ def write_sensor_overlay(
     deviations: dict[str, float] = {}
     for offset, sensor in ((0, 'accelerometer'), (3, 'gyroscope')):
         for axis in range(3):
-            deviations[f'sensors.imu.{sensor}.noise.{"xyz"[axis]}'] = imu.noise_deviation[offset + axis]
+            deviations[f'sensors.imu.{sensor}.noise.{"xyz"[axis]}'] = imu.noise_std[offset + axis]
             deviations[f'sensors.imu.{sensor}.bias.{"xyz"[axis]}'] = calibration.bias_total[offset + axis]
-    for leg, deviation in zip(machine.legs, legs.noise_deviation, strict=True):
-        deviations[f'sensors.legs.position_noise.{leg.name}'] = deviation
+    for leg, std in zip(machine.legs, legs.noise_std, strict=True):
+        deviations[f'sensors.legs.position_noise.{leg.name}'] = std
     return write_overlay(
         path,
         machine.name,
@@ -167,7 +167,7 @@ def write_sensor_overlay(
     )
 
 
-def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_deviation: float) -> list[str]:
+def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_std: float) -> list[str]:
     """Lines for people: every channel with its uncertainty, and beside it what the machine file says."""
     imu = calibration.imu
     known_noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
@@ -206,12 +206,12 @@ def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_d
             remark = f'  coarse: reads in steps of {step:.3g}; noise and mean are no better than step / sqrt(12)'
         lines.append(f'{name:24s} {noise:11.4e}   {low:10.4e} .. {high:9.4e} {known:10.3e} {ratio}{remark}')
     lines.append(f'{"bias":24s} {"measured":>11s}   {"averages":>10s} {"attitude":>10s} {"file":>12s}   (deviations)')
-    for name, bias, deviation, systematic, known in zip(
-        IMU_CHANNELS, calibration.bias, calibration.bias_deviation, calibration.bias_systematic, known_bias, strict=True
+    for name, bias, std, systematic, known in zip(
+        IMU_CHANNELS, calibration.bias, calibration.bias_std, calibration.bias_systematic, known_bias, strict=True
     ):
-        lines.append(f'{name:24s} {bias:+11.4e}   {deviation:10.1e} {systematic:10.1e} {known:+12.4e}')
+        lines.append(f'{name:24s} {bias:+11.4e}   {std:10.1e} {systematic:10.1e} {known:+12.4e}')
     lines.append(
-        f'(attitude: what leg offsets of {leg_offset_deviation * 1e3:g} mm do to gravity as felt; mounting of the IMU '
+        f'(attitude: what leg offsets of {leg_offset_std * 1e3:g} mm do to gravity as felt; mounting of the IMU '
         'and local gravity are taken from the machine file)'
     )
     return lines
