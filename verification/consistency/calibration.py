@@ -37,7 +37,7 @@ DURATION = 20.0
 PROBABILITY = 0.999
 
 #: m; all other deviations are the settings' own: 1 mm, 30 ms, 0.05 rad
-PLACE_DEVIATION = 0.02
+PLACE_STD = 0.02
 
 
 def rich_scenario(machine: Machine, duration: float) -> MotionScenario:
@@ -85,7 +85,7 @@ def calibration_run(
     scenario: MotionScenario, names: tuple[str, ...], seed: int, duration: float
 ) -> tuple[Array, Array]:
     """Estimate constants drawn from the prior that the estimator is given; returns error (m,), covariance (m, m)."""
-    config = EstimatorConfig(baseline=False, estimate=names, imu_position_std=PLACE_DEVIATION)
+    config = EstimatorConfig(baseline=False, estimate=names, imu_position_std=PLACE_STD)
     machine = scenario.machine
     pipeline = EstimatorPipeline(machine, config)
     layout = pipeline.filter.layout

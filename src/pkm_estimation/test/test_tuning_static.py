@@ -195,11 +195,11 @@ def test_allan_deviation_of_a_ramp_and_of_a_sine_is_exact():
     frequency = 0.5
     sampled = np.stack([3.0 * time, np.sin(2.0 * np.pi * frequency * time)], axis=1)
     allan = overlapping_allan_deviation(sampled, 0.01)
-    np.testing.assert_allclose(allan.std[:, 0], 3.0 * allan.tau / np.sqrt(2.0), rtol=1e-9)
+    np.testing.assert_allclose(allan.deviation[:, 0], 3.0 * allan.tau / np.sqrt(2.0), rtol=1e-9)
     phase = np.pi * frequency * allan.tau
     seen = allan.tau < 20.0
     expected = np.sin(phase) ** 2 / phase
-    np.testing.assert_allclose(allan.std[seen, 1], expected[seen], atol=5e-3)
+    np.testing.assert_allclose(allan.deviation[seen, 1], expected[seen], atol=5e-3)
 
 
 def test_white_noise_and_random_walk_are_read_off():

@@ -29,7 +29,7 @@ from pkm_estimation.tuning.observability_report import observability_report
 from pkm_estimation.tuning.static_calibration import (
     IMU_CHANNELS,
     IMU_UNITS,
-    LEG_OFFSET_DEVIATION,
+    LEG_OFFSET_STD,
     calibrate_static,
     require_standstill,
     static_report,
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
     parser.add_argument('--end', type=float, default=float('inf'), help='leave out what is after [s]')
     parser.add_argument(
-        '--leg-offset-std', type=float, default=LEG_OFFSET_DEVIATION, metavar='M',
+        '--leg-offset-std', type=float, default=LEG_OFFSET_STD, metavar='M',
         help='standard deviation of the leg lengths\' constant errors [m] (default: %(default)g)',
     )  # fmt: skip
     return parser

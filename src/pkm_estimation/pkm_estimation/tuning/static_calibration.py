@@ -23,7 +23,7 @@ LEG_TOLERANCE, FORCE_TOLERANCE, RATE_TOLERANCE = 5e-5, 2e-2, 2e-3
 #: s, shorter recordings do not tell the noise to a few percent
 LEAST_DURATION = 10.0
 #: m, leg offsets after calibration ("no more than a few tenths of a millimetre", Miletovic 2017, section 5.2)
-LEG_OFFSET_DEVIATION = 3e-4
+LEG_OFFSET_STD = 3e-4
 #: a recording's rate that differs by more than this part from the machine file's goes into the overlay
 _RATE_DIFFERENCE = 0.01
 
@@ -82,7 +82,7 @@ def require_standstill(machine: Machine, streams: SensorStreams) -> None:
 
 
 def calibrate_static(
-    machine: Machine, streams: SensorStreams, leg_offset_std: float = LEG_OFFSET_DEVIATION
+    machine: Machine, streams: SensorStreams, leg_offset_std: float = LEG_OFFSET_STD
 ) -> StaticCalibration:
     """Noise of all sensors, and biases of the IMU, from a standstill.
 
