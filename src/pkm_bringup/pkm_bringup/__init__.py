@@ -1,1 +1,78 @@
-"""How to run the suite: simulator, controllers, launch files."""
+"""How to run it: the embedded simulator, leg control, recording and replay, the demo, launch files.
+
+The names below are what a script or a notebook needs; each is imported when it is first used.
+
+Examples
+--------
+>>> from pkm_bringup import simulate
+>>> from pkm_description import load_machine, profile
+>>> srs = load_machine('srs')
+>>> record = simulate(srs, profile('mp1', srs, duration=20))  # needs mujoco
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from pkm_bringup.control import (
+        EffortCommands,
+        LegReference,
+        LegServo,
+        ReferencePlan,
+        check_reference,
+        gains_for_delay,
+    )
+    from pkm_bringup.recording import Playback, Recording
+    from pkm_bringup.simulation import (
+        ControlledSimulation,
+        ImuSample,
+        JointSample,
+        MujocoSimulation,
+        Sample,
+        SimulationRecord,
+        TruthSample,
+        simulate,
+    )
+
+__all__ = [
+    'ControlledSimulation',
+    'EffortCommands',
+    'ImuSample',
+    'JointSample',
+    'LegReference',
+    'LegServo',
+    'MujocoSimulation',
+    'Playback',
+    'Recording',
+    'ReferencePlan',
+    'Sample',
+    'SimulationRecord',
+    'TruthSample',
+    'check_reference',
+    'gains_for_delay',
+    'simulate',
+]
+
+_MODULES = {
+    'ControlledSimulation': 'simulation',
+    'EffortCommands': 'control',
+    'ImuSample': 'simulation',
+    'JointSample': 'simulation',
+    'LegReference': 'control',
+    'LegServo': 'control',
+    'MujocoSimulation': 'simulation',
+    'Playback': 'recording',
+    'Recording': 'recording',
+    'ReferencePlan': 'control',
+    'Sample': 'simulation',
+    'SimulationRecord': 'simulation',
+    'TruthSample': 'simulation',
+    'check_reference': 'control',
+    'gains_for_delay': 'control',
+    'simulate': 'simulation',
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -15,8 +15,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pkm_description.dynamics import (
@@ -80,13 +81,4 @@ _MODULES = {
     'urdf_text': 'export.urdf',
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}; there are {", ".join(__all__)}')
-    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -12,8 +12,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pkm_identification.columns.observation import ObservationModel
@@ -67,13 +68,4 @@ __all__ = [
     'write_result',
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}; there are {", ".join(__all__)}')
-    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -5,8 +5,9 @@ The library is imported when the first bag is read or written: arrays can be est
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pkm_description.lazy_names import lazy_names
 
 from pkm_estimation.bags.errors import BagError, MissingTopicError
 from pkm_estimation.bags.recorded_data import Acceleration, Imu, JointStates, Odometry, RecordedData
@@ -31,9 +32,4 @@ __all__ = [
 
 _MODULES = {'BagWriter': 'writer', 'RawBagWriter': 'raw_writer', 'read_bag': 'reader'}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
