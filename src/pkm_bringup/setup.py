@@ -4,30 +4,18 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'pkm_bringup'
-
-
-def shared(pattern: str) -> list[tuple[str, list[str]]]:
-    """Install every file that matches under share/<package>, in the folder that it has here."""
-    files = [file for file in glob(pattern, recursive=True) if Path(file).is_file()]
-    folders = sorted({str(Path(file).parent) for file in files})
-    return [
-        (f'share/{PACKAGE}/{folder}', [file for file in files if str(Path(file).parent) == folder])
-        for folder in folders
-    ]
-
+#: installed under share/<package>, in the folder that they have here
+SHARED = glob('launch/*.launch.py')
 
 setup(
     name=PACKAGE,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={'': ['py.typed', '*.j2', '*.css']},
+    package_data={'': ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *shared('config/**'),
-        *shared('launch/*.launch.py'),
-        *shared('urdf/**'),
-        *shared('rviz/*.rviz'),
+        *((f'share/{PACKAGE}/{Path(file).parent}', [file]) for file in SHARED),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
