@@ -257,7 +257,7 @@ def test_imu_of_another_time_base_is_reported_once_a_second(sensors):
             sensors.imu.publish(message)
             sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.drive_positions[k])
         said = sensors.heard['/diagnostics']
-        wait_for(lambda: any('do not meet' in message.status[0].message for message in said), 'words', spin=sensors)
+        wait_for(lambda: any('do not overlap' in message.status[0].message for message in said), 'words', spin=sensors)
         assert len(said) <= 4
         assert node.stop() == 0
 

@@ -185,7 +185,7 @@ def test_what_was_wrong_is_counted_to_the_end_and_a_reset_on_request_is_not_wron
     feed(pipeline, [*pairs(range(3, 6)), *[('legs', int(DATA.stamps[5]), ['elbow'], [0.1])] * 300])
     report = pipeline.health.report()
     assert (len(report.events), report.event_counts['unknown_joint']) == (200, 300)
-    assert '900 times something was wrong (missing_joint, too_few_legs, unknown_joint)' in summarise(report, 6)[1]
+    assert '900 problems (missing_joint, too_few_legs, unknown_joint)' in summarise(report, 6)[1]
     feed(pipeline, pairs(range(6, 9)))
     pipeline.reset(int(DATA.stamps[8]))
     assert 'wrong' not in summarise(pipeline.health.report(), 6)[1]

@@ -1,4 +1,4 @@
-"""Noise of IMU (Q) and legs (R), adapted at run time to the innovations (Miletovic et al. 2017, section 6)."""
+"""Adaptive noise covariances of IMU (Q) and legs (R) from the innovations (Miletovic et al. 2017, section 6)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pkm_estimation.filters import Innovation
 
 #: measurements between two changes, and those after a change that still remember the old noise
 _BLOCK, _SETTLING = 100, 20
-#: largest factor of one change, and bounds of the factors: beyond them it is no matter of noise
+#: largest factor of one change, and bounds of the factors: beyond them the cause is not noise
 _LARGEST_CHANGE, _LEAST, _MOST = 5.0, 1e-4, 1e7
-#: exponent with which an excess of the innovations is answered, and change of log(Q / R) per correlation
+#: exponent of the innovations' excess in the common factor, and change of log(Q / R) per correlation
 _ANSWER, _RATIO_GAIN = 0.7, 2.0
 
 
 class NoiseAdaptation:
-    """Factors on Q and R with which innovations are as large as expected, and white.
+    """Factors on Q and R that make the innovations as large as expected, and white.
 
-    With both noises scaled alike the filter's gain stays and the innovations' variances grow alike. With more Q for the
-    same R neighbouring innovations become less correlated. So the mean square of the normalised innovations tells one
-    number, and their correlation the other.
+    Scaling Q and R by the same factor keeps the filter's gain and scales the innovation covariance by that factor.
+    A larger Q with the same R makes consecutive innovations less correlated. So the mean square of the normalised
+    innovations gives the common factor, and their correlation the ratio of Q and R.
 
     Parameters
     ----------
-    mode : ``off``, ``q`` (R is believed) or ``q_and_r``
+    mode : ``off``, ``q`` (R is kept) or ``q_and_r``
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class NoiseAdaptation:
         self._last: Array | None = None
 
     def started(self) -> None:
-        """The filter started: its first innovations tell nothing about noise."""
+        """Skip the first innovations after a start: they say nothing about the noise."""
         self._clear(_BLOCK)
 
     def accept(self, innovation: Innovation) -> bool:
-        """Take note of an innovation; True if the factors have changed."""
+        """Add an innovation; True if the factors have changed."""
         if self.mode == 'off':
             return False
         if self._skip > 0:
@@ -56,7 +56,7 @@ class NoiseAdaptation:
             return False
         error = np.nan_to_num(innovation.residual / np.sqrt(innovation.variance))
         used = np.isfinite(innovation.residual)
-        # one wild sample must not decide: it counts as if it was at ten deviations
+        # an outlier must not decide: it is clipped to ten standard deviations
         error = np.clip(error, -10.0, 10.0)
         self._squares += float(error @ error)
         self._numbers += int(used.sum())

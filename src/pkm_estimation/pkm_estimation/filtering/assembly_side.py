@@ -10,14 +10,14 @@ from pkm_description.machine import Machine
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models import POSITION
 
-#: ns after which the pose is looked at again: a platform takes longer to pass a singular pose
+#: ns between two checks of the pose: a platform takes longer to pass a singular pose
 _WATCH_INTERVAL = 100_000_000
 
 
 class AssemblySide:
-    """What tells the home assembly mode: the side of the base plane, and the sign of the length Jacobian's determinant.
+    """Checks for the home assembly mode: side of the base plane, and sign of the length Jacobian's determinant.
 
-    Only hexapods with struts have their mirror image there; of all other machines every pose is taken.
+    Only hexapods with struts have a mirror assembly mode there; for all other machines every pose is accepted.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -35,7 +35,7 @@ class AssemblySide:
             self._sign = float(np.sign(np.linalg.det(at_home)))
 
     def holds(self, filter_: PlatformFilter) -> bool:
-        """Whether the filter's point is on that side; cheap enough for every measurement."""
+        """Whether the filter's position is on the home side; fast enough for every measurement."""
         if not self._struts:
             return True
         if filter_.chart is not self._chart:
@@ -55,12 +55,12 @@ class AssemblySide:
         return self.is_reached(position, length_jacobian(self._machine, position, rotation_base_platform))
 
     def is_reached(self, position: Array, jacobian: Array) -> bool:
-        """Tell the same by a position (3,) and the length Jacobian (6, 6) there, of hexapods with struts."""
+        """As :meth:`is_home_mode`, from a position (3,) and the length Jacobian (6, 6) of a hexapod with struts."""
         return self.is_home_side(position) and bool(np.sign(np.linalg.det(jacobian)) == self._sign)
 
 
 class PoseWatch:
-    """Looks at the length Jacobian of a hexapod's estimate from time to time.
+    """Checks the length Jacobian of a hexapod's estimate ten times a second.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class PoseWatch:
         self._was_singular = False
 
     def look(self, filter_: PlatformFilter, stamp: int) -> str:
-        """``wrong_assembly_mode``, a sentence on a near-singular pose (once), or nothing; ``stamp`` [ns] is now."""
+        """Return ``wrong_assembly_mode``, a message on a near-singular pose (once), or ''; ``stamp`` [ns] is now."""
         if self._looked_at is None:
             self._looked_at = stamp
         if not self._machine.has_closed_form or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
@@ -94,5 +94,5 @@ class PoseWatch:
         singular = condition > self._maximum
         begins, self._was_singular = singular and not self._was_singular, singular
         if singular:
-            return f'condition number {condition:.3g} of the length Jacobian: poorly determined' if begins else ''
+            return f'near-singular pose: condition number {condition:.3g} of the length Jacobian' if begins else ''
         return '' if self._side.is_reached(position, jacobian) else 'wrong_assembly_mode'

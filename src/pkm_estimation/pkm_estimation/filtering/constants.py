@@ -1,16 +1,16 @@
-"""Honest claims about constants that are estimated beside the motion.
+"""Consistent covariance of constants that are estimated together with the motion.
 
-Constants multiply what is unknown, too: a mounting that is three degrees off and a bias, a delay and a speed. No sigma
-point varies both factors. So a filter that trusts its linearisation is soon certain of something wrong, and stays so.
-Four remedies, each of which only adds uncertainty (a fifth is :mod:`~pkm_estimation.filtering.input_curvature`):
+A constant appears in products with other unknown states: mounting times bias, delay times speed. No sigma point
+varies both factors, so the linearised filter soon becomes overconfident in a wrong value.
+Four corrections, each of which only adds uncertainty (a fifth is :mod:`~pkm_estimation.filtering.input_curvature`):
 
-- The products are counted as noise, by their variance. Their error lasts, so it counts as noise that lasts a second.
-- First of all speed and biases are found, with constants that are uncertain but stay (Schmidt 1966).
-- Whenever a constant has become known much better than before, its value is kept and most of its certainty is taken
-  back: what was learned with models linearised elsewhere counts for a hundredth, the rest is seen from the better
-  place. Nothing is counted twice.
-- A motion that turns about one axis does not show where on it the IMU is. The jitter of the attitude looks like a
-  little knowledge of that, so what is hardly known after two seconds is forgotten.
+- The variance of the products is added as noise. Their error persists, so it counts as noise that lasts a second.
+- At first only speed and biases are estimated; the constants are considered, not corrected (Schmidt 1966).
+- Early confidence is deliberately reduced: whenever a constant is known much better than before, its value is kept and
+  its covariance is raised. Data that were linearised at the old value count for a hundredth; the constant is then
+  estimated again from the better value. No measurement is counted twice.
+- A rotation about one axis does not show where the IMU lies along that axis. Noise of the attitude looks like a little
+  information about it, so a position that is hardly known after two seconds is reset to its prior.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from pkm_estimation.models.extra_states import StateLayout
 #: s: the error of a product lasts that long
 _LASTING = 1.0
 
-#: s: time to find speed and biases in, after the start and after certainty was taken back
+#: s: time to estimate speed and biases, after the start and after the covariance was raised
 _SETTLING = 1.0
 
-#: a direction that has become known better by the first factor is due, then all deviations are multiplied by the second
+#: when the std in one direction has fallen by the first factor, all standard deviations are multiplied by the second
 _BETTER, _DOUBT = 100.0, 10.0
 
-#: m, s, rad, m: what was known that well before is linear enough to stay certain
+#: m, s, rad, m: below this std the models are linear enough, and the covariance is kept
 _LINEAR = {'leg_offsets': 3e-3, 'imu_delay': 1e-3, 'imu_rotation': 3e-3, 'imu_position': 1e-2}
 
-#: s, how often it is looked whether certainty has to be taken back
+#: s, how often the filter checks whether the covariance has to be raised
 _INTERVAL = 0.1
 
-#: s, how often what is hardly known of the IMU's place is forgotten
+#: s, how often a hardly known position of the IMU is reset to its prior
 _PATIENCE = 2.0
 
-#: part of the prior variance, and m: deviations above either one are hardly knowledge
+#: part of the prior variance, and std in m: above either one the position counts as hardly known
 _HARDLY_BETTER, _FAR = 0.5, 0.03
 
 
 class _Memory(NamedTuple):
-    """All that changes.
+    """All values that change.
 
     Attributes
     ----------
-    settled : s since the start, or since certainty was taken back
+    settled : s since the start, or since the covariance was raised
     reference : (m, m) covariance of the constants then
     until_look, until_forgetting : s
     since_update : s since the last measurement
@@ -70,7 +70,7 @@ class _Memory(NamedTuple):
 
 
 class ConstantStates:
-    """Keeps a filter from being too certain of its constants.
+    """Keeps the covariance of the constants consistent.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class ConstantStates:
         self._curvature.start()
 
     def snapshot(self) -> tuple[Any, ...]:
-        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        """State for :meth:`restore`; it is never changed in place."""
         return self._memory, self._curvature.memory
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Become what it was."""
+        """Restore a snapshot."""
         self._memory, self._curvature.memory = snapshot
 
     def bent(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> tuple[Array, Array]:
@@ -142,8 +142,8 @@ class ConstantStates:
     def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array) -> None:
         """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
 
-        While speed and biases are being found, constants stay. Their correlation with all else is corrected, so that
-        all claims remain true.
+        While speed and biases are being estimated, the constants are not corrected, but their correlation with the
+        other states is, so the covariance stays consistent (Schmidt 1966).
         """
         self._memory = self._memory._replace(since_update=0.0)
         if self._memory.settled < _SETTLING:
@@ -151,9 +151,9 @@ class ConstantStates:
             ukf.covariance[self._block] = covariance[self._block]
 
     def length_variance(self, ukf: KalmanFilter) -> float:
-        """What an unknown delay makes of unknown speeds and of its own square, as variance [m^2] of the lengths.
+        """Second-order effect of an unknown delay, as variance [m^2] of independent noise of the leg lengths.
 
-        The variance is that of independent noise.
+        Products of the delay with unknown speeds, and its own square.
         """
         rows = self._layout.imu_delay
         if rows is None:
@@ -167,9 +167,10 @@ class ConstantStates:
         return float(updates * (variance * speed + bend**2))
 
     def _growth(self, ukf: KalmanFilter, imu: Array) -> Array:
-        """What an unknown mounting makes of biases and of itself, as growth of the variances (n,) per second.
+        """Second-order effect of an unknown mounting, as growth of the variances (n,) per second.
 
-        Turned by a rotation vector of variance s^2 per axis, a vector v errs to second order by s^2 |v|.
+        Products of the mounting with the biases and with itself: a vector v that is turned by a rotation vector of
+        variance s^2 per axis has an error of second order of s^2 |v|.
         """
         growth, variances = np.zeros(len(ukf.state)), ukf.covariance.diagonal()
         turn = float(variances[self._layout.imu_rotation].max())
@@ -187,7 +188,7 @@ class ConstantStates:
         return bool((np.abs(better) > self._linear[:, None]).any())
 
     def _forget(self, ukf: KalmanFilter, place: slice) -> None:
-        """Go back to the prior where the IMU's place is hardly known; what is known of the platform's pose stays."""
+        """Reset a hardly known position of the IMU to its prior; the platform's pose stays as well known as before."""
         prior = self._place_variance
         variances, directions = np.linalg.eigh(ukf.covariance[place, place])
         for variance, direction in zip(variances, directions.T, strict=True):
@@ -201,10 +202,10 @@ class ConstantStates:
             ukf.covariance[:] = ukf.covariance + (prior - variance) * np.outer(shift, shift)
 
     def _doubt(self, ukf: KalmanFilter) -> None:
-        """Multiply all deviations, but those of constants to no more than the prior allows.
+        """Multiply all standard deviations, those of constants to no more than the prior.
 
-        That is the posterior if the data so far have a small weight and the prior has its full one. The biases' own
-        deviations at the start come on top: errors of second order have looked like biases.
+        This is the posterior if the data so far have a small weight and the prior its full weight. The prior variance
+        of the biases is added: errors of second order look like biases.
         """
         rows = self._rows
         covariance = _DOUBT**2 * ukf.covariance

@@ -1,4 +1,4 @@
-"""The declared delay of the IMU's stamps, which takes over what the filter finds of it."""
+"""The declared delay of the IMU's stamps; a delay that the filter estimates is added to it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Callable
 
 from pkm_estimation.filters import KalmanFilter
 
-#: the rest becomes part of the declared delay when it is longer than this [s], and than so many standard deviations
+#: the remaining delay is added to the declared one above this [s] and above so many standard deviations
 _LONG, _SIGNIFICANT = 1e-3, 3.0
-#: standard deviations of the delay at the beginning beyond which it cannot be: a disturbed filter makes up anything
+#: a delay beyond so many prior standard deviations is taken for the result of a disturbed filter
 _IMPOSSIBLE = 5.0
 
 
 class DeclaredDelay:
-    """Lateness of the IMU's stamps against those of the legs.
+    """Delay of the IMU's stamps relative to those of the legs.
 
-    A filter that estimates the rest moves its states along by it, to second order. A long rest is better declared: then
-    the IMU's own samples do that.
+    The filter corrects the remaining delay by extrapolating its states to second order. A long delay is better
+    declared: then the IMU samples of the right time are used.
 
     Parameters
     ----------
     delay, std : s, at the beginning
-    row : the filter's state for the rest, ``None`` where it has none
+    row : the filter's state for the remaining delay, ``None`` if it is not estimated
 
     Attributes
     ----------
@@ -33,18 +33,18 @@ class DeclaredDelay:
         self.reset()
 
     def reset(self) -> None:
-        """Take the delay of the beginning."""
+        """Go back to the configured delay."""
         self.nanoseconds = self._configured
 
     def is_impossible(self, ukf: KalmanFilter) -> bool:
-        """Whether the delay, with the rest, is far from what it can be."""
+        """Whether the whole delay, declared and remaining, is beyond five standard deviations of its prior."""
         if self._row is None:
             return False
         found = 1e-9 * (self.nanoseconds - self._configured) + ukf.state.item(self._row.start)
         return not abs(found) <= _IMPOSSIBLE * self._std
 
     def absorb(self, ukf: KalmanFilter, tell: Callable[[str, str], None]) -> None:
-        """Take over the rest if it is worth it; the filter's state for the rest becomes smaller by as much."""
+        """Add a significant remaining delay to the declared one, and subtract it from the filter's state."""
         if self._row is None:
             return
         index = self._row.start
@@ -55,4 +55,4 @@ class DeclaredDelay:
         self.nanoseconds += step
         ukf.state[index] -= 1e-9 * step
         claim = f'{1e-6 * self.nanoseconds:.3f} ms +- {1e3 * variance**0.5:.2g} ms'
-        tell('imu_delay_declared', f"the IMU's delay is taken as {claim} from now on")
+        tell('imu_delay_declared', f'IMU delay set to {claim}')

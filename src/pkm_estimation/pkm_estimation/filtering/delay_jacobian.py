@@ -1,4 +1,4 @@
-"""Derivatives of what the rest of the IMU's delay does to a motion, see :mod:`pkm_estimation.models.imu_constants`."""
+"""Jacobian of the motion's extrapolation over the remaining IMU delay (:mod:`pkm_estimation.models.imu_constants`)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pkm_estimation.models.imu_constants import ImuMotion
 def moved_on_jacobian(
     layout: StateLayout, states: Array, by_q: Array, rotation: Array, gravity: Array, moved: ImuMotion, base_arm: Array
 ) -> Array:
-    """What the rest of the delay adds to the derivatives by the states (N, 12, n) of position, rotation, velocity.
+    """Contribution of the remaining delay to the Jacobian (N, 12, n) of position, rotation and velocity by the states.
 
     Parameters
     ----------
     layout : with the delay as a state
     states : (N, n)
     by_q : (N, 3, 3) rotation about base axes per change of the attitude's states
-    rotation : (N, 3, 3) before it was moved on
+    rotation : (N, 3, 3) before the extrapolation
     gravity : (3,) m/s^2, base axes
-    moved : the motion after it was moved on
-    base_arm : (N, 3) m, from the point to the IMU, base axes, after that
+    moved : the motion after the extrapolation
+    base_arm : (N, 3) m, from the point to the IMU, base axes, after the extrapolation
     """
     count, size = states.shape
     velocity, rate, force = states[:, VELOCITY], moved.angular_velocity, moved.specific_force

@@ -1,8 +1,8 @@
 """Curvature of the IMU signal between two samples.
 
-The process takes its input as linear between samples. A sine of 1 Hz sampled at 100 Hz then lacks 3e-4 of its
-amplitude, always with the same sign: less than a sample's noise, but no noise. Constants that are estimated to a few
-parts in a hundred thousand err by many standard deviations by it.
+The process model interpolates its input linearly between samples. A sine of 1 Hz sampled at 100 Hz then loses 3e-4 of
+its amplitude: less than the noise of a sample, but systematic. Constants that are estimated to a few parts in a
+hundred thousand would be wrong by many standard deviations.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 
-#: relative to slopes and intervals: so much is rounding
+#: relative tolerance for rounding of slopes and intervals
 _ROUNDING = 1e-6
 
-#: the intervals between samples may differ by this part
+#: allowed relative change of the interval between samples
 _REGULAR = 0.5
 
-#: slopes that the parabola is fitted to
+#: number of slopes that the parabola is fitted to
 _COUNT = 10
-#: makes the parabola's derivative at the latest slope, per interval
+#: row that gives the parabola's derivative at the latest slope, per interval
 _DERIVATIVE = np.linalg.pinv(np.vander(np.arange(1.0 - _COUNT, 1.0), 3, increasing=True))[1]
 
 
 class InputCurvature:
     """Mean of the signal between two samples less that of the straight line: ``-h^2 / 12`` times the second derivative.
 
-    The second derivative in the middle of an interval is that of a parabola through its slope and those before. Noise
-    of a sample is only shifted between steps: the corrections' weights add up to zero. They are small, too: with the
-    least number of slopes an eighth of the latest sample's noise was shifted, which looked like a delay of 0.7 ms where
-    that noise is as large as the motion.
+    The second derivative in the middle of an interval comes from a parabola fitted to the latest slopes. The weights of
+    the corrections add up to zero, so noise of a sample is only shifted between steps. The weights are small, too: with
+    the least number of slopes an eighth of the latest sample's noise was shifted, which looked like a delay of 0.7 ms
+    where that noise is as large as the motion.
 
     Attributes
     ----------
-    memory : all that changes, replaced and never changed in place
+    memory : all values that change; replaced, never changed in place
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class InputCurvature:
         """
         slopes, before, passed = self.memory
         slope = (end - start) / duration
-        # a step may begin anywhere between two samples: their slope tells them from the next two
+        # a step may begin anywhere between two samples; a new slope means a new pair of samples
         over = passed >= (1.0 - _ROUNDING) * before
         if over or np.abs(slope - slopes[-1]).max() > _ROUNDING * np.abs(slope).max():
             regular = abs(interval - before) <= _REGULAR * before

@@ -1,4 +1,4 @@
-"""What a platform filter is put together from, by its settings and its machine."""
+"""Parts of a platform filter, chosen by settings and machine: Kalman filter, measurement model, random walks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pkm_estimation.models.leg_model import LegModel
 
 
 def make_filter(config: EstimatorConfig, layout: StateLayout, geometry: EstimatorGeometry) -> KalmanFilter:
-    """Filter of the kind that the settings name."""
+    """Kalman filter of the kind set by ``filter``."""
     size = layout.size
     if config.filter in ('ekf', 'iekf'):
         iterations = 1 if config.filter == 'ekf' else MAX_ITERATIONS
@@ -48,12 +48,12 @@ def make_filter(config: EstimatorConfig, layout: StateLayout, geometry: Estimato
 def measurement_model(
     geometry: EstimatorGeometry, layout: StateLayout, estimate: tuple[str, ...], machine: Machine | None
 ) -> LegModel:
-    """What the legs measure, as the machine's kind and the further states ask for.
+    """Measurement model of the legs for the kind of machine and the extra states.
 
     Raises
     ------
     ConfigurationError
-        Further states are asked for on a machine whose measurement model does not have them.
+        Extra states are set for a machine whose measurement model does not have them.
     """
     if machine is not None and not machine.has_closed_form:
         if estimate:
@@ -69,7 +69,7 @@ def measurement_model(
 
 
 def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None:
-    """Growth of the variances (n,) per second by random walks, ``None`` where nothing walks."""
+    """Growth of the variances (n,) per second by random walks, ``None`` if no random walk is set."""
     walk = np.zeros(layout.size)
     walk[ACCELEROMETER_BIAS] = config.accelerometer_bias_walk**2
     walk[GYROSCOPE_BIAS] = config.gyroscope_bias_walk**2
@@ -81,7 +81,7 @@ def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None
 def constant_states(
     layout: StateLayout, geometry: EstimatorGeometry, config: EstimatorConfig
 ) -> ConstantStates | None:
-    """What keeps the claims about further states honest, ``None`` where there are none."""
+    """Keeps the covariance of extra states consistent; ``None`` if there are none."""
     if not layout.groups:
         return None
     reach = float(np.linalg.norm(geometry.platform_points, axis=1).max())
@@ -89,7 +89,7 @@ def constant_states(
 
 
 def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:
-    """Largest change (n,) of each state in one iteration of an update: inside of what a linearisation can see."""
+    """Largest change (n,) of each state in one iteration of an update, within which the linearisation is usable."""
     limit = np.full(layout.size, np.inf)
     limit[POSITION] = 0.5 * float(np.linalg.norm(geometry.platform_points, axis=1).mean())
     limit[ATTITUDE] = 0.15

@@ -41,8 +41,9 @@ CHART_RADIUS = 0.1
 class PlatformFilter:
     """Unscented filter whose state describes the IMU's point (Miletovic Eq. 25); IMU samples come in platform axes.
 
-    ``filter: manifold`` keeps the attitude near zero in a chart that moves along; with ``filter: paper`` the chart is
-    the base frame for ever, which is the printed filter. ``ekf`` and ``iekf`` are extended filters in that frame.
+    ``filter: manifold`` keeps the attitude states near zero in a chart that moves with the platform; with
+    ``filter: paper`` the chart is always the base frame, as printed. ``ekf`` and ``iekf`` are extended Kalman filters
+    in that frame.
 
     Parameters
     ----------
@@ -50,18 +51,18 @@ class PlatformFilter:
     imu_covariance : (6, 6) of one IMU sample, specific force and angular rate in platform axes
     length_covariance : (L, L) m^2
     config : settings
-    machine : needed for machines whose legs are no U-P struts: then constraints are measured, too
+    machine : needed for machines whose legs are not U-P struts; constraints are then measured, too
 
     Attributes
     ----------
-    ukf : the filter, in its own coordinates
-    legs : the model of what the legs measure
-    length_covariance : (m, m) of what the legs measure, of constraints too
+    ukf : the Kalman filter, in its own coordinates
+    legs : measurement model of the legs
+    length_covariance : (m, m) of the leg measurements, including constraints
 
     Raises
     ------
     ConfigurationError
-        Further states are asked for on a machine whose measurement model does not have them.
+        Extra states are set for a machine whose measurement model does not have them.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class PlatformFilter:
         self.set_noise(1.0, 1.0)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
-        """Take noise covariances that are the configured ones times factors."""
+        """Set the noise covariances to the configured ones times factors."""
         config, (imu, legs) = self.config, self._nominal_noise
         self._noise_factors = q_factor, r_factor
         self.imu_covariance = config.noise_inflation * config.q_scale * q_factor * imu
@@ -109,7 +110,7 @@ class PlatformFilter:
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the filter's own coordinates (n, n): position and attitude in the axes of the present chart."""
+        """Covariance (n, n) in the filter's own coordinates: position and attitude in the axes of the current chart."""
         return self.ukf.covariance
 
     @property
@@ -120,7 +121,7 @@ class PlatformFilter:
 
     @property
     def outside_unit_sphere(self) -> int:
-        """How many sigma points had ``q.q > 1`` so far."""
+        """Number of sigma points with ``q.q > 1`` so far."""
         return self.process.outside_unit_sphere + self.legs.outside_unit_sphere
 
     def start_at(self, pose: Pose) -> None:
@@ -156,11 +157,12 @@ class PlatformFilter:
     ) -> Innovation | None:
         """Correct a broad prior, such as :meth:`start_as_printed`, with the first positions of the drives (L,).
 
-        The manifold filter looks for the likeliest pose on the home assembly mode; all others update as always.
+        The manifold filter searches the most likely pose on the home assembly mode; the other filters do an ordinary
+        update.
 
         Parameters
         ----------
-        is_home_mode : tells it of a pose of the IMU's point, (3,) m and (3, 3)
+        is_home_mode : whether a pose of the IMU's point, (3,) m and (3, 3), is on the home assembly mode
 
         Returns
         -------
@@ -168,7 +170,7 @@ class PlatformFilter:
         """
         if not self._moves:
             innovation = self.update(drive_positions)
-            # on the mirror assembly these would stay for ever
+            # these filters never leave the mirror assembly mode
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
         ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(1.0)
         values, drives = self.legs.measured(drive_positions), np.arange(len(drive_positions))
@@ -179,11 +181,11 @@ class PlatformFilter:
         return likeliest_update(ukf, lambda begin: ukf.update_from(begin, observe, values, noise, drives), here)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
-        """Move on by ``duration`` seconds with IMU samples (6,) at both ends.
+        """Predict over ``duration`` seconds with IMU samples (6,) at both ends.
 
-        ``imu_interval`` is the time between two IMU samples. One sample's error acts that long, so the noise is
-        ``duration * imu_interval * G Q G^T``: the printed ``dt^2 G Q G^T`` where both are equal, and the same growth of
-        the covariance where an interval is divided.
+        ``imu_interval`` is the time between two IMU samples. The error of one sample acts that long, so the process
+        noise is ``duration * imu_interval * G Q G^T``: the printed ``dt^2 G Q G^T`` where both are equal, and the same
+        growth of the covariance where an interval is divided into steps.
         """
         process, ukf = self.process, self.ukf
         bent_start, bent_end = imu_start, imu_end
@@ -214,10 +216,9 @@ class PlatformFilter:
     ) -> Innovation:
         """Correct with the positions of the drives (L,), m or rad, or with those of the legs ``used``.
 
-        A measurement that surprises the manifold filter (``iteration_nis``) is linearised anew around its own result.
-        The innovation that comes back is the one that the prediction had. If its NIS is beyond ``limit``, it is all
-        that happens: the state stays the predicted one. ``noise_scale`` multiplies the legs' noise variances.
-        Raises CovarianceError.
+        If the NIS is above ``iteration_nis``, the manifold filter iterates: it linearises again around its own result.
+        Returns the innovation of the prediction. If its NIS is above ``limit``, the state is not corrected.
+        ``noise_scale`` multiplies the noise variances of the legs. Raises CovarianceError.
         """
         ukf, observe, noise, constants = self.ukf, self.legs.observe, self._leg_noise(noise_scale), self._constants
         values = self.legs.measured(drive_positions)
@@ -234,21 +235,21 @@ class PlatformFilter:
     def _update_with_constraints(
         self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float
     ) -> Innovation:
-        """Correct with the drives' part of ``values`` (m,), whose innovation comes back, after the constraints."""
+        """Correct with the constraints, then with the drives' part of ``values`` (m,); returns its innovation."""
         drives = self._onto_constraints(values)
         used = np.arange(drives) if used is None else used
         innovation = self.ukf.update_iterated(self.legs.observe, values, noise, used, limit)
         return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
 
     def _onto_constraints(self, values: Array) -> int:
-        """Bring the state onto the constraints, the last of ``values`` (m,); gives the number of those before."""
+        """Correct with the constraints, the last of ``values`` (m,); returns the number of values before them."""
         drives = len(values) - self.legs.constraint_count
         rows = np.arange(drives, len(values))
         self.ukf.update_iterated(self.legs.observe, values, self._leg_noise(1.0), rows)
         return drives
 
     def _leg_noise(self, scale: float) -> Array:
-        """Covariance (m, m) of what the legs measure, times ``scale``, with what unknown constants make of it."""
+        """Covariance (m, m) of the leg measurements, times ``scale``, with the effect of unknown constants."""
         noise = self.length_covariance
         if self._constants is not None:
             noise = noise + self._constants.length_variance(self.ukf) * np.eye(len(noise))
@@ -264,9 +265,9 @@ class PlatformFilter:
     ) -> Innovation:
         """Correct with any measurement (m,) of the platform's motion; ``limit`` as in :meth:`update`.
 
-        ``observe`` gives the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the sample
-        of now. A prediction that contains the angular rate has the sample's noise, which belongs into the covariance.
-        Raises ObservationError where it is not finite or of another shape, and CovarianceError.
+        ``observe`` returns the predictions (m, N) for N motions, see :class:`PlatformPoints`; ``imu`` (6,) is the
+        current sample. If the prediction uses the angular rate, add the gyroscope's noise to ``noise_covariance``.
+        Raises ObservationError if a prediction is not finite or has another shape, and CovarianceError.
         """
         return self.ukf.update(
             lambda states: observed(observe, self.points(states, imu), len(value)),
@@ -276,19 +277,19 @@ class PlatformFilter:
         )
 
     def points(self, states: Array, imu: Array) -> PlatformPoints:
-        """Motions of the platform in the filter's own states (n, N), with the IMU sample (6,) of now."""
+        """Motions of the platform for the filter's own states (n, N), with the current IMU sample (6,)."""
         return PlatformPoints(
             self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration
         )
 
     def snapshot(self) -> tuple[object, ...]:
-        """What :meth:`restore` needs."""
+        """State for :meth:`restore`."""
         constants = None if self._constants is None else self._constants.snapshot()
         state, covariance, legs = self.ukf.state.copy(), self.ukf.covariance.copy(), self.legs.snapshot()
         return state, covariance, self.chart, legs, self._noise_factors, constants
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Become what it was, to the last bit."""
+        """Restore a snapshot exactly, bit by bit."""
         state, covariance, chart, legs, noise_factors, constants = snapshot
         self.ukf.state[:], self.ukf.covariance[:] = state, covariance
         if chart is not self.chart:
@@ -300,7 +301,7 @@ class PlatformFilter:
         self.legs.restore(legs)
 
     def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
-        """Positions (L,) less the predicted ones and the covariance (L, L) of that; the state stays."""
+        """Innovation (L,) and its covariance (L, L) for positions (L,) of the drives; the state is not changed."""
         ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
         if not self.legs.constraint_count:
@@ -324,12 +325,12 @@ class PlatformFilter:
         return rotation
 
     def point_motion(self, imu: Array, point: Array | None = None) -> PointMotion:
-        """Pose and twist of a point (3,) of the platform with the IMU sample (6,) of now, see :func:`point_motions`."""
+        """Pose and twist of a point (3,) of the platform with the current IMU sample (6,): :func:`point_motions`."""
         known = FilterStates(*(values[None] for values in self.known(imu)))
         return point_motions(self.layout, self.geometry, known, point)[0]
 
     def known(self, imu: Array) -> tuple[Array, ...]:
-        """What :class:`FilterStates` holds, of now and without its leading axis; ``imu`` (6,) is the sample of now."""
+        """Current values for :class:`FilterStates`, without its leading axis; ``imu`` (6,) is the current sample."""
         state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
         turning = self.legs.angular_acceleration
         return state, covariance, self.chart, self.chart_quaternion, imu, turning, self.imu_covariance

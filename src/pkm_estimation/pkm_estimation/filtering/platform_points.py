@@ -1,4 +1,4 @@
-"""What a user's measurement model sees: the platform's motion at all sigma points."""
+"""Motion of the platform at all sigma points: the input of a user's measurement model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pkm_estimation.models.imu_constants import imu_motion
 
 
 class ObservationError(PkmError):
-    """A user's function gave predictions that are no use."""
+    """A user's measurement function returned predictions that cannot be used."""
 
 
 def observed(observe: Callable[[PlatformPoints], Array], points: PlatformPoints, count: int) -> Array:
@@ -25,20 +25,20 @@ def observed(observe: Callable[[PlatformPoints], Array], points: PlatformPoints,
     shape = count, len(points.rotation)
     if predicted.shape != shape or not np.isfinite(predicted).all():
         what = f'predictions {predicted.shape}' if predicted.shape != shape else 'predictions that are not finite'
-        raise ObservationError(f'its function gave {what}, expected {shape} finite numbers')
+        raise ObservationError(f'the measurement function returned {what}, expected {shape} finite numbers')
     return predicted
 
 
 class PlatformPoints:
-    """N possible motions of the platform; vectors are (N, 3), whatever the filter's own coordinates are.
+    """N possible motions of the platform; vectors are (N, 3), independent of the filter's own coordinates.
 
     Parameters
     ----------
-    layout, geometry : where the filter's states lie, and what it knows of the machine
+    layout, geometry : of the filter's states, and of the machine
     chart : (3, 3), the chart's axes to base axes
     states : (n, N), position and attitude seen from the chart
-    imu : (6,) IMU sample of now, nominal platform axes
-    angular_acceleration : (3,) rad/s^2 of now, the same; needed where the delay of the IMU is a state
+    imu : (6,) current IMU sample, nominal platform axes
+    angular_acceleration : (3,) rad/s^2, current, the same axes; needed if the delay of the IMU is a state
 
     Attributes
     ----------

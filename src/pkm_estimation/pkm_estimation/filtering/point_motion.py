@@ -27,7 +27,7 @@ _LEFT[:3].reshape(3, 4, 4)[:, :3, 3], _LEFT[:3].reshape(3, 4, 4)[:, 3, :3] = _ID
 
 
 class FilterStates(NamedTuple):
-    """What the filter knew at N instants, in its own coordinates.
+    """States and covariances of the filter at N instants, in its own coordinates.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class FilterStates(NamedTuple):
     chart : (N, 3, 3), the chart's axes to base axes
     chart_quaternion : (N, 4) the same, xyzw
     imu : (N, 6) IMU samples of these instants, platform axes
-    angular_acceleration : (N, 3) rad/s^2 there; counts where the delay of the IMU is a state
+    angular_acceleration : (N, 3) rad/s^2 there; used if the delay of the IMU is a state
     imu_covariance : (N, 6, 6) of one sample, platform axes
     """
 
@@ -51,7 +51,7 @@ class FilterStates(NamedTuple):
 
 @dataclass(frozen=True)
 class PointMotion:
-    """Motion of a point of the platform; with a leading sample axis where many are asked for.
+    """Motion of a point of the platform; with a leading sample axis for several instants.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ def point_motions(
 ) -> PointMotion:
     """Pose and twist of a point (3,) of the platform (default: origin) at N instants (Eq. 29).
 
-    The angular rate is the sample less its bias, so the twist's covariance contains the sample's noise, too (taken
-    as independent of the state: the last prediction saw half of this sample, over one short interval). The numbers of
-    an instant are the same, bit by bit, whatever the other instants are: products are taken matrix by matrix.
+    The angular rate is the sample minus its bias, so the twist covariance contains the sample's noise, too (taken
+    as independent of the state: the last prediction used half of this sample, over one short interval). The result of
+    an instant does not depend on the other instants, bit by bit: products are computed matrix by matrix.
     """
     rotation, orientation, by_q = attitudes(known)
     imu_point = rotated(known.chart, known.state[:, POSITION])
@@ -99,7 +99,7 @@ def point_motions(
     if layout.imu_delay is not None:
         jacobian += moved_on_jacobian(layout, known.state, by_q, rotation, geometry.gravity, moved, base_arm)
     total = jacobian @ known.covariance @ jacobian.transpose(0, 2, 1)
-    rate_noise = jacobian[:, 6:, GYROSCOPE_BIAS]  # a bias is a sample's error that stays
+    rate_noise = jacobian[:, 6:, GYROSCOPE_BIAS]  # a bias acts like a constant error of the sample
     total[:, 6:, 6:] += rate_noise @ known.imu_covariance[:, 3:, 3:] @ rate_noise.transpose(0, 2, 1)
     return PointMotion(
         moved.position - base_arm,
@@ -113,9 +113,9 @@ def point_motions(
 
 
 def attitudes(known: FilterStates) -> tuple[Array, Array, Array]:
-    """Rotations (N, 3, 3) from platform to base axes, the same as quaternions xyzw (N, 4) with w >= 0, and by q.
+    """Rotations (N, 3, 3) from platform to base axes, the same as quaternions xyzw (N, 4) with w >= 0, and a Jacobian.
 
-    The latter (N, 3, 3), the inverse of ``Q(q)``, is rotation about base axes per change of q.
+    The Jacobian (N, 3, 3), the inverse of ``Q(q)``, is rotation about base axes per change of q.
     """
     q = known.state[:, ATTITUDE]
     e0, turn = scalar_parts(q), _skew(q)
@@ -131,7 +131,7 @@ def attitudes(known: FilterStates) -> tuple[Array, Array, Array]:
 def _jacobian(
     layout: StateLayout, by_q: Array, known: FilterStates, moved: ImuMotion, arm: Array, base_arm: Array
 ) -> Array:
-    """Position, rotation about base axes, velocity, angular velocity by the states (N, 12, n), but for the delay."""
+    """Jacobian (N, 12, n) of position, rotation about base axes, velocity, angular velocity; without the delay."""
     jacobian = np.zeros((len(by_q), 12, layout.size))
     mounting, omega = _IDENTITY, moved.angular_velocity
     if layout.imu_rotation is not None:

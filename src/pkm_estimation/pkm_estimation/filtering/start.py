@@ -1,4 +1,4 @@
-"""Where a filter starts: deviations of all states, and how they hang together."""
+"""Initial state and covariance of the filter: standard deviations of all states and their correlation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pkm_estimation.models.extra_states import StateLayout
 #: the states that make the pose
 _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
 
-#: how many points around a broad prior's mean are tried, and how far they lie compared to the prior
+#: number of points around the mean of a broad prior that are tried, and their distance in prior standard deviations
 _BEGINS, _BEGIN_SPREAD = 40, 1.5
 
 
@@ -42,10 +42,10 @@ def start_std(
 
 
 def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], Array]) -> Array:
-    """How the start errs (n, n) by the pose's own errors and by the constants that it was computed with.
+    """Jacobian (n, n) of the errors at the start by independent errors of pose and constants.
 
-    The start pose is the platform's, but the state's position is the IMU's, whose place is not known exactly. And legs
-    with offsets gave another pose.
+    The start pose is that of the platform, but the state holds the position of the IMU, which is not known exactly on
+    the platform. Leg offsets change the pose that forward kinematics finds.
 
     Parameters
     ----------
@@ -68,16 +68,16 @@ def likeliest_update(
     update_from: Callable[[Array], Innovation],
     is_home_mode: Callable[[], bool],
 ) -> Innovation | None:
-    """First update from a broad prior: the likeliest explanation of the measurement on the home assembly mode.
+    """First update from a broad prior: the most likely pose on the home assembly mode.
 
-    Leg lengths fit up to 40 poses. The update is iterated from the prior mean and from points around it; of the answers
-    on the home mode the one with the greatest posterior density stays in ``ukf``.
+    Up to 40 poses have the same leg lengths. The update is iterated from the prior mean and from points around it; of
+    the results on the home mode the one with the greatest posterior density is kept in ``ukf``.
 
     Parameters
     ----------
     ukf : filter with the prior
     update_from : iterates the update of ``ukf``, linearised first at a state (n,); raises CovarianceError
-    is_home_mode : tells it of the present state of ``ukf``
+    is_home_mode : whether the current state of ``ukf`` is on the home assembly mode
 
     Returns
     -------
@@ -104,7 +104,7 @@ def likeliest_update(
         if cost < best_cost and is_home_mode():
             best, best_cost = (ukf.state.copy(), ukf.covariance.copy(), innovation), cost
         if best is not None and begin is prior:
-            break  # the mean itself leads to an answer: nothing is gained by looking around
+            break  # the update from the mean converged: no need to try other points
     if best is None:
         ukf.state[:], ukf.covariance[:] = prior, covariance
         return None

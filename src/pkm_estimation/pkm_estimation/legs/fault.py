@@ -1,4 +1,4 @@
-"""A leg that is left out: what is wrong with it, sample by sample, and when it can be believed again."""
+"""Fault of a leg that is left out: its kind, tracked sample by sample, and when the leg can be used again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 Complain = Callable[[str, str], None]
 
-#: fitting samples that bring back a leg that was out for long; one that was out for fewer needs only as many
+#: fitting samples after which a leg is used again; a leg that was out for fewer samples needs only as many
 _FITTING_SAMPLES = 20
-#: a leg that was left out comes back only when its residual is below this part of what it was: a prediction that became
-#: vague is no proof
+#: a leg is used again only if its residual is below this fraction of its largest: an uncertain prediction is no proof
 COME_DOWN = 0.3
-#: part of a new residual in its running mean
+#: weight of a new residual in its running mean
 _MEAN_FORGETTING = 0.2
-#: noise deviations by which a value must change to be a new one
+#: standard deviations of the noise by which a value must change to count as changed
 _CHANGED = 5.0
 #: samples after which a residual that stays the same is called an offset
 _OFFSET_SAMPLES = 5
@@ -42,7 +41,7 @@ class LegSensor(NamedTuple):
 
 
 class LegResidual(NamedTuple):
-    """A position, its residual given the legs that are believed, and that one's standard deviation [m]."""
+    """A position, its residual conditional on the legs in use, and the residual's standard deviation [m]."""
 
     value: float
     residual: float
@@ -50,7 +49,7 @@ class LegResidual(NamedTuple):
 
     @property
     def prediction(self) -> float:
-        """What the position should have been [m]."""
+        """Predicted position [m]."""
         return self.value - self.residual
 
     @property
@@ -65,13 +64,13 @@ class LegFault:
 
     Attributes
     ----------
-    leg : which
+    leg : the leg
     kind : ``off_prediction``, ``stuck``, ``saturated``, ``swapped``, ``offset``
-    off, sigma : m, what it is off its prediction now, and that in standard deviations
-    samples : for so many measurements
+    off, sigma : m, current residual, and its size in standard deviations
+    samples : number of measurements since it is left out
     largest, first, mean : m, of its residuals
-    fitting : for so many measurements it has fitted again, or has been where the leg that it is swapped with
-    value, prediction : m, when its value changed for the last time
+    fitting : number of measurements since it fits again, or since it is equal to the leg that it is swapped with
+    value, prediction : m, at the last change of its value
     """
 
     leg: LegSensor
@@ -88,7 +87,7 @@ class LegFault:
 
     @classmethod
     def begin(cls, leg: LegSensor, now: LegResidual, last: float | None, complain: Complain) -> LegFault:
-        """A leg that fits no more; ``last`` is its last position [m]."""
+        """New fault of a leg that does not fit; ``last`` is its previous position [m]."""
         stays = last is not None and leg.is_same(now.value, last)
         kind = 'saturated' if leg.is_at_end(now.value) else 'stuck' if stays else 'off_prediction'
         off = now.residual
@@ -101,9 +100,9 @@ class LegFault:
     ) -> LegFault | None:
         """The fault after one more sample; ``None`` if the leg can be used again.
 
-        ``gate`` and ``bound`` are in standard deviations: of a good model, and of the model as it fits now. One leg
-        ``alone`` can stay out for long. The others cannot do without several, so these come back when the prediction
-        has become vaguer than what they were left out for.
+        ``gate`` and ``bound`` are in standard deviations: of a good model, and of the model as it currently fits. A
+        single leg (``alone``) can be left out for long. Several cannot, so they are used again as soon as the
+        prediction is less certain than the residual that they were left out for.
         """
         off, samples = now.residual, self.samples + 1
         changed = not self.leg.is_same(now.value, self.value)
@@ -137,9 +136,10 @@ class LegFault:
         return fault
 
     def beside_its_twin(self, equal: bool) -> LegFault:
-        """The fault of a leg that is still swapped, now perhaps at the same position as the other.
+        """Fault of a leg that is still swapped; ``equal``: it is at the same position as the other leg.
 
-        Both fit a vague prediction when they pass each other. They are used again where they stay equal, as at rest.
+        Both fit an uncertain prediction when they pass each other. They are used again when they stay equal, as at
+        rest.
         """
         return replace(self, fitting=self.fitting + 1 if equal else 0)
 
@@ -156,14 +156,14 @@ class LegFault:
 
     @property
     def text(self) -> str:
-        """What is wrong."""
-        size = f'{1e3 * abs(self.off):.3g} mm off its prediction ({self.sigma:.3g} sigma)'
+        """Name of the leg, kind and size of the fault."""
+        size = f'{1e3 * abs(self.off):.3g} mm off its prediction ({self.sigma:.3g} standard deviations)'
         return f'{self.leg.name}: {_WORDS.get(self.kind, "")}{size}'
 
     @property
     def summary(self) -> str:
-        """What is wrong, and for how long, without the leg's name."""
+        """Kind, size and duration of the fault, without the leg's name."""
         return (
-            f'{self.kind.replace("_", " ")}, {1e3 * abs(self.off):.3g} mm off ({self.sigma:.3g} sigma), '
+            f'{self.kind.replace("_", " ")}, {1e3 * abs(self.off):.3g} mm off ({self.sigma:.3g} standard deviations), '
             f'left out for {self.samples} measurements'
         )

@@ -1,4 +1,4 @@
-"""Which legs to believe: a chi-square gate that leaves out single legs, says why, and takes them back."""
+"""Chi-square gate that leaves out single faulty legs, gives the reason, and uses them again when they fit."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
 
 Indices = NDArray[np.intp]
 
-#: measurements that must fit after a start before legs are judged by its predictions, and starts that may be given up
+#: measurements that must fit after a start before legs can be left out, and number of starts that may be discarded
 _PROBATION, _GIVEN_UP_STARTS = 10, 3
-#: part of a new measurement in the running measure of how well the model fits
+#: weight of a new measurement in the running measure of how well the model fits
 _FORGETTING = 0.05
-#: the same for the correlation of one measurement's residuals with the last one's; noise has little
+#: the same for the correlation of consecutive residuals; below the second number they count as white noise
 _CORRELATION_FORGETTING, _WHITE = 0.1, 0.5
-#: factor on the noise variances beyond which it is no noise
+#: factor on the noise variances above which the cause is not noise
 _LOUDEST = 1e4
-#: residuals of one leg beyond so many deviations of a burst are not part of it
+#: residuals of one leg above so many standard deviations of a burst are not part of it
 _OUTLIER = 6.0
-#: change of the noise factor per measurement; it is forgotten where the residuals are no noise
+#: change of the noise factor per measurement, and its decay where the residuals are not white
 _NOISE_RATE, _NOISE_FADE = 0.1, 0.8
-#: tail probability up to which the other legs must fit for single legs to be blamed
+#: tail probability within which the other legs must fit for single legs to be left out
 _CLEAN = 1e-3
-#: predictions vaguer than so many noise deviations of the sensors, as with an IMU of poor stamps and a raised
-#: ``q_scale``, carry one missing leg at most
+#: predictions with a std above so many times the sensor noise, as with poor IMU stamps and a raised ``q_scale``, allow
+#: only one missing leg
 _VAGUE = 4.0
 #: median of a chi-square variable with one degree of freedom
 _MEDIAN = 0.4549
 
 
 class Judgement(NamedTuple):
-    """What to do with a measurement: the legs to use, and a factor on their noise variances."""
+    """Result for a measurement: the legs to use, and a factor on their noise variances."""
 
     used: Indices
     noise_scale: float
 
 
 class LegGate:
-    """Judges legs by their innovations, leg by leg, given the others.
+    """Tests the innovation of each leg, conditional on the other legs.
 
-    A measurement whose normalised innovation squared is beyond the chi-square bound is explained by the smallest set of
-    legs without which the others fit. If that takes more than half of the legs, the filter or the IMU is wrong, not the
-    legs: none is left out. The bound widens where all legs fit badly for long (model errors are not leg faults). Where
-    all legs are off at random, as in bursts of noise, the measurement counts for less.
+    If the normalised innovation squared of a measurement exceeds the chi-square bound, the smallest set of legs without
+    which the others fit is left out. If that is more than half of the legs, the filter or the IMU is wrong, not the
+    legs: none is left out. The bound grows if all legs fit badly for long (model errors are not leg faults). If the
+    errors of all legs are random, as in bursts of noise, the noise variance of the measurement is raised.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class LegGate:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the past: the filter starts."""
+        """Reset everything: the filter starts."""
         self._positions: Array | None = None
         self._given_up = 0
         self.started()
 
     def started(self) -> None:
-        """The filter started; its first predictions are on probation."""
+        """Reset the faults after a start; its first predictions are on probation."""
         self.faults: dict[int, LegFault] = {}
         self.noise_scale = 1.0
         self._confirmations = 0
@@ -98,7 +98,7 @@ class LegGate:
 
     @property
     def on_probation(self) -> bool:
-        """Whether the start is too young to judge legs by it, and may be given up for a better one."""
+        """Whether the start is not confirmed yet: legs are not left out, and the start may be discarded."""
         return self._confirmations < _PROBATION and self._given_up < _GIVEN_UP_STARTS
 
     def disbelieves(self, legs: Indices) -> bool:
@@ -106,19 +106,19 @@ class LegGate:
         return bool(self.faults) and self.faults.keys() >= set(legs.tolist())
 
     def give_up_start(self) -> None:
-        """Note that a start was not confirmed."""
+        """Count a start that was not confirmed."""
         self._given_up += 1
 
     def limit(self, count: int) -> float:
-        """Normalised innovation squared of ``count`` legs beyond which they have to be judged."""
+        """Normalised innovation squared of ``count`` legs above which single legs are tested."""
         return self._limits[count] * max(1.0, self._scale) if self.active else float('inf')
 
     def limit_of(self, count: int) -> float:
-        """The bound of the same probability for any measurement of ``count`` numbers."""
+        """Bound of the same probability for any measurement of ``count`` numbers."""
         return float(chi2.isf(2.0 * norm.sf(self._gate), count)) if self.active else float('inf')
 
     def accept(self, positions: Array, innovation: Innovation) -> None:
-        """Take note of a measurement (L,) that was used."""
+        """Add a measurement (L,) that was used to the statistics."""
         if not self.active:
             return
         self._positions = positions
@@ -150,14 +150,14 @@ class LegGate:
     def judge(
         self, positions: Array, available: Indices, residual: Array, covariance: Array, complain: Complain
     ) -> Judgement:
-        """Say which legs to use, and how much.
+        """Choose the legs to use, and the factor on their noise variances.
 
         Parameters
         ----------
         positions : (L,) m as measured
         available : legs that have a length
         residual, covariance : (L,) m, (L, L) m^2 of positions against the prediction; NaN where a leg has none
-        complain : called with reason and detail where a leg is left out, comes back or shows what is wrong with it
+        complain : called with reason and detail when a leg is left out, is used again, or its kind of fault is found
         """
         believed = [leg for leg in available.tolist() if leg not in self.faults]
         failing = self._failing(believed, residual, covariance)
@@ -187,15 +187,15 @@ class LegGate:
     def _disagreement(
         self, legs: list[int], residual: Array, covariance: Array, available: Indices, complain: Complain
     ) -> Judgement:
-        """Too many legs are off: by noise if this comes and goes, else by the filter's or the IMU's fault."""
+        """Too many legs do not fit: by noise if the errors are random, else by an error of filter or IMU."""
         excess = _nis(legs, residual, covariance) / len(legs)
         noisy = self._correlation < _WHITE and self.noise_scale * excess < _LOUDEST
         if not self._disagree:
             names = ', '.join(self._names[leg] for leg in legs)
             if noisy:
-                complain('legs_noisy', f'{names}: a burst of noise; they count for less')
+                complain('legs_noisy', f'{names}: burst of noise, noise variance raised')
             else:
-                complain('legs_disagree', f'no few of {names} explain the residuals: filter or IMU, no leg left out')
+                complain('legs_disagree', f'{names} do not fit the prediction together: check the IMU; no leg left out')
         self._disagree = True
         if not noisy:
             return Judgement(np.array(legs, dtype=np.intp), 1.0)
@@ -208,7 +208,7 @@ class LegGate:
         return Judgement(np.array(sorted(legs), dtype=np.intp), self.noise_scale)
 
     def _failing(self, legs: Sequence[int], residual: Array, covariance: Array) -> tuple[int, ...] | None:
-        """Smallest set without which the others fit, of the smallest the likeliest; ``None`` where it is too many."""
+        """Smallest set without which the others fit, the most likely of that size; ``None`` if it is too large."""
         most = self._most_left_out if self._is_sharp(legs, covariance) else 1
         for count in range(most - len(self.faults) + 1):
             best, best_nis = None, np.inf
@@ -225,14 +225,14 @@ class LegGate:
         return None
 
     def _is_sharp(self, legs: Sequence[int], covariance: Array) -> bool:
-        """Whether the prediction is good enough to do without several legs: not much vaguer than a sensor."""
+        """Whether the prediction is certain enough to leave out several legs, compared to the sensor noise."""
         ratios = [float(covariance[leg, leg]) ** 0.5 / max(self._sensors[leg].noise, 1e-12) for leg in legs]
         return not ratios or float(np.median(ratios)) < _VAGUE
 
     def _find_swapped(
         self, positions: Array, kept: list[int], residual: Array, covariance: Array, complain: Complain
     ) -> None:
-        """Two legs that fit when their values are exchanged."""
+        """Find two legs that fit when their values are exchanged."""
         for one, other in combinations(sorted(self.faults), 2):
             if not np.isfinite(residual[[one, other]]).all():
                 continue
@@ -261,7 +261,7 @@ class LegGate:
             self.faults[leg] = replace(self.faults[leg], kind=kind, fitting=0)
 
     def descriptions(self) -> dict[str, str]:
-        """What is wrong with the legs that are left out now, by name."""
+        """Fault of each leg that is currently left out, by name."""
         return {self._names[leg]: fault.summary for leg, fault in sorted(self.faults.items())}
 
 

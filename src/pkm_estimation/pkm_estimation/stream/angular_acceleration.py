@@ -1,4 +1,4 @@
-"""Angular acceleration of the platform: the angular rate, differentiated with a stated lag and noise."""
+"""Angular acceleration of the platform: derivative of the angular rate with known lag and noise."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.samples import Segment
 from pkm_estimation.stream.stamps import Instant
 
-#: lags after which the start of the differentiator (as if at rest) has died out to less than 1e-3
+#: number of lags after which the start transient of the differentiator (from rest) is below 1e-3
 _SETTLING_LAGS = 6.0
 
 
 class RawRate(NamedTuple):
-    """An estimate as it is kept: what costs time is worked out when it is asked for.
+    """Angular acceleration as it is stored; covariance and IMU axes are computed on demand.
 
     Attributes
     ----------
     value : three numbers, rad/s^2, platform axes
-    interval : s, of the samples, from which the noise follows
+    interval : s, between samples; determines the noise
     """
 
     value: list[float]
@@ -33,12 +33,12 @@ class RawRate(NamedTuple):
 class AngularAcceleration:
     """Second-order Butterworth derivative of the IMU's angular rate, driven by the IMU's own stamps.
 
-    The gyroscope's bias is a constant: its derivative is zero, and subtracting the estimate first would only turn
-    every correction of it into an acceleration. So the samples are differentiated as they come.
+    The derivative of the constant gyroscope bias is zero. Subtracting the estimated bias first would turn each of its
+    corrections into an acceleration, so the raw samples are differentiated.
 
     Parameters
     ----------
-    time_constant : s; the estimate lags by sqrt(2) times as much
+    time_constant : s; the lag is sqrt(2) times this
     """
 
     def __init__(self, time_constant: float) -> None:
@@ -53,18 +53,18 @@ class AngularAcceleration:
 
     @property
     def remembering(self) -> tuple[object, ...]:
-        """The objects that hold what it remembers."""
+        """Objects whose attributes are its state, for snapshots."""
         return self, self._differentiate
 
     def reset(self) -> None:
-        """Forget the past."""
+        """Restart the differentiator."""
         self._differentiate.reset()
         self._last: Instant | None = None
         self._age = self._interval = 0.0
         self._value = [0.0, 0.0, 0.0]
 
     def advance(self, segment: Segment) -> None:
-        """Take the input of a segment; one that was taken before (a prediction that is repeated) changes nothing."""
+        """Process the input of a segment; a segment that was processed before (repeated prediction) is ignored."""
         start, end, duration, imu_interval = segment
         if self._last is None:
             self._differentiate.advance(start.value.tolist()[3:], 0.0)
@@ -76,20 +76,20 @@ class AngularAcceleration:
         self._interval = max(imu_interval, duration)
 
     def raw(self) -> RawRate | None:
-        """What :meth:`judged` and :func:`in_imu_axes` need later; ``None`` until the differentiator has settled."""
+        """Input of :meth:`judged` and :func:`in_imu_axes`; ``None`` until the differentiator has settled."""
         return None if self._age < self._settling else RawRate(self._value, self._interval)
 
     def judged(self, raw: RawRate, frame: ImuFrame, imu_covariance: Array) -> tuple[Array, Array]:
         """Angular acceleration (3,) rad/s^2 of ``lag`` seconds before ``raw``, and its covariance (3, 3), IMU axes.
 
-        The covariance is that of the samples' white noise, of ``imu_covariance`` (6, 6) in IMU axes; what the lag makes
-        of a changing acceleration is not in it.
+        The covariance is that of the samples' white noise, ``imu_covariance`` (6, 6) in IMU axes. It does not contain
+        the error of a changing acceleration due to the lag.
         """
         return in_imu_axes([raw], frame)[0], self._differentiate.noise_gain(raw.interval) * imu_covariance[3:, 3:]
 
 
 def in_imu_axes(raws: Sequence[RawRate | None], frame: ImuFrame) -> Array:
-    """Angular accelerations (N, 3) rad/s^2, IMU axes; NaN where there is none."""
+    """Angular accelerations (N, 3) rad/s^2, IMU axes; NaN where not available."""
     unsettled = [np.nan, np.nan, np.nan]
     values = np.array([unsettled if raw is None else raw.value for raw in raws]).reshape(-1, 3)
     return frame.vector_to_imu(values)

@@ -1,4 +1,4 @@
-"""The conventional baseline over stamped leg measurements, beside the filter or alone."""
+"""The conventional baseline on stamped leg measurements, next to the filter or alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pkm_estimation.stream.messages import LegMessageReader, LegSample
 from pkm_estimation.stream.samples import seconds
 from pkm_estimation.stream.stamps import Instant, StampGate
 
-#: event at a sample that fits no pose
+#: event at a sample whose forward kinematics fails
 WITHOUT_POSE = 'baseline_without_pose'
 
 
 def kinematic_estimator(machine: Machine, config: EstimatorConfig) -> KinematicEstimator:
-    """Forward kinematics and differentiator as the settings say, with the noise of the machine's leg sensors."""
+    """Forward kinematics and differentiator from the settings, with the noise of the machine's leg sensors."""
     return KinematicEstimator(
         machine,
         np.diag(machine.leg_sensors.position_noise**2),
@@ -32,10 +32,10 @@ def kinematic_estimator(machine: Machine, config: EstimatorConfig) -> KinematicE
 
 
 class BaselineStream:
-    """Feeds a :class:`KinematicEstimator` by stamps; starts anew after a gap or with a new clock.
+    """Feeds a :class:`KinematicEstimator` by stamps; restarts after a gap or when the clock is reset.
 
-    Whoever leaves out samples, because nobody wants the estimates, calls :meth:`reset` instead: what happened
-    meanwhile is not known, so it must not be differentiated.
+    If samples are skipped, because no subscriber needs the estimates, call :meth:`reset`: otherwise the differentiator
+    would differentiate across the gap.
 
     Attributes
     ----------
@@ -51,15 +51,15 @@ class BaselineStream:
 
     @property
     def remembering(self) -> tuple[object, ...]:
-        """The objects that hold what it remembers."""
+        """Objects whose attributes are its state, for snapshots."""
         return self, *self.estimator.remembering
 
     def reset(self) -> None:
-        """Forget the past; takes no time."""
+        """Restart with the next sample; cheap."""
         self._last = None
 
     def estimate(self, instant: Instant, sample: LegSample) -> BaselineEstimate | None:
-        """Estimate from one measurement; ``None`` where a leg is missing or no pose fits (an event says why)."""
+        """Estimate from one measurement; ``None`` if a leg is missing or no pose is found (see the event)."""
         if len(sample.used) < self._leg_count:
             return None
         last = self._last
@@ -89,8 +89,8 @@ class BaselinePipeline:
 
     Parameters
     ----------
-    machine : the machine as its file describes it; its IMU, if any, is not used
-    config : settings; those of the baseline, of stamps and of the reference point count
+    machine : the machine; its IMU, if any, is not used
+    config : settings; only those of the baseline, of stamps and of the reference point are used
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class BaselinePipeline:
         self._gate = StampGate(config.clock_jump)
 
     def reset(self, stamp: int = 0) -> None:
-        """Forget all but the counters; ``stamp`` [ns] is for the event."""
+        """Reset everything except the counters; ``stamp`` [ns] is for the event."""
         self._gate = StampGate(self.config.clock_jump)
         self._stream.reset()
         self.health.event(stamp, 'reset', 'reset on request')
@@ -115,7 +115,7 @@ class BaselinePipeline:
     def add_joint_positions(
         self, stamp: int, names: Sequence[str], positions: Sequence[float] | NDArray[np.float64]
     ) -> StampedBaseline | None:
-        """Take joint positions of ``stamp`` [ns] by name; returns the estimate, ``None`` where there is none."""
+        """Process joint positions by name at ``stamp`` [ns]; returns the estimate or ``None``."""
 
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)

@@ -1,4 +1,4 @@
-"""The conventional baseline over a whole recording at once: what its stream gives sample by sample."""
+"""The conventional baseline over a whole recording at once; same results as its stream sample by sample."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def baseline_series(
     positions: Array,
     health: HealthMonitor,
 ) -> BaselineSeries:
-    """Estimate at all samples at which a :class:`BaselineStream` that gets them one by one would.
+    """Estimate the same samples as a :class:`BaselineStream` that gets them one by one.
 
     Parameters
     ----------
-    epochs, stamps : (N,), (N,) ns, instants in the order in which the stream would get them; where the epoch changes,
-        it starts anew
+    epochs, stamps : (N,), (N,) ns, instants in the order in which the stream would get them; a new epoch restarts the
+        differentiator
     positions : (N, L) m, NaN where a leg is missing
-    health : is told which samples fit no pose
+    health : gets an event for each sample without a pose
     """
     complete = np.flatnonzero(np.isfinite(positions).all(axis=1))
     epochs, stamps, positions = epochs[complete], stamps[complete], positions[complete]

@@ -1,4 +1,4 @@
-"""What happened to the estimator: counters with reasons, events, and statistics of the innovations."""
+"""Health of the estimator: counters with reasons, events, and statistics of the innovations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pkm_estimation.models import STATE_GROUPS
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.stamps import Instant, StampGate, StampVerdict
 
-#: innovations that are kept before they are summed up, all at once
+#: number of innovations that are collected before they are added to the statistics, all at once
 _MOST_KEPT = 1000
 #: standard deviations below which a state group counts as converged: m, m/s, 1, m/s^2, rad/s
 CONVERGED_BELOW = {
@@ -27,7 +27,7 @@ CONVERGED_BELOW = {
 
 
 class Event(NamedTuple):
-    """Something that users should know of.
+    """An event that is reported to users.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class HealthReport:
     Attributes
     ----------
     samples : estimates
-    nis_mean : mean normalised innovation squared; the number of legs / noise inflation when consistent
-    in_band : (L,) part of the innovations within two standard deviations
+    nis_mean : mean normalised innovation squared; of a consistent filter: number of legs / noise inflation
+    in_band : (L,) fraction of the innovations within two standard deviations
     normalised_innovation : (L,) root mean square of innovation / standard deviation
     imu_rate, leg_rate : Hz by stamps, of accepted samples
     unconverged : state groups whose standard deviation is above :data:`CONVERGED_BELOW`
@@ -57,10 +57,10 @@ class HealthReport:
     estimated : last value and standard deviation of biases (IMU axes) and extra states, by name
     counters : totals since the beginning, by reason
     events : since the last report, the last 200 of them
-    event_counts : how many of each name there were since the last report
-    left_out : legs that are left out now, by name, and why
-    noise_factors : what adaptation has made of the noise variances of IMU and legs
-    user_measurements : per name: how many, mean NIS and what to expect of it
+    event_counts : number of events by name since the last report
+    left_out : legs that are currently left out, by name, with the reason
+    noise_factors : adapted factors on the noise variances of IMU and legs
+    user_measurements : per name: number, mean NIS and its expected value
     """
 
     samples: int
@@ -81,7 +81,7 @@ class HealthReport:
 
 
 class HealthMonitor:
-    """Collects what :class:`HealthReport` says; everything by stamps."""
+    """Collects the statistics of :class:`HealthReport`; uses stamps only, never the wall clock."""
 
     def __init__(self, leg_count: int, extra_states: dict[str, slice] | None = None) -> None:
         self.leg_count = leg_count
@@ -121,7 +121,7 @@ class HealthMonitor:
         self._events.append(Event(stamp, name, detail))
 
     def admit(self, topic: str, gate: StampGate, stamp: int) -> Instant | None:
-        """Instant of a good stamp [ns] of a topic; of another one ``None``, with an event that says why."""
+        """Instant of a good stamp [ns] of a topic; ``None`` if it is rejected, with an event that gives the reason."""
         epoch, last = gate.epoch, gate.last
         verdict = gate.judge(stamp)
         if verdict is StampVerdict.LATE:
@@ -130,7 +130,7 @@ class HealthMonitor:
             self.event(stamp, f'{topic}_{verdict.value}', f'{topic} stamp {stamp} ns after {last} ns: rejected')
             return None
         if gate.epoch != epoch:
-            self.event(stamp, f'{topic}_clock_reset', f'{topic} stamps restarted at {stamp} ns after {last} ns')
+            self.event(stamp, f'{topic}_clock_reset', f'{topic} clock restarted at {stamp} ns after {last} ns')
         stream = self._streams.get(topic)
         if stream is None:
             stream = self._streams[topic] = _Stream(topic, stamp)
@@ -141,11 +141,11 @@ class HealthMonitor:
 
     @property
     def span(self) -> int:
-        """The longest way [ns] that the accepted stamps of one topic have gone since the last report."""
+        """Time [ns] between the first and last accepted stamp since the last report, the longest of all topics."""
         return max((abs(stream.last - stream.first) for stream in self._streams.values()), default=0)
 
     def output(self, output: EstimatorOutput) -> None:
-        """Note an estimate."""
+        """Add an estimate."""
         self._samples += 1
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}
@@ -161,7 +161,7 @@ class HealthMonitor:
                 self._sum_up()
 
     def _sum_up(self) -> None:
-        """Add the innovations that were kept to the sums."""
+        """Add the collected innovations to the sums."""
         if not self._innovations:
             return
         residuals, variances, nis = (np.array(values) for values in zip(*self._innovations, strict=True))
@@ -176,14 +176,14 @@ class HealthMonitor:
         self._innovations.clear()
 
     def user_measurement(self, name: str, innovation: Innovation) -> None:
-        """Note a user's measurement, used or not."""
+        """Add a user's measurement, used or not."""
         if self.muted:
             return
         count, total, _ = self._user.get(name, (0, 0.0, 0))
         self._user[name] = count + 1, total + innovation.nis, len(innovation.residual)
 
     def baseline_output(self) -> None:
-        """Note an estimate of a baseline that runs alone."""
+        """Count an estimate of a baseline that runs alone."""
         self._samples += 1
 
     def _estimated(self) -> dict[str, tuple[Array, Array]]:
@@ -197,14 +197,14 @@ class HealthMonitor:
         } | {name: (state[rows], std[rows]) for name, rows in self._extra_states.items()}
 
     def _rate(self, topic: str) -> float:
-        """Mean rate [Hz] by the stamps of a topic; 0 if there are too few to tell."""
+        """Mean rate [Hz] by the stamps of a topic; 0 with fewer than two samples."""
         stream = self._streams.get(topic)
         if stream is None or stream.count < 2 or stream.last <= stream.first:
             return 0.0
         return (stream.count - 1) / ((stream.last - stream.first) * 1e-9)
 
     def report(self) -> HealthReport:
-        """Sum up and begin a new window."""
+        """Return the statistics and begin a new window."""
         std = None if self._last is None else self._last.state_std
         unconverged = tuple(
             name

@@ -1,4 +1,4 @@
-"""What happened lately: inputs and the states before them, so that late samples are fused at their own time."""
+"""Recent inputs and the filter states before them, so that late samples can be fused at their own time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pkm_estimation.stream.stamps import Instant
 
 
 class Memory:
-    """Shallow copies of the attributes of several objects, which replace their arrays and never write into them."""
+    """Snapshots of several objects: shallow copies of their attributes.
+
+    The objects must replace their arrays, never write into them.
+    """
 
     def __init__(self, *parts: object) -> None:
         self._parts = parts
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """Copy the attributes; tables are copied, too."""
+        """Copy the attributes; dicts are copied, too."""
         return [
             {name: value.copy() if isinstance(value, dict) else value for name, value in vars(part).items()}
             for part in self._parts
@@ -34,9 +37,9 @@ class Processed(NamedTuple):
 
     Attributes
     ----------
-    measurement : what it was
-    due : the IMU's stamp that belonged to it
-    before : snapshot from before it
+    measurement : the measurement
+    due : IMU stamp of the same instant
+    before : snapshot taken before it
     answered : whether it was used
     """
 
@@ -62,15 +65,15 @@ class History:
         self._complete = True
 
     def add_imu(self, sample: ImuSample) -> None:
-        """Keep a sample, in the order of stamps."""
+        """Insert a sample in the order of stamps."""
         insort(self.imu, sample, key=_instant)
 
     def add(self, processed: Processed) -> None:
-        """Keep a measurement; they come in order. Forgets what is too old."""
+        """Append a measurement, which must come in order, and drop those that are too old."""
         self._processed.append(processed)
         oldest = processed.measurement.instant
         horizon = Instant(oldest.epoch, oldest.stamp - self._window)
-        # one more than the window holds: where it begins, too, must be known what was before
+        # one more than the window holds: the state before its beginning is needed, too
         count = 0
         while count + 1 < len(self._processed) and self._processed[count + 1].measurement.instant < horizon:
             count += 1
@@ -81,24 +84,24 @@ class History:
             del self.imu[: bisect_left(self.imu, Instant(begin.epoch, begin.stamp - self._margin), key=_instant)]
 
     def forget(self, waiting: Instant) -> None:
-        """Forget IMU samples that are too old and before ``waiting``; else they pile up while no measurement comes."""
+        """Drop IMU samples that are too old and before ``waiting``; else they pile up while no measurement comes."""
         newest = self.imu[-1].instant
         horizon = min(waiting, Instant(newest.epoch, newest.stamp - self._window - self._margin))
         if not self.imu[0].instant < horizon:
             return
         del self.imu[: bisect_left(self.imu, horizon, key=_instant)]
-        # the last measurement stays: what is late is told by it
+        # the last measurement is kept: late samples are detected by it
         while len(self._processed) > 1 and _begin(self._processed[0]) < horizon:
             del self._processed[0]
         self._complete = False
 
     def rewind_to_measurement(self, measurement: Measurement) -> list[Processed] | None:
-        """Take out and return what was processed after a late measurement; ``None`` where that is forgotten."""
+        """Remove and return what was processed after a late measurement; ``None`` if that was dropped already."""
         order = measurement_order(measurement)
         return self._take_from(bisect_left(self._processed, order, key=lambda p: measurement_order(p.measurement)))
 
     def rewind_to_imu(self, sample: ImuSample) -> list[Processed] | None:
-        """The same for what a late IMU sample would have changed; it is in the history already."""
+        """Remove and return what a late IMU sample affects; the sample itself is in the history already."""
         index = bisect_left(self.imu, sample.instant, key=_instant)
         if index == 0 and not self._complete:
             return None
@@ -116,7 +119,7 @@ class History:
 
 
 def _begin(processed: Processed) -> Instant:
-    """From where on processing it again needs IMU samples."""
+    """Instant from which on IMU samples are needed to process the measurement again."""
     now: ImuSample | None = processed.before[0]
     return processed.due if now is None else min(processed.due, now.instant)
 

@@ -1,4 +1,4 @@
-"""Positions of the drives from named joint positions, in whatever order, with whatever else the message holds."""
+"""Positions of the drives from named joint positions, in any order; other joints are ignored."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pkm_description.errors import JointStateError
 from pkm_description.joint_states import JointOrder, JointStateReader, not_finite_text
 from pkm_description.machine import Machine
 
-#: part of the stroke by which a position may lie beyond its end before it is taken for an error (of unit, of sensor)
+#: fraction of the stroke by which a position may exceed its limit before it counts as wrong (unit or sensor error)
 STROKE_MARGIN = 0.1
 
 
 class LegSample(NamedTuple):
-    """Positions (L,) m or rad, efforts (L,) N or N m of one message, NaN where it has none; ``used``: legs with one."""
+    """Positions (L,) m or rad and efforts (L,) N or N m of one message, NaN if missing; ``used``: legs to use."""
 
     positions: Array
     efforts: Array
@@ -59,7 +59,7 @@ class LegMessageReader:
             return None
         if order.unknown:
             complain('unknown_joint', order.unknown_text())
-        # in plain numbers: six of them take numpy longer
+        # plain floats are faster than numpy for six numbers
         inside = [low <= value <= high for value, (low, high) in zip(drives.tolist(), self._ranges, strict=True)]
         if all(inside):
             return LegSample(drives, order.by_joint_or_nan(efforts), self._all)
@@ -68,14 +68,14 @@ class LegMessageReader:
     def _doubtful(
         self, positions: Array, order: JointOrder, efforts: Array, complain: Callable[[str, str], None]
     ) -> LegSample | None:
-        """Return a sample (L,) of which something is missing or wrong, without that."""
+        """Return the sample without its missing or wrong positions; ``None`` if too few are left."""
         finite = np.isfinite(positions)
         outside = (positions < self._lowest) | (positions > self._highest)
         if outside.any():
             told = ', '.join(f'{self._names[leg]} = {positions[leg]:g} m' for leg in np.flatnonzero(outside))
             metres = 1e-3 * positions[outside]
             fits = ((metres >= self._lowest[outside]) & (metres <= self._highest[outside])).all()
-            hint = 'it would be inside in millimetres' if fits else 'check unit and zero'
+            hint = 'inside in millimetres: expected metres' if fits else 'check unit and zero'
             complain('position_out_of_stroke', f'{told}: far outside of the stroke, left out; {hint}')
             positions[outside] = np.nan
         if order.missing:

@@ -1,4 +1,4 @@
-"""What the estimator says about leg measurements; worked out when asked for, of one measurement or of many at once."""
+"""Output of the estimator at leg measurements, computed on demand for one measurement or for many at once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pkm_estimation.stream.stamps import Instant
 
 @dataclass(frozen=True)
 class InertialEstimate:
-    """What the IMU measured at N instants, corrected; all in IMU axes.
+    """Corrected IMU samples at N instants; all in IMU axes.
 
     Attributes
     ----------
-    specific_force, angular_rate : (N, 3) m/s^2, rad/s, less the estimated biases
+    specific_force, angular_rate : (N, 3) m/s^2, rad/s, minus the estimated biases
     imu_covariance : (N, 6, 6) of both: sensor noise and uncertainty of the biases
     linear_acceleration : (N, 3) m/s^2, IMU's point, gravity removed
     accelerometer_bias, gyroscope_bias : (N, 3)
@@ -44,14 +44,14 @@ class InertialEstimate:
 
 @dataclass(frozen=True)
 class OutputModel:
-    """What users want to know, as a function of what the filter knows.
+    """Maps the filter's state to the outputs.
 
     Attributes
     ----------
-    layout : the filter's states
-    geometry, imu_frame : the machine's
-    reference_point : (3,) m, the point of the platform whose motion is given
-    angular_acceleration : knows lag and noise of the differentiated rate
+    layout : of the filter's states
+    geometry, imu_frame : of the machine
+    reference_point : (3,) m, point of the platform whose motion is published
+    angular_acceleration : has lag and noise of the differentiated rate
     """
 
     layout: StateLayout
@@ -86,7 +86,7 @@ class OutputModel:
     def state(self, known: FilterStates, imu_delay: Array) -> Array:
         """The filter's states (N, n) with position in base axes and attitude as vector part of the quaternion.
 
-        An estimated delay is the whole one: the rest that the filter knows and what is declared, ``imu_delay`` (N,) s.
+        An estimated delay is the whole one: the filter's remaining delay plus the declared ``imu_delay`` (N,) s.
         """
         _, orientation, _ = attitudes(known)
         state = known.state.copy()
@@ -103,15 +103,15 @@ class EstimatorOutput:
     Parameters
     ----------
     instant : of the measurement; ``stamp`` [ns] is its stamp
-    started : True for the first estimate of a (re-)start, which is the start pose itself
-    known : the filter's state, covariance, chart, ... of now, see :class:`FilterStates`, without the leading axis
-    model : works out the rest
+    started : True for the first estimate after a (re)start, which is the start pose itself
+    known : current state, covariance, chart, ... of the filter, see :class:`FilterStates`, without the leading axis
+    model : computes the outputs from them
     innovation : residual, its standard deviation and NIS; ``None`` for a start from forward kinematics
-    differentiated : derivative of the angular rate, as late as its differentiator; ``None`` while that settles
+    differentiated : derivative of the angular rate, with the differentiator's lag; ``None`` while that settles
     drive_positions : (L,) m or rad, as measured, NaN where a leg was not used
     efforts : (L,) N as received with the measurement, NaN where absent
-    baseline : the conventional estimate of the reference point, ``None`` where it found none, or was not wanted
-    imu_delay : s, the declared one, with what was found and declared so far
+    baseline : conventional estimate of the reference point, ``None`` if it failed or does not run
+    imu_delay : s, declared delay, including what was estimated and declared so far
     """
 
     def __init__(
@@ -149,7 +149,8 @@ class EstimatorOutput:
     def angular_acceleration(self) -> tuple[Array, Array] | None:
         """Angular acceleration (3,) rad/s^2 and covariance (3, 3), IMU axes; ``None`` while not known.
 
-        The covariance is that of the samples' white noise; what the lag makes of a changing acceleration is not in it.
+        The covariance is that of the samples' white noise. It does not contain the error of a changing acceleration
+        due to the lag.
         """
         if self.differentiated is None:
             return None
@@ -160,7 +161,7 @@ class EstimatorOutput:
 
     @property
     def state(self) -> Array:
-        """The filter's own state (n,), platform axes, position in base axes; of a delay the whole one."""
+        """The filter's own state (n,), platform axes, position in base axes; an estimated delay is the whole one."""
         state: Array = self.model.state(filter_states([self]), np.array([self.imu_delay]))[0]
         return state
 
@@ -173,7 +174,7 @@ class EstimatorOutput:
 
 
 def filter_states(outputs: Sequence[EstimatorOutput]) -> FilterStates:
-    """What the filter knew at each of N >= 1 outputs."""
+    """States of the filter at each of N >= 1 outputs."""
     if len(outputs) == 1:
         return FilterStates(*(values[None] for values in outputs[0]._known))
     return FilterStates(*(np.array(values) for values in zip(*(output._known for output in outputs), strict=True)))

@@ -32,27 +32,27 @@ from pkm_estimation.stream.tracker import Tracker
 
 
 class EstimatorPipeline:
-    """Estimator driven by stamps alone.
+    """Estimator driven by message stamps alone.
 
-    A leg measurement is processed as soon as an IMU sample with the same or a later stamp is there; the IMU input at
-    its stamp is interpolated linearly. So the result depends on what the samples say and on the order within each
-    topic, not on which topic's message came first. (Bounded queues: as long as neither topic is more than
-    ``queue_length`` samples behind the other.)
+    A leg measurement is processed as soon as an IMU sample with the same or a later stamp has arrived; the IMU input at
+    its stamp is interpolated linearly. The result depends on the samples and on their order within each topic, not on
+    the order in which messages of different topics arrive. (The queues are bounded: this holds as long as neither topic
+    is more than ``queue_length`` samples behind the other.)
 
-    With the setting ``history`` the order within a topic does not matter, either: a late sample takes the filter back
-    to its stamp and all later samples are processed again. From then on the estimates are, bit by bit, those of samples
-    that came in order; what was given before is not given again.
+    With the setting ``history`` the order within a topic does not matter, either: on a late sample the filter goes back
+    to its stamp and processes all later samples again. From then on the estimates are, bit by bit, those of samples
+    that arrived in order. Estimates that were returned before are not returned again.
 
     Parameters
     ----------
-    machine : the machine as its file describes it
+    machine : the machine
     config : settings
 
     Attributes
     ----------
-    tracker : what the samples are fed to, in order
+    tracker : processes the samples in order
     filter, baseline, leg_gate, angular_acceleration : its parts
-    health : counters, events and statistics of everything that happens
+    health : counters, events and statistics
     """
 
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
@@ -71,12 +71,12 @@ class EstimatorPipeline:
 
     @property
     def imu_delay(self) -> float:
-        """Declared delay of the IMU's stamps [s], with what was found of it."""
+        """Declared delay of the IMU's stamps [s], including what was estimated of it."""
         return 1e-9 * self.tracker.delay.nanoseconds
 
     @property
     def baseline_wanted(self) -> bool:
-        """Whether the baseline runs beside the filter; can be changed at any time, then it starts anew."""
+        """Whether the baseline runs next to the filter; can be changed at any time, the baseline then restarts."""
         return self.tracker.baseline_wanted
 
     @baseline_wanted.setter
@@ -84,7 +84,7 @@ class EstimatorPipeline:
         self.tracker.baseline_wanted = wanted
 
     def reset(self, stamp: int = 0) -> None:
-        """Forget all but counters, a delay that was found and adapted noise; the next usable measurement is a start.
+        """Reset everything except counters, estimated delay and adapted noise; the next usable measurement starts anew.
 
         ``stamp`` [ns] is for the event.
         """
@@ -115,13 +115,13 @@ class EstimatorPipeline:
     def add_imu(
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
-        """Take an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that it makes possible."""
+        """Process an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that are now possible."""
         value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate
         else:
             value[:] = np.nan
-        # the product is finite if all six are, but for numbers beyond 1e154
+        # the product is finite if all six are, except for numbers above 1e154
         if not (value.dot(value) < inf or np.isfinite(value).all()):
             numbers = [*specific_force, *angular_rate]
             self.health.event(stamp, 'imu_not_finite', f'IMU sample is not six finite numbers: {numbers}')
@@ -149,7 +149,7 @@ class EstimatorPipeline:
         positions: Sequence[float] | Array,
         efforts: Sequence[float] | Array | None = None,
     ) -> list[EstimatorOutput]:
-        """Take joint positions of ``stamp`` [ns] by name; returns the estimates that they make possible."""
+        """Process joint positions by name at ``stamp`` [ns]; returns the estimates that are now possible."""
 
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)
@@ -169,7 +169,7 @@ class EstimatorPipeline:
         covariance: Array,
         name: str,
     ) -> list[EstimatorOutput]:
-        """Take a measurement of any further sensor; it corrects the filter at its stamp if it passes its own gate.
+        """Process a measurement of another sensor; it corrects the filter at its stamp if it passes its own gate.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class EstimatorPipeline:
 
         Returns
         -------
-        Estimates that became possible; a measurement by itself gives none
+        Estimates that are now possible; the measurement itself gives none
 
         Raises
         ------
@@ -192,7 +192,9 @@ class EstimatorPipeline:
         numbers, noise = np.array(value, dtype=float), np.array(covariance, dtype=float)
         count = len(numbers)
         if noise.shape != (count, count) or not np.isfinite(noise).all() or np.linalg.eigvalsh(noise)[0] <= 0.0:
-            raise ConfigurationError(f'{name}: the covariance of {count} numbers must be ({count}, {count}), positive')
+            raise ConfigurationError(
+                f'{name}: covariance has shape {noise.shape}; it must be ({count}, {count}) and positive definite'
+            )
         if not np.isfinite(numbers).all():
             self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
             return []
@@ -207,13 +209,13 @@ class EstimatorPipeline:
 
     def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
         if gate.epoch != other.epoch and gate.join(other, stamp):
-            self.health.event(stamp, 'clocks_disagree', f'only the topic beside {topic} restarted its clock')
+            self.health.event(stamp, 'clocks_disagree', f'the other topic restarted its clock, {topic} did not')
         return self.health.admit(topic, gate, stamp)
 
     def _take(self, measurement: Measurement) -> list[EstimatorOutput]:
         if len(self._waiting) >= self.config.queue_length:
             self._make_room(measurement.topic)
-        # instants first: the order of equal ones costs more to tell
+        # instants first: comparing the order of equal ones is slower
         if self._last is not None and measurement.instant <= self._last.instant and self._is_late(measurement):
             taken = None if self._history is None else self._history.rewind_to_measurement(measurement)
             if taken is None:
@@ -224,14 +226,14 @@ class EstimatorPipeline:
         return self._process_ready()
 
     def _is_late(self, measurement: Measurement) -> bool:
-        """Whether a measurement comes after its turn; of equal times without a history all may come in any order."""
+        """Whether a measurement arrives late; without a history, measurements of equal time may come in any order."""
         assert self._last is not None
         if self._history is None:
             return measurement.instant < self._last.instant
         return measurement_order(measurement) < measurement_order(self._last)
 
     def _wait(self, measurement: Measurement) -> None:
-        """Queue a measurement in its order."""
+        """Insert a measurement into the queue by its time."""
         waiting = self._waiting
         if waiting and (order := measurement_order(measurement)) < measurement_order(waiting[-1]):
             waiting.insert(bisect_left(waiting, order, key=measurement_order), measurement)
@@ -244,7 +246,7 @@ class EstimatorPipeline:
         )
 
     def _make_room(self, topic: str) -> None:
-        """Drop the oldest measurement of a topic that waits in vain for the IMU."""
+        """Drop the oldest measurement of a topic whose queue is full."""
         places = [place for place, measurement in enumerate(self._waiting) if measurement.topic == topic]
         if len(places) >= self.config.queue_length:
             self._known.pop(measurement_order(self._waiting[places[0]]), None)
@@ -264,7 +266,7 @@ class EstimatorPipeline:
         return self._process_again(taken, None)
 
     def _process_again(self, taken: list[Processed], late: Measurement | None) -> list[EstimatorOutput]:
-        """Go back to before the measurements ``taken`` and process them again, with a late one in its place."""
+        """Restore the state before the measurements ``taken`` and process them again, together with the late one."""
         assert self._history is not None
         if taken:
             self.tracker.restore(taken[0].before)
@@ -278,7 +280,7 @@ class EstimatorPipeline:
     # -- processing ----------------------------------------------------------------------------------------------------
 
     def _process_ready(self) -> list[EstimatorOutput]:
-        """Process what can be; of measurements that are known, tell only what was not answered before."""
+        """Process all measurements that are ready; return outputs that were not returned before."""
         outputs = []
         while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
             measurement = self._waiting.popleft()
@@ -292,7 +294,7 @@ class EstimatorPipeline:
         return outputs
 
     def _process_silently(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
-        """Process a measurement, perhaps again; no output, event or rejection of it is told twice."""
+        """Process a measurement, perhaps again; no output, event or rejection of it is reported twice."""
         answered_before = self._known.pop(measurement_order(measurement), None)
         self.health.muted = answered_before is not None
         try:

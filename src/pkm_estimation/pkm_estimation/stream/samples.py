@@ -1,4 +1,4 @@
-"""What waits in the pipeline's queues, and the IMU input between two instants."""
+"""Samples in the pipeline's queues, and the IMU input between two instants."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Segment(NamedTuple):
 
 
 class InputPath(NamedTuple):
-    """IMU input from the last processed instant on (no segments: nothing was processed yet) to ``end``."""
+    """IMU input from the last processed instant to ``end``; no segments if nothing was processed yet."""
 
     segments: list[Segment]
     end: ImuSample
@@ -89,9 +89,9 @@ def seconds(start: Instant, end: Instant) -> float:
 
 
 def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant, maximum_gap: float) -> InputPath | str:
-    """Input from ``now`` to ``instant``, both ends interpolated where need be; or the reason why there is none.
+    """Input from ``now`` to ``instant``, both ends interpolated if needed; or the reason why there is none.
 
-    Drops what lies before the last sample at or before ``instant``; ``queue`` holds a sample at ``instant`` or later.
+    Drops samples before the last one at or before ``instant``; ``queue`` must hold a sample at ``instant`` or later.
     """
     segments: list[Segment] = []
     while len(queue) > 1 and queue[1].instant <= instant:

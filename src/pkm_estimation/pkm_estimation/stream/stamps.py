@@ -1,4 +1,4 @@
-"""Which stamps of a stream can be believed: duplicates, disorder, jumps and a restarted clock."""
+"""Checks of a stream's stamps: duplicates, wrong order, jumps and a restarted clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class StampVerdict(Enum):
-    """What a stamp is; the value is the reason shown to users."""
+    """Result of the check of a stamp; the value is the reason shown to users."""
 
     GOOD = 'good'
     ZERO = 'zero_stamp'
@@ -27,16 +27,17 @@ class Instant(NamedTuple):
 
 
 class StampGate:
-    """Judges the stamps of one stream, by stamps alone.
+    """Checks the stamps of one stream, by stamps alone.
 
-    A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, it is
-    the truth: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. One wild stamp does no harm.
+    A jump back or forth by more than ``jump`` seconds is rejected once. If the next stamp continues from there, the
+    jump is accepted: a gap (forwards) or a restarted clock (backwards), which begins a new epoch. A single wrong stamp
+    has no effect.
 
     Parameters
     ----------
     jump : s
-    history : s by which stamps may be late; 0: they must come in order. Where it is longer than ``jump``, it takes a
-        longer way back to be a jump
+    history : s by which stamps may be late; 0: they must come in order. If it is longer than ``jump``, only steps back
+        by more than ``history`` are jumps
     """
 
     def __init__(self, jump: float, history: float = 0.0) -> None:
@@ -48,7 +49,7 @@ class StampGate:
         self._suspect: int | None = None
 
     def judge(self, stamp: int) -> StampVerdict:
-        """Say what ``stamp`` [ns] is; a good one becomes the last."""
+        """Check ``stamp`` [ns]; a good one becomes the last."""
         verdict = self._judge(stamp)
         if self._history and verdict in (StampVerdict.GOOD, StampVerdict.LATE):
             self._remember(stamp)
@@ -87,9 +88,9 @@ class StampGate:
         return StampVerdict.GOOD
 
     def join(self, other: StampGate, stamp: int) -> bool:
-        """Take over a later epoch of another stream that is near ``stamp`` [ns], as this one is; True if so.
+        """Take over the later epoch of another stream if both are near ``stamp`` [ns]; True if so.
 
-        What shows the same time is one time base, whatever jumps there and back only one of the streams has seen.
+        Streams that show the same time have one time base, even if only one of them has jumped there and back.
         """
         if other.epoch <= self.epoch or not other.is_near(stamp) or not (self.last is None or self.is_near(stamp)):
             return False
@@ -99,7 +100,7 @@ class StampGate:
     def follow(self, other: StampGate, stamp: int) -> bool:
         """Take over the epoch of another stream if that one is near ``stamp`` [ns]; True if it is.
 
-        So the stamps of a stream that is too slow to confirm its own jumps are believed.
+        For streams that are too slow to confirm their own jumps.
         """
         if not other.is_near(stamp):
             return False
@@ -108,5 +109,5 @@ class StampGate:
         return True
 
     def is_near(self, stamp: int) -> bool:
-        """Whether ``stamp`` [ns] is no jump away from the last one."""
+        """Whether ``stamp`` [ns] is less than a jump away from the last one."""
         return self.last is not None and abs(stamp - self.last) <= self._jump

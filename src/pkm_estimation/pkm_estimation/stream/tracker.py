@@ -1,4 +1,4 @@
-"""From one measurement to the next: start, prediction, correction, and when to start anew."""
+"""Processes measurements in order: start, prediction, correction, and the conditions for a restart."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from pkm_estimation.stream.stamps import Instant
 
 
 class Tracker:
-    """Everything that remembers: filter, gate, delay, baseline, derivatives; can go back to what it was.
+    """All parts with a state: filter, gate, delay, baseline, derivatives; with snapshots of all of it.
 
     Parameters
     ----------
-    machine, config : what to estimate, and how
-    imu_frame : the IMU's mounting
+    machine, config : the machine and the settings
+    imu_frame : mounting of the IMU
 
     Attributes
     ----------
     filter, leg_gate, delay, pose_watch, baseline, angular_acceleration : its parts
-    health : is told of everything that happens
+    health : gets all counters and events
     """
 
     def __init__(
@@ -91,17 +91,17 @@ class Tracker:
         )
 
     def reset(self) -> None:
-        """Forget the past; a delay that was found stays."""
+        """Stop the filter and reset baseline and gate; an estimated delay is kept."""
         self._stop()
         self.baseline.reset()
         self.leg_gate.reset()
 
     def snapshot(self) -> tuple[Any, ...]:
-        """All that :meth:`restore` needs."""
+        """State for :meth:`restore`."""
         return self.now, self._lost_samples, self.filter.snapshot(), self._memory.snapshot()
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Become what it was, to the last bit."""
+        """Restore a snapshot exactly, bit by bit."""
         self.now, self._lost_samples, filter_, parts = snapshot
         self.filter.restore(filter_)
         self._memory.restore(parts)
@@ -109,12 +109,12 @@ class Tracker:
     # -- measurements --------------------------------------------------------------------------------------------------
 
     def due(self, instant: Instant) -> Instant:
-        """The IMU's stamp that belongs to a measurement's: later by the delay of the IMU's stamps."""
+        """IMU stamp of the same instant as a measurement: later by the delay of the IMU's stamps."""
         delay = self.delay.nanoseconds
         return Instant(instant.epoch, instant.stamp + delay) if delay else instant
 
     def process_legs(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
-        """Estimate at a leg measurement; ``None`` where there is none, and an event says why."""
+        """Estimate at a leg measurement; ``None`` if it is rejected, with an event that gives the reason."""
         stamp, sample, gate = measurement.instant.stamp, measurement.sample, self.leg_gate
         if self.now is not None and gate.disbelieves(sample.used):
             self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
@@ -148,7 +148,7 @@ class Tracker:
         return output
 
     def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
-        """Correct with a user's measurement; False where that was not possible, and an event says why."""
+        """Correct with a user's measurement; False if it is rejected, with an event that gives the reason."""
         name, stamp = measurement.name, measurement.instant.stamp
         if self.now is None:
             self.health.count(f'{name}_before_start')
@@ -172,16 +172,17 @@ class Tracker:
         self.health.user_measurement(name, innovation)
         if innovation.nis > limit:
             worst = float(np.abs(innovation.residual / innovation.std).max())
-            detail = f'{name}: {worst:.3g} sigma off its prediction: left out'
+            detail = f'{name}: {worst:.3g} standard deviations off its prediction: left out'
             self.health.event(stamp, f'{name}_off_prediction', detail)
             return False
         return True
 
     def _path(self, instant: Instant, queue: deque[ImuSample]) -> InputPath | None:
-        """IMU input up to a measurement; where the filter cannot go on along it, it is stopped."""
+        """IMU input up to a measurement; after a gap or clock reset the filter is stopped."""
         due = self.due(instant)
         if self.now is not None and due < self.now.instant and due.epoch == self.now.instant.epoch:
-            self.health.event(instant.stamp, 'before_the_filter', 'the declared IMU delay became shorter: rejected')
+            detail = 'the IMU delay became shorter, the filter is already past this stamp: rejected'
+            self.health.event(instant.stamp, 'before_the_filter', detail)
             return None
         path = take_input(queue, self.now, due, self.config.maximum_imu_gap)
         if isinstance(path, str):
@@ -207,7 +208,7 @@ class Tracker:
     # -- prediction and correction -------------------------------------------------------------------------------------
 
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
-        """Correct with a measurement that does not fit the prediction; ``None`` if the filter had to be stopped."""
+        """Correct with a measurement that does not fit the prediction; ``None`` if the filter was stopped."""
         if self.leg_gate.on_probation and self.config.start == 'forward_kinematics':
             self.leg_gate.give_up_start()
             self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
@@ -215,7 +216,7 @@ class Tracker:
         return self._correct_with_believed(stamp, sample)
 
     def _correct_with_believed(self, stamp: int, sample: LegSample) -> Innovation:
-        """Correct with the legs that can be believed."""
+        """Correct with the legs that pass the gate."""
         gate, filter_ = self.leg_gate, self.filter
 
         def complain(reason: str, detail: str) -> None:
@@ -231,14 +232,14 @@ class Tracker:
         return innovation
 
     def _is_sound(self, stamp: int, now: ImuSample, innovation: Innovation) -> bool:
-        """Whether the filter can go on after a correction; if not, it was stopped."""
+        """Check the filter after a correction; False if it was stopped."""
         self.now = now
         if self.delay.is_impossible(self.filter.ukf):
             self.delay.reset()
             self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_std')
             return False
         is_lost = not innovation.nis <= self.config.divergence_nis
-        if not is_lost and self.noise.accept(innovation):  # what is lost is no matter of noise
+        if not is_lost and self.noise.accept(innovation):  # a lost filter says nothing about the noise
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
         if not self._side.holds(self.filter):
@@ -252,7 +253,7 @@ class Tracker:
             self.health.event(stamp, 'near_singular_pose', trouble)
         self._lost_samples = self._lost_samples + 1 if is_lost else 0
         if self._lost_samples >= self.config.divergence_samples:
-            self._fail(stamp, 'diverged', f'normalised innovation squared {innovation.nis:.3g} does not come down')
+            self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self._lost_samples} measurements in a row')
             return False
         return True
 
@@ -262,7 +263,7 @@ class Tracker:
                 self._predict(segment)
 
     def _predict(self, segment: Segment) -> None:
-        """Predict over a segment in steps that are not too long."""
+        """Predict over a segment in steps of at most ``maximum_step``."""
         self.angular_acceleration.advance(segment)
         first, last, duration = segment.start.value, segment.end.value, segment.duration
         imu_interval = max(duration, segment.imu_interval)
@@ -283,11 +284,11 @@ class Tracker:
         self.health.left_out = {}
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
-        self.health.event(stamp, reason, f'{detail}: starting anew')
+        self.health.event(stamp, reason, f'{detail}: restarting the filter')
         self._stop()
 
     def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
-        """Start the filter with this measurement; all legs are needed for that."""
+        """Start the filter with this measurement; needs all legs."""
         stamp, sample = measurement.instant.stamp, measurement.sample
         if len(sample.used) < self.machine.leg_count:
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
@@ -298,7 +299,7 @@ class Tracker:
                 self.filter.start_as_printed()
                 innovation = self.filter.first_update(sample.positions, self._side.is_home_mode)
                 if innovation is None:
-                    raise KinematicsError('no pose on the home assembly mode explains them')
+                    raise KinematicsError('no pose on the home assembly mode has these positions')
             else:
                 self.filter.start_at(self.baseline.estimator.pose(sample.positions)[0])
         except (KinematicsError, CovarianceError) as error:
@@ -319,7 +320,7 @@ class Tracker:
         if self.baseline_wanted:
             baseline = self.baseline.estimate(instant, sample)
         else:
-            self.baseline.reset()  # so that it starts anew, should it be wanted again
+            self.baseline.reset()  # so that it restarts when it is switched on again
         return EstimatorOutput(
             instant, started, self.filter.known(imu), self._output_model, innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,

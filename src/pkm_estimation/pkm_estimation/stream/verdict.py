@@ -1,4 +1,4 @@
-"""A health report in one sentence and a list of values, for diagnostics."""
+"""Summary of a health report for /diagnostics: level, message and key-value pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from pkm_estimation.models.extra_states import EXTRA_STATES
 from pkm_estimation.stream.health import HealthReport
 
-#: mean NIS above this many times its expectation, and innovations within 2 sigma below this part, are complained of
+#: warn if the mean NIS exceeds this many times its expected value, or a smaller fraction of innovations is in 2 sigma
 NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 
 UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
@@ -17,12 +17,12 @@ NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset')
 
 
 def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
-    """Level (``ok``, ``warn``, ``error``) and sentence for one report window."""
+    """Level (``ok``, ``warn``, ``error``) and message for one report window."""
     trouble, last = _trouble(report)
     if report.samples == 0:
         return 'error', f'no estimate: {_missing(report)}{last}'
     if report.left_out:
-        return 'warn', f'without {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
+        return 'warn', f'left out: {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
         return 'warn', f'{trouble}{last}'
     if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
@@ -66,7 +66,7 @@ def values(report: HealthReport) -> dict[str, object]:
 
 
 def summarise_baseline(report: HealthReport) -> tuple[str, str]:
-    """Level and sentence of a baseline that runs alone."""
+    """Level and message of a baseline that runs alone."""
     trouble, last = _trouble(report)
     if report.samples == 0:
         return 'error', f'no estimate: {"no usable leg samples" if report.leg_rate == 0.0 else "no pose fits"}{last}'
@@ -82,11 +82,11 @@ def baseline_values(report: HealthReport) -> dict[str, object]:
 
 
 def _trouble(report: HealthReport) -> tuple[str, str]:
-    """What was wrong and how often, and the last of it; both in words, empty where nothing was."""
+    """Number and names of the events of trouble, and the last one as text; both empty if there were none."""
     counts = {name: count for name, count in report.event_counts.items() if name not in NORMAL}
     last = next((event for event in reversed(report.events) if event.name in counts), None)
     told = '' if last is None else f'; last: {last.name}: {last.detail}'
-    return f'{sum(counts.values())} times something was wrong ({", ".join(sorted(counts))})' if counts else '', told
+    return f'{sum(counts.values())} problems ({", ".join(sorted(counts))})' if counts else '', told
 
 
 def _missing(report: HealthReport) -> str:
@@ -96,4 +96,4 @@ def _missing(report: HealthReport) -> str:
         return 'no usable IMU samples'
     if report.leg_rate == 0.0:
         return 'no usable leg samples'
-    return 'IMU and leg samples do not meet'
+    return 'stamps of IMU and leg samples do not overlap'
