@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pkm_bringup
 import pytest
+
+import pkm_bringup
 from pkm_description import load_machine, profile
 
 
