@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.dynamics.wrenches import inertia_matrices
-from pkm_description.kinematics.arguments import of_poses
+from pkm_description.kinematics.arguments import of_poses, of_samples
 from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
 from pkm_description.kinematics.rotation import cross, skew
@@ -34,10 +34,12 @@ def mass_matrix_of(machine: Machine, legs: ClosedLegs, rotation_base_platform: A
     return result
 
 
+@of_poses
 def kinetic_energy(
     machine: Machine, position: Array, rotation_base_platform: Array, twist: Array
 ) -> Array:
     """Kinetic energy (N,) J at poses (N, 3) m, (N, 3, 3) with platform twists (N, 6), base axes."""
+    twist = of_samples('twist', twist, len(position), 6)
     legs = close_legs(machine, position, rotation_base_platform)
     velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
     rates = chain_velocities(machine, legs.chain, velocities)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.arguments import require_machine_and_motion
 from pkm_description.kinematics.chain import chain_velocities
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.machine import Machine, PlatformMotion
@@ -49,6 +50,7 @@ def energy_regressor(machine: Machine, motion: PlatformMotion, identical_legs: b
     motion : N samples; accelerations do not matter
     identical_legs : as in :func:`pkm_description.dynamics.rigid_body_parameters`
     """
+    require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
     rates = chain_velocities(machine, legs.chain, velocities)

@@ -13,7 +13,7 @@ from pkm_description.dynamics.friction_loads import free_motion_friction
 from pkm_description.dynamics.inverse import generalised_force
 from pkm_description.dynamics.projection import platform_force
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform, require_wrench
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, constraint_bias, leg_rates
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, PlatformMotion
@@ -56,6 +56,7 @@ def forward_dynamics(
     require_platform(machine, 'open_chain_accelerations')
     position, rotation_base_platform, single = poses(position, rotation_base_platform)
     count = len(position)
+    require_wrench(external_wrench, count)
     twist, forces = of_samples('twist', twist, count, 6), of_samples('forces', forces, count, machine.actuated_count)
     acceleration = _accelerated(
         machine, position, rotation_base_platform, twist, forces, friction, sign_smoothing, external_wrench

@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import FrictionLawError
+from pkm_description.errors import FrictionLawError, ShapeError
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
-from pkm_description.kinematics.leg_motion import JointMotion, close_legs
+from pkm_description.kinematics.arguments import require_machine
+from pkm_description.kinematics.leg_motion import JointMotion, close_legs, require_joint_motion
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Joint, Machine
 
@@ -62,8 +63,12 @@ def friction_regressor(
     ValueError
         With ``'class'``, if joints of one place have laws of different kinds.
     """
+    require_machine(machine)
+    require_joint_motion(machine, joint_motion)
     selected = _selected(machine, joints)
     velocities = joint_motion.velocities
+    if loads is not None and np.shape(loads) != velocities.shape:
+        raise ShapeError('loads', f'{velocities.shape}: samples, legs, joints', np.shape(loads))
     samples = len(velocities)
     shares = None
     if joints != 'actuated':
@@ -127,6 +132,7 @@ def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -
     ValueError
         With ``'class'``, if joints of one place have different parameters; names the joint.
     """
+    require_machine(machine)
     found: dict[tuple[int, int], Array] = {}
     for leg, place in _selected(machine, joints):
         joint = machine.legs[leg].joints[place]
@@ -143,6 +149,7 @@ def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -
 
 def friction_parameter_names(machine: Machine, joints: JointSelection = 'actuated') -> list[str]:
     """Names (F,) such as ``leg1_prismatic.viscous``; with ``'class'`` ``leg_prismatic.viscous``."""
+    require_machine(machine)
     names = []
     for leg, place in _selected(machine, joints):
         chain = machine.legs[leg]

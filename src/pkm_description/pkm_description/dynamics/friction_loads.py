@@ -17,6 +17,7 @@ from pkm_description.dynamics.friction import friction_needs_loads, friction_tor
 from pkm_description.dynamics.leg_forces import JointReactions, reactions_of
 from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.errors import ConvergenceError
+from pkm_description.kinematics.arguments import require_machine_and_motion, require_wrench
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Machine, PlatformMotion
@@ -48,6 +49,8 @@ def friction_loads(
     SingularPoseError, KinematicsError, ConvergenceError
         As :func:`pkm_description.dynamics.inverse_dynamics`.
     """
+    require_machine_and_motion(machine, motion)
+    require_wrench(external_wrench, len(motion))
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities, _, _ = leg_rates(machine, legs, motion)
     if not friction_needs_loads(machine):
@@ -63,6 +66,8 @@ def friction_forces(
     external_wrench: Array | None = None,
 ) -> Array:
     """Friction's share (N, A) of the drive forces [N, N m] of a motion; parameters as of :func:`friction_loads`."""
+    require_machine_and_motion(machine, motion)
+    require_wrench(external_wrench, len(motion))
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities, _, _ = leg_rates(machine, legs, motion)
     torques = motion_friction(machine, legs, motion, velocities, sign_smoothing, external_wrench)

@@ -6,7 +6,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.projection import drive_forces, platform_force
 from pkm_description.dynamics.wrenches import chain_torques, platform_wrench
-from pkm_description.kinematics.arguments import require_machine, require_motion, require_platform
+from pkm_description.kinematics.arguments import require_machine_and_motion, require_platform, require_wrench
 from pkm_description.kinematics.chain import chain_accelerations
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
@@ -39,9 +39,9 @@ def inverse_dynamics(
     ConvergenceError
         Friction that depends on the load does not settle with it; only where passive joints rub.
     """
-    require_machine(machine)
-    require_motion(motion)
+    require_machine_and_motion(machine, motion)
     require_platform(machine, 'open_chain_forces')
+    require_wrench(external_wrench, len(motion))
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     generalised = generalised_force(machine, legs, motion, friction, sign_smoothing, external_wrench)
     return drive_forces(twist_from_leg_rates(machine, legs), generalised)

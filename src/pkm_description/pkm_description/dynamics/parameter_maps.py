@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 
 #: difference, relative to a body's largest parameter, up to which parameters agree with an assumption
@@ -99,6 +100,7 @@ def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> Par
     ValueError
         If a pattern matches no body, a body belongs to two sets, or a set has the name of another body.
     """
+    require_machine(machine)
     bodies = body_names(machine)
     owner = _set_of_each_body(bodies, groups)
     sets = list(dict.fromkeys(owner))

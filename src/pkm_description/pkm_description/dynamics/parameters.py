@@ -7,6 +7,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_maps import body_names, inertial_names, sharing_matrix
 from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Machine
 
 
@@ -23,6 +24,7 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
     ValueError
         If the legs' parameters differ although ``identical_legs`` is asked for; names the body.
     """
+    require_machine(machine)
     platform = [machine.platform] if machine.has_platform else []
     bodies = platform + [joint.body for leg in machine.legs for joint in leg.joints]
     full = np.concatenate([body.parameters for body in bodies])
@@ -36,6 +38,7 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
 
 def rigid_body_parameter_names(machine: Machine, identical_legs: bool = True) -> list[str]:
     """Names (P,) such as ``platform_link.m`` and ``leg_rod.Ixx`` (identical legs) or ``leg1_rod.Ixx``."""
+    require_machine(machine)
     if identical_legs:
         return list(sharing_matrix(machine, groups_of_identical_legs(machine)).names)
     return list(inertial_names(body_names(machine)))

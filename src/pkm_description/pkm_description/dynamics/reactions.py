@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.leg_forces import JointReactions, reactions_of
+from pkm_description.kinematics.arguments import require_machine_and_motion, require_wrench
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -22,6 +23,8 @@ def joint_reactions(
 
     Parameters as :func:`pkm_description.dynamics.inverse_dynamics`, and raises as it does.
     """
+    require_machine_and_motion(machine, motion)
+    require_wrench(external_wrench, len(motion))
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     torques = None
     if friction:

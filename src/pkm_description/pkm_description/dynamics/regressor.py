@@ -6,7 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics.arguments import require_machine, require_motion, require_platform
+from pkm_description.kinematics.arguments import require_machine_and_motion, require_platform
 from pkm_description.kinematics.chain import ChainPose, chain_accelerations
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
@@ -71,8 +71,7 @@ def rigid_body_regressor(machine: Machine, motion: PlatformMotion, identical_leg
         Where the drives do not determine the platform's motion, or a leg's angles are undefined; names the
         sample.
     """
-    require_machine(machine)
-    require_motion(motion)
+    require_machine_and_motion(machine, motion)
     require_platform(machine, 'open_chain_regressor')
     legs = 1 if identical_legs else machine.leg_count
     result = np.empty((len(motion), machine.actuated_count, 10 * (1 + legs * machine.joint_count)))

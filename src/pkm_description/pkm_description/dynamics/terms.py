@@ -14,6 +14,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.friction_loads import motion_friction
 from pkm_description.dynamics.inverse import chain_torques, platform_wrench
 from pkm_description.dynamics.projection import drive_forces, platform_force
+from pkm_description.kinematics.arguments import require_machine_and_motion
 from pkm_description.kinematics.chain import chain_accelerations, chain_velocities
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, closing_bias
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
@@ -70,6 +71,7 @@ def drive_force_terms(
 
     Parameters and errors as :func:`pkm_description.dynamics.inverse_dynamics`.
     """
+    require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     twist_per_rate = twist_from_leg_rates(machine, legs)
 

@@ -21,6 +21,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
 
@@ -58,6 +59,7 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
         XML; keyframe ``home`` has closed loops and drive forces that carry the weight.
 
     """
+    require_machine(machine)
     if not time_step > 0.0:
         raise ValueError(f'time_step = {time_step}, expected a positive number of seconds')
     stiff = {'solref': numbers([4.0 * time_step, 1.0]), 'solimp': _IMPEDANCE}

@@ -41,6 +41,7 @@ from pkm_description.export.sdf_parts import (
 )
 from pkm_description.export.sdf_systems import Drive, Gazebo, add_model_systems, add_weld, add_world_systems
 from pkm_description.export.sdf_tips import split_platform
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Leg, Machine, RigidBody
 
 Loop = Literal['detachable', 'native']
@@ -78,6 +79,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     ExportError
         The platform is too light for the links that detachable joints need.
     """
+    require_machine(machine)
     options = options or SdfOptions()
     machine = with_unique_links(machine)
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})

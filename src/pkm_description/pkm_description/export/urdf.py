@@ -24,6 +24,7 @@ from pkm_description.export.urdf_parts import (
     add_visual,
 )
 from pkm_description.export.urdf_visuals import MATERIALS, add_leg_body, add_rail, drawing_reach
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Leg, Machine, RigidBody
 
@@ -38,6 +39,7 @@ def urdf_text(machine: Machine) -> str:
     Friction laws appear as the nearest viscous and Coulomb friction. ``legN_base`` has the frame of the leg's first
     joint at zero position.
     """
+    require_machine(machine)
     robot = Element('robot', name='pkm')
     robot.append(ElementTree.Comment(f' {machine.name}: written by export_machine from the machine file '))
     reach = drawing_reach(machine)

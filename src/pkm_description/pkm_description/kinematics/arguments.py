@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -15,19 +16,32 @@ from pkm_description.machine import Machine, PlatformMotion
 P = ParamSpec('P')
 
 
-def require_machine(machine: object) -> None:
+def require_machine(machine: object, argument: str = 'the first argument') -> None:
     """Refuse what is no machine, such as a motion or a name, with a text that says what to give."""
-    if isinstance(machine, Machine):
-        return
-    what = f'the name {machine!r}' if isinstance(machine, str) else f'a {type(machine).__name__}'
-    raise ArgumentError(f'the first argument is {what}, expected the Machine that load_machine returns')
+    if not isinstance(machine, Machine):
+        raise ArgumentError(f'{argument} is {_kind_of(machine)}, expected the Machine that load_machine returns')
 
 
 def require_motion(motion: object) -> None:
     """Refuse what is no platform motion."""
     if not isinstance(motion, PlatformMotion):
-        shape = f' of shape {motion.shape}' if isinstance(motion, np.ndarray) else ''
-        raise ArgumentError(f'motion is a {type(motion).__name__}{shape}, expected a PlatformMotion')
+        raise ArgumentError(f'motion is {_kind_of(motion)}, expected a PlatformMotion')
+
+
+def require_machine_and_motion(machine: object, motion: object) -> None:
+    """Check the first two arguments of a function of motion."""
+    require_machine(machine)
+    require_motion(motion)
+
+
+def _kind_of(value: object) -> str:
+    """What a value is, in the words of an error message."""
+    if isinstance(value, str):
+        return f'the name {value!r}'
+    if isinstance(value, Path):
+        return f'the path {str(value)!r}'
+    shape = f' of shape {value.shape}' if isinstance(value, np.ndarray) else ''
+    return f'a {type(value).__name__}{shape}'
 
 
 def require_platform(machine: Machine, instead: str) -> None:
@@ -36,22 +50,44 @@ def require_platform(machine: Machine, instead: str) -> None:
         raise KinematicsError(f'{machine.name} is an open chain, it has no platform: use {instead}')
 
 
-def poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array, bool]:
-    """Poses (N, 3), (N, 3, 3), and whether a single one (3,), (3, 3) was given.
+def numbers(name: str, values: Array, expected: str) -> Array:
+    """Values as an array of floats.
+
+    Raises
+    ------
+    ArgumentError
+        Something that is no array of numbers, such as a machine or a motion.
+    """
+    if isinstance(values, np.ndarray) and values.dtype == float:
+        return values
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f'{name} is {_kind_of(values)}, expected numbers of shape {expected}') from None
+
+
+def matching_poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array]:
+    """Poses (N, 3), (N, 3, 3) or one (3,), (3, 3), as they were given.
 
     Raises
     ------
     ShapeError
         Other shapes, or another number of positions than of rotations.
     """
-    position = np.asarray(position, dtype=float)
-    rotation = np.asarray(rotation_base_platform, dtype=float)
+    position = numbers('position', position, '(N, 3) or (3,)')
+    rotation = numbers('rotation_base_platform', rotation_base_platform, '(N, 3, 3) or (3, 3)')
     if position.ndim not in (1, 2) or position.shape[-1] != 3:
         raise ShapeError('position', '(N, 3) or (3,)', position.shape)
     expected = (*position.shape, 3)
     if rotation.shape != expected:
         wanted = f'{expected} beside a position of shape {position.shape}'
         raise ShapeError('rotation_base_platform', wanted, rotation.shape)
+    return position, rotation
+
+
+def poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array, bool]:
+    """Poses (N, 3), (N, 3, 3), and whether a single one (3,), (3, 3) was given; raises as :func:`matching_poses`."""
+    position, rotation = matching_poses(position, rotation_base_platform)
     if position.ndim == 1:
         return position[None], rotation[None], True
     return position, rotation, False
@@ -59,21 +95,38 @@ def poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array,
 
 def drives(machine: Machine, positions: Array) -> tuple[Array, bool]:
     """Positions of the drives (N, A), and whether a single set (A,) was given; raises ShapeError."""
-    positions = np.asarray(positions, dtype=float)
     count = machine.actuated_count
+    expected = f'(N, {count}) or ({count},): one column per drive'
+    positions = numbers('drive_positions', positions, expected)
     if positions.ndim not in (1, 2) or positions.shape[-1] != count:
-        raise ShapeError('drive_positions', f'(N, {count}) or ({count},): one column per drive', positions.shape)
+        raise ShapeError('drive_positions', expected, positions.shape)
     return np.atleast_2d(positions), positions.ndim == 1
 
 
 def of_samples(name: str, values: Array, count: int, width: int) -> Array:
     """Values (N, K) that stand beside N poses, or (K,) beside one; raises ShapeError."""
-    values = np.asarray(values, dtype=float)
+    expected = f'({count}, {width})' + (f' or ({width},)' if count == 1 else '')
+    values = numbers(name, values, expected)
     if values.shape == (count, width):
         return values
     if count == 1 and values.shape == (width,):
         return values[None]
-    raise ShapeError(name, f'({count}, {width})' + (f' or ({width},)' if count == 1 else ''), values.shape)
+    raise ShapeError(name, expected, values.shape)
+
+
+def columns(name: str, values: Array, width: int, meaning: str) -> Array:
+    """Values (N, K) of N samples in order; raises ShapeError."""
+    expected = f'(N, {width}): one column per {meaning}'
+    values = numbers(name, values, expected)
+    if values.ndim != 2 or values.shape[1] != width:
+        raise ShapeError(name, expected, values.shape)
+    return values
+
+
+def require_wrench(external_wrench: Array | None, count: int) -> None:
+    """Refuse an external wrench that is neither one (6,) for all samples nor one per sample (N, 6)."""
+    if external_wrench is not None and np.shape(external_wrench) not in ((6,), (count, 6)):
+        raise ShapeError('external_wrench', f'({count}, 6) or (6,)', np.shape(external_wrench))
 
 
 def of_poses(

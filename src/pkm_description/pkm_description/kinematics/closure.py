@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError, ShapeError
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import columns, require_machine, require_platform
 from pkm_description.kinematics.chain import ChainPose, chain_pose, tip_jacobian
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_branch import leg_orientations
@@ -64,9 +65,9 @@ def solve_closure(
     max_iterations : Newton steps
     max_condition : see :meth:`ForwardKinematicsResult.require`
     """
-    drives = np.asarray(drives, dtype=float)
-    if drives.ndim != 2 or drives.shape[1] != machine.actuated_count:
-        raise ShapeError('drives', f'(N, {machine.actuated_count}): one column per drive', drives.shape)
+    require_machine(machine)
+    require_platform(machine, 'chain_pose')
+    drives = columns('drives', drives, machine.actuated_count, 'drive')
     home = _home(machine)
     start = initial or home
     rotation = start.rotation if isinstance(start, _Home) else start.rotation_base_platform

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.errors import ShapeError
+from pkm_description.kinematics.arguments import columns, numbers, of_samples, require_machine
 from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
@@ -35,7 +37,18 @@ def motion_from_drives(
     ------
     SingularPoseError, ConvergenceError, AssemblyModeError
         Where the drives do not give a configuration on the home branch; names the sample.
+    ShapeError
+        Arrays of other shapes, or of different numbers of samples.
     """
+    require_machine(machine)
+    count = machine.actuated_count
+    positions = columns('positions', positions, count, 'drive')
+    samples = len(positions)
+    time = numbers('time', time, f'({samples},)')
+    if time.shape != (samples,):
+        raise ShapeError('time', f'({samples},), one per row of the positions', time.shape)
+    velocities = of_samples('velocities', velocities, samples, count)
+    accelerations = of_samples('accelerations', accelerations, samples, count)
     closed = solve_closure(machine, positions, initial, max_condition=max_condition).require()
     pose = closed.position, closed.rotation_base_platform
     legs = close_legs(machine, *pose, closed.joint_positions)
@@ -43,7 +56,7 @@ def motion_from_drives(
     held = np.zeros((len(time), machine.constraint_count))
     twist = (inverse @ np.concatenate([velocities, held], axis=1)[..., None])[..., 0]
     still = np.zeros((len(time), 3))
-    coasting = PlatformMotion(np.asarray(time, dtype=float), *pose, twist[:, :3], twist[:, 3:], still, still)
+    coasting = PlatformMotion(time, *pose, twist[:, :3], twist[:, 3:], still, still)
     rates, drift, chain_rates = leg_rates(machine, legs, coasting)
     held = constraint_bias(machine, legs, rates, chain_rates, twist[:, 3:])
     excess = np.concatenate([accelerations - drift[..., machine.actuated_index], held], axis=1)

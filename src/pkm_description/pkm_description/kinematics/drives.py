@@ -8,7 +8,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError
-from pkm_description.kinematics.arguments import of_poses
+from pkm_description.kinematics.arguments import of_poses, require_machine
 from pkm_description.kinematics.leg_lengths import length_jacobian
 from pkm_description.kinematics.leg_motion import close_legs, joint_positions
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
@@ -38,6 +38,7 @@ def drive_positions(
     KinematicsError
         As :func:`pkm_description.kinematics.joint_positions`.
     """
+    require_machine(machine)
     if isinstance(position, PlatformMotion):
         joints = joint_positions(machine, position.position, position.rotation_base_platform)
     elif rotation_base_platform is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.arguments import require_machine_and_motion
 from pkm_description.kinematics.chain import ChainPose, ChainRates, tip_jacobian
 from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, leg_rates
 from pkm_description.kinematics.rotation import cross
@@ -35,6 +36,7 @@ def joint_map_rate(machine: Machine, motion: PlatformMotion) -> Array:
     ------
     As :func:`pkm_description.kinematics.leg_motion`.
     """
+    require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     _, _, rates = leg_rates(machine, legs, motion)
     inverse = legs.tip_jacobian_inverse

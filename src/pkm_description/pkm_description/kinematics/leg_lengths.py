@@ -6,6 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import matching_poses, require_machine
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 
@@ -41,15 +42,19 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
 
     Parameters
     ----------
-    position : (N, 3) m, platform origin in the base frame
-    rotation_base_platform : (N, 3, 3)
+    position : (N, 3) or (3,) m, platform origin in the base frame
+    rotation_base_platform : (N, 3, 3) or (3, 3)
 
     Raises
     ------
     KinematicsError
         A machine whose drives are not the lengths of struts.
+    ShapeError
+        Positions and rotations of other shapes.
     """
+    require_machine(machine)
     require_struts(machine)
+    position, rotation_base_platform = matching_poses(position, rotation_base_platform)
     vectors, _ = leg_vectors(machine, position, rotation_base_platform)
     return np.sqrt(np.sum(vectors * vectors, axis=-1))
 
@@ -62,15 +67,19 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
 
     Parameters
     ----------
-    position : (N, 3) m, platform origin in the base frame
-    rotation_base_platform : (N, 3, 3)
+    position : (N, 3) or (3,) m, platform origin in the base frame
+    rotation_base_platform : (N, 3, 3) or (3, 3)
 
     Raises
     ------
     KinematicsError
         A machine whose drives are not the lengths of struts.
+    ShapeError
+        Positions and rotations of other shapes.
     """
+    require_machine(machine)
     require_struts(machine)
+    position, rotation_base_platform = matching_poses(position, rotation_base_platform)
     vectors, levers = leg_vectors(machine, position, rotation_base_platform)
     directions = vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
     return np.concatenate([directions, cross(levers, directions)], axis=-1)

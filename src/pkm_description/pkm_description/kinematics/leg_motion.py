@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.arguments import of_poses, require_machine, require_motion
+from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
+from pkm_description.kinematics.arguments import of_poses, require_machine_and_motion
 from pkm_description.kinematics.chain import (
     ChainPose,
     ChainRates,
@@ -236,6 +236,26 @@ def _require_admissible(machine: Machine, legs: ClosedLegs, motion: PlatformMoti
         )
 
 
+def require_joint_motion(machine: Machine, motion: object) -> None:
+    """Refuse what is no motion of this machine's joints.
+
+    Raises
+    ------
+    ArgumentError
+        Something else, such as the motion of the platform.
+    ShapeError
+        The joints of a machine with other legs.
+    """
+    if not isinstance(motion, JointMotion):
+        raise ArgumentError(
+            f'joint_motion is a {type(motion).__name__}, expected the JointMotion that joint_motion(machine, motion) '
+            'returns'
+        )
+    legs = machine.leg_count, machine.joint_count
+    if motion.velocities.shape[1:] != legs:
+        raise ShapeError('joint_motion.velocities', f'(N, {legs[0]}, {legs[1]})', motion.velocities.shape)
+
+
 def joint_motion(machine: Machine, motion: PlatformMotion) -> JointMotion:
     """Motion of all leg joints, passive ones too, that closes the legs onto the moving platform.
 
@@ -249,8 +269,7 @@ def joint_motion(machine: Machine, motion: PlatformMotion) -> JointMotion:
     KinematicsError
         A pose or a velocity that the machine does not admit.
     """
-    require_machine(machine)
-    require_motion(motion)
+    require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     velocities, accelerations, _ = leg_rates(machine, legs, motion)
     return JointMotion(

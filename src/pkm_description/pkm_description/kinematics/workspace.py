@@ -6,6 +6,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import require_machine, require_machine_and_motion
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import overall_jacobian
@@ -30,6 +31,7 @@ def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitV
     SingularPoseError
         A leg lies on its first universal axis.
     """
+    require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     found = position_limits(machine, legs.positions).violations(motion.time)
     found += tilt_limits(machine, legs, motion.rotation_base_platform).violations(motion.time)
@@ -61,6 +63,7 @@ def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float =
     dict
         Axis (see :func:`free_axes`) -> smallest and largest excursion (2,) m or rad, home pose being 0.
     """
+    require_machine(machine)
     search = _AxisSearch(machine, margin, tolerance)
     return {axis: np.array([-search.reach(axis, -1.0), search.reach(axis, 1.0)]) for axis in free_axes(machine)}
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.errors import ShapeError
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class PlatformMotion:
     rotation_base_platform : (N, 3, 3)
     linear_velocity, linear_acceleration : (N, 3) m/s, m/s^2 of the platform's origin, base axes
     angular_velocity, angular_acceleration : (N, 3) rad/s, rad/s^2, base axes
+
+    Raises
+    ------
+    ShapeError
+        Arrays of other shapes.
     """
 
     time: Array
@@ -32,8 +38,11 @@ class PlatformMotion:
     angular_acceleration: Array
 
     def __post_init__(self) -> None:
+        if np.ndim(self.time) != 1:
+            raise ShapeError('time', '(N,)', np.shape(self.time))
         count = len(self.time)
         for name, shape in (
+            ('time', (count,)),
             ('position', (count, 3)),
             ('rotation_base_platform', (count, 3, 3)),
             ('linear_velocity', (count, 3)),
@@ -41,8 +50,12 @@ class PlatformMotion:
             ('linear_acceleration', (count, 3)),
             ('angular_acceleration', (count, 3)),
         ):
-            if getattr(self, name).shape != shape:
-                raise ValueError(f'{name} has shape {getattr(self, name).shape}, expected {shape}')
+            values = getattr(self, name)
+            if not isinstance(values, np.ndarray):
+                values = np.asarray(values, dtype=float)
+                object.__setattr__(self, name, values)  # the class is frozen for its users
+            if values.shape != shape:
+                raise ShapeError(name, f'{shape} beside a time of shape ({count},)', values.shape)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -65,4 +78,5 @@ class PlatformMotion:
     def at_rest(cls, position: Array, rotation_base_platform: Array, time: float = 0.0) -> PlatformMotion:
         """Describe one motionless sample at a pose: position (3,), rotation (3, 3)."""
         zero = np.zeros((1, 3))
-        return cls(np.array([time]), position[None], rotation_base_platform[None], zero, zero, zero, zero)
+        position, rotation = (np.asarray(values, dtype=float)[None] for values in (position, rotation_base_platform))
+        return cls(np.array([time]), position, rotation, zero, zero, zero, zero)

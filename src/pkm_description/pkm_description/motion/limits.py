@@ -10,6 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import require_machine_and_motion
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.kinematics.joint_limits import (
     LimitedQuantity,
@@ -43,6 +44,7 @@ def check_motion(machine: Machine, motion: PlatformMotion) -> list[LimitViolatio
         A pose that is singular, leaves a planar machine's plane or contains NaN, or a velocity that the machine does
         not admit; names the sample.
     """
+    require_machine_and_motion(machine, motion)
     reach = reach_limits(machine, motion.position, motion.rotation_base_platform)
     missed = np.asarray(reach.outside().any(axis=1))
     found = reach.violations(motion.time)
@@ -114,6 +116,7 @@ class LimitUse:
 
 def limit_use(machine: Machine, motion: PlatformMotion) -> LimitUse:
     """Compare joint positions, speeds and drive forces (friction included) with their limits."""
+    require_machine_and_motion(machine, motion)
     positions, tilts, speeds, forces = limited_quantities(machine, motion)
     uses = {one.limit: one.use() for one in (positions, tilts, speeds, forces)}
     # a tilt counts from the middle of the cone, which is home

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from pkm_description.errors import ArgumentError
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.circle_and_rock import CircleAndRock
 from pkm_description.motion.drive_sines import DriveSines
@@ -139,9 +141,15 @@ def profile(
 
     Raises
     ------
+    ArgumentError
+        For another name, or something that is no machine.
     ValueError
-        For another name, or a duration that is too short for the fades.
+        For a duration that is too short for the fades.
     """
+    if not isinstance(name, str):
+        names = ', '.join(PROFILE_NAMES)
+        raise ArgumentError(f'the first argument is a {type(name).__name__}, expected one of {names}')
+    require_machine(machine, 'the second argument')
     if name == 'mp1':
         fade = min(10.0, duration / 4)
         return mp1(machine, duration, rate, fade, fade)
@@ -158,4 +166,4 @@ def profile(
         return CircleAndRock(
             machine.home, duration, radius=0.0, rate_amplitude=0.0, fade_in=0.0, fade_out=0.0
         ).evaluate(sample_times(duration, rate))
-    raise ValueError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')
+    raise ArgumentError(f'unknown motion profile {name!r}; there are {", ".join(PROFILE_NAMES)}')

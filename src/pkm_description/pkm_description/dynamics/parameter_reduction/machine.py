@@ -23,6 +23,7 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.dynamics.parameters import rigid_body_parameters
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.leg_motion import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine
@@ -112,6 +113,7 @@ def machine_parameters(
 
 
 def _body_map(machine: Machine, groups: Groups | None, forms: Forms | None) -> ParameterMap:
+    require_machine(machine)
     sharing = sharing_matrix(machine, groups_of_identical_legs(machine) if groups is None else groups)
     return sharing.then(body_form_map(sharing.names, forms or {}))
 

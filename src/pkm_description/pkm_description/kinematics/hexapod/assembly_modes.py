@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import SingularPoseError
+from pkm_description.errors import ArgumentError, SingularPoseError
+from pkm_description.kinematics.arguments import of_samples
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
 from pkm_description.kinematics.hexapod.forward import checked_lengths
 from pkm_description.kinematics.hexapod.pose_newton import NewtonRun, newton_batch
@@ -85,12 +86,14 @@ def assembly_modes(
     ------
     SingularPoseError
         More poses than a hexapod can have: they are a continuum, the platform moves while all legs are locked.
-    ValueError
-        The machine has not six legs, or the lengths are not six finite numbers.
+    ArgumentError
+        The lengths are not six finite numbers.
+    KinematicsError
+        The machine's drives are not six struts.
     """
-    lengths = checked_lengths(machine, np.asarray(lengths, dtype=float)[None])
+    lengths = checked_lengths(machine, of_samples('lengths', lengths, 1, 6))
     if not np.isfinite(lengths).all():
-        raise ValueError(f'lengths {lengths[0]} are not finite')
+        raise ArgumentError(f'lengths {lengths[0]} are not finite')
     random = np.random.default_rng(seed)
     modes = _Modes(machine)
     home, home_number = machine.home, None

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError, ShapeError
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import columns, require_machine
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.assembly_mode import home_branch, regular_from_home
 from pkm_description.kinematics.hexapod.continuation import follow_lengths
@@ -88,15 +89,13 @@ def forward_from_lengths(
 
 def checked_lengths(machine: Machine, lengths: Array) -> Array:
     """Lengths as an array (N, 6); raises KinematicsError for other machines, ShapeError for other shapes."""
+    require_machine(machine)
     if not machine.is_strut_hexapod:
         raise KinematicsError(
             f'{machine.name}: lengths of six struts determine a pose; this machine has {machine.leg_count} legs of '
             f'{machine.joint_kinds}: forward_kinematics takes the positions of its drives'
         )
-    lengths = np.asarray(lengths, dtype=float)
-    if lengths.ndim != 2 or lengths.shape[1] != 6:
-        raise ShapeError('lengths', '(N, 6)', lengths.shape)
-    return lengths
+    return columns('lengths', lengths, 6, 'leg')
 
 
 def _followed(
