@@ -52,8 +52,8 @@ def drive_positions(
 def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Jacobian (N, A, 6) of the drives: their rates = jacobian @ [velocity of the platform origin, angular velocity].
 
-    For struts the row of a drive is ``[n_i, (R p_i) x n_i]`` with the strut's unit vector n_i (Heimann & Abdellatif,
-    section 2); for other legs the driven joint's row of the inverse of the leg's tip Jacobian.
+    For struts the row of a drive is ``[n_i, (R p_i) x n_i]`` with the strut's unit vector n_i (Heimann &
+    Abdellatif); for other legs the driven joint's row of the inverse of the leg's tip Jacobian.
 
     Parameters
     ----------
