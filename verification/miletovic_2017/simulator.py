@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from pkm_description.kinematics import leg_lengths
 from pkm_description.kinematics.rotation import rotation_log, rpy_from_matrix
-from pkm_description.motion.recorded_poses import COLUMNS, RecordedPoses
+from pkm_description.motion.recorded_poses import RPY_COLUMNS, RecordedPoses
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
 from pkm_estimation.sensors import SensorConditions, imu_truth, simulate_sensors
 
@@ -60,7 +60,7 @@ def second_profile(lab: Laboratory) -> Iterator[Check]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'recorded.csv'
         table = np.column_stack([motion.time, motion.position, rpy_from_matrix(motion.rotation_base_platform)])
-        np.savetxt(path, table[:3000], delimiter=',', header=','.join(COLUMNS), comments='', fmt='%.15g')
+        np.savetxt(path, table[:3000], delimiter=',', header=','.join(RPY_COLUMNS), comments='', fmt='%.15g')
         between = np.arange(5.003, 25.0, INTERVAL)
         recorded, true = RecordedPoses.from_csv(path).evaluate(between), profile_named('centred', 'mp2')(between)
     yield at_most('S3-42', 'recorded file: positions between its samples', 1e-9, recorded.position - true.position, 'm')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,14 +17,12 @@ from pkm_bringup.control import (
     check_reference,
     gains_for_delay,
 )
-from pkm_bringup.control.motion_file import COLUMNS, MotionFileError, read_motion_file
 from pkm_bringup.simulation import ControlledSimulation, MujocoSimulation
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
-from scipy.spatial.transform import Rotation
 
 MACHINE = hand_built_platform(viscous=20.0, coulomb=1.0)
 MECHANISM = MACHINE
@@ -250,44 +247,3 @@ def test_simulation_holds_its_pose_after_the_last_command() -> None:
     assert controlled.timeout_count == 1
     assert np.abs(simulation.joint_velocities).max() < 1e-4
     assert (simulation.joint_positions - home).max() > 0.02  # it stayed up there
-
-
-def test_motion_file_gives_poses_and_consistent_derivatives(tmp_path: Path) -> None:
-    motion = _knots(rate=20.0)
-    path = tmp_path / 'motion.csv'
-    quaternions = Rotation.from_matrix(motion.rotation_base_platform).as_quat()
-    table = np.column_stack([motion.time, motion.position, quaternions])
-    np.savetxt(path, table, delimiter=',', header=','.join(COLUMNS), comments='')
-    read = read_motion_file(path, rate=1000.0)
-    assert read.position[::50] == pytest.approx(motion.position, abs=1e-9)
-    assert read.rotation_base_platform[::50] == pytest.approx(motion.rotation_base_platform, abs=1e-9)
-    turn = read.rotation_base_platform[2:] @ np.swapaxes(read.rotation_base_platform[:-2], 1, 2)
-    assert read.angular_velocity[1:-1] == pytest.approx(Rotation.from_matrix(turn).as_rotvec() / 0.002, abs=1e-4)
-    slope = (read.angular_velocity[2:] - read.angular_velocity[:-2]) / 0.002
-    assert read.angular_acceleration[1:-1] == pytest.approx(slope, abs=2e-2)
-    assert read.linear_velocity[1:-1] == pytest.approx((read.position[2:] - read.position[:-2]) / 0.002, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        ('time,x,y\n0,0,0\n', r"columns \['z', 'qx'"),
-        (','.join(COLUMNS) + '\n0,0,0,1,0,0,0,1\n1,0,zero,1,0,0,0,1\n', "line 3: y = 'zero' is not a number"),
-        (','.join(COLUMNS) + '\n' + '0,0,0,1,0,0,0,1\n' * 3, 'line 3: time does not increase'),
-        (
-            ','.join(COLUMNS) + '\n0,0,0,1,0,0,0,1\n1,0,0,1,0,0,0,2\n2,0,0,1,0,0,0,1\n',
-            'line 3: quaternion .* norm 2',
-        ),
-        (','.join(COLUMNS) + '\n', 'no row below the header'),
-    ],
-)
-def test_bad_motion_files_name_line_and_column(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / 'motion.csv'
-    path.write_text(text)
-    with pytest.raises(MotionFileError, match=message):
-        read_motion_file(path, 100.0)
-
-
-def test_missing_motion_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MotionFileError, match='nothing.csv: cannot be read'):
-        read_motion_file(tmp_path / 'nothing.csv', 100.0)

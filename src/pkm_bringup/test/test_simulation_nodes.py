@@ -11,7 +11,6 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
-from pkm_bringup.control.motion_file import COLUMNS
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion, motion_from_message
 from pkm_bringup.simulation import simulate
 from pkm_description.dynamics import gravity_forces
@@ -19,6 +18,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
+from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
@@ -241,7 +241,7 @@ def test_motion_player_refuses_what_the_machine_cannot_do(tmp_path: Path) -> Non
     path = tmp_path / 'jump.csv'
     far = _straight_line(MACHINE.home.position + np.array([0.0, 0.0, 3.0]), 1.0)
     table = np.column_stack([far.time, far.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(far), 1))])
-    np.savetxt(path, table, delimiter=',', header=','.join(COLUMNS), comments='')
+    np.savetxt(path, table, delimiter=',', header=','.join(QUATERNION_COLUMNS), comments='')
     with ros_domain(), _start('motion_player', motion_file=path) as player:
         assert player.wait() == 1
         assert 'exceeds the upper limit' in player.output

@@ -8,6 +8,7 @@ import numpy as np
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
+from pkm_description.motion.recorded_poses import RecordedPoses
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -18,7 +19,6 @@ from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import ReferenceRefusedError, check_reference
-from pkm_bringup.control.motion_file import read_motion_file
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 
 #: between two knots the check looks at so many points
@@ -30,7 +30,7 @@ class MotionPlayerSettings(Settings):
     """Which motion, and when."""
 
     profile: str = setting('mp1', 'named motion', choices=PROFILE_NAMES)
-    motion_file: str = setting('', 'CSV file time,x,y,z,qx,qy,qz,qw; replaces the profile')
+    motion_file: str = setting('', 'CSV file time,x,y,z and qx,qy,qz,qw or roll,pitch,yaw; replaces the profile')
     duration: float = setting(60.0, 'of a named motion [s]', 1.0, 3600.0)
     seed: int = setting(0, 'of the Fourier motions', 0, 2**31 - 1)
     start_time: float = setting(-1.0, 'absolute start [s]; negative: start_delay from now', -1.0, 1e9)
@@ -63,7 +63,7 @@ class MotionPlayerNode(Node):
     def _motion(self, machine: Machine) -> PlatformMotion:
         settings = self._settings
         if settings.motion_file:
-            return read_motion_file(settings.motion_file, KNOT_RATE)
+            return RecordedPoses.from_csv(settings.motion_file, at_rest=True).sampled(KNOT_RATE)
         try:
             return profile(settings.profile, machine, settings.duration, KNOT_RATE, settings.seed)
         except ValueError as error:

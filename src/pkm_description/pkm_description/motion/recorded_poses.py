@@ -1,7 +1,8 @@
-"""A motion from a file of recorded poses."""
+"""A smooth motion through the poses of a CSV file."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +11,27 @@ from scipy.interpolate import make_interp_spline
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.kinematics.rotation_formats import rotation_from_rpy
+from pkm_description.kinematics.rotation_formats import rotation_from_quaternion, rotation_from_rpy
 from pkm_description.machine import PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
 
-COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
+_POSITION = ('time', 'x', 'y', 'z')
 
-#: a quintic spline needs so many samples
-LEAST_SAMPLES = 6
+#: columns of a file with angles: s, m, rad about the fixed axes x, y, z of base_link in this order
+RPY_COLUMNS = (*_POSITION, 'roll', 'pitch', 'yaw')
+
+#: columns of a file with quaternions: s, m, unit quaternion of platform_link in base_link
+QUATERNION_COLUMNS = (*_POSITION, 'qx', 'qy', 'qz', 'qw')
+
+#: how far a quaternion's norm may be from 1: digits that the file does not have
+_NORM_TOLERANCE = 1e-3
+
+#: poses that a quintic spline needs, with free ends and with ends at rest
+_LEAST_FREE, _LEAST_AT_REST = 6, 3
+
+
+class MotionFileError(PkmError):
+    """A file of poses that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -29,55 +43,103 @@ class RecordedPoses:
     time : (N,) s, rising
     position : (N, 3) m, platform origin, base axes
     rotation_base_platform : (N, 3, 3)
+    at_rest : the motion begins and ends without velocity and acceleration; otherwise as the poses suggest
     """
 
     time: Array
     position: Array
     rotation_base_platform: Array
+    at_rest: bool = False
 
     @classmethod
-    def from_csv(cls, path: Path) -> RecordedPoses:
-        """Read a file with the heading ``time,x,y,z,roll,pitch,yaw``: s, m, rad, base axes, z-y-x angles.
+    def from_csv(cls, path: str | Path, at_rest: bool = False) -> RecordedPoses:
+        """Read a file whose first line names at least :data:`RPY_COLUMNS` or :data:`QUATERNION_COLUMNS`, in any order.
 
         Raises
         ------
-        PkmError
-            Saying what is wrong with the file, and in which line where it is one.
+        MotionFileError
+            Names file, line and column.
         """
-        try:
-            lines = path.read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise PkmError(f'{path}: cannot be read: {error}') from None
-        heading = [name.strip() for name in lines[0].split(',')] if lines else []
-        if heading != list(COLUMNS):
-            raise PkmError(f'{path}: first line must be "{",".join(COLUMNS)}", it is "{",".join(heading)}"')
-        rows = []
-        for number, line in enumerate(lines[1:], start=2):
-            if not line.strip():
-                continue
-            try:
-                row = [float(cell) for cell in line.split(',')]
-            except ValueError:
-                row = []
-            if len(row) != len(COLUMNS) or not np.isfinite(row).all():
-                raise PkmError(f'{path}, line {number}: needs {len(COLUMNS)} finite numbers, holds "{line[:80]}"')
-            rows.append(row)
-        table = np.array(rows).reshape(-1, len(COLUMNS))
-        if len(table) < LEAST_SAMPLES:
-            raise PkmError(f'{path}: {len(table)} poses; a smooth motion needs at least {LEAST_SAMPLES}')
-        if not (np.diff(table[:, 0]) > 0.0).all():
-            place = int(np.argmin(np.diff(table[:, 0]) > 0.0)) + 3
-            raise PkmError(f'{path}, line {place}: time does not rise')
-        rotations = np.array([rotation_from_rpy(rpy) for rpy in table[:, 4:]])
-        return cls(table[:, 0], table[:, 1:4], rotations)
+        path = Path(path)
+        names, table = _read_table(path)
+        least = _LEAST_AT_REST if at_rest else _LEAST_FREE
+        if len(table) < least:
+            raise MotionFileError(f'{path}: {len(table)} poses; a smooth motion needs at least {least}')
+        rising = np.diff(table[:, 0]) > 0.0
+        if not rising.all():
+            raise MotionFileError(f'{path}: line {int(np.argmin(rising)) + 3}: time does not increase')
+        if names == RPY_COLUMNS:
+            rotations = np.array([rotation_from_rpy(rpy) for rpy in table[:, 4:]])
+        else:
+            rotations = _rotations_of_quaternions(path, table[:, 4:])
+        recorded = cls(table[:, 0], table[:, 1:4], rotations, at_rest)
+        turns = np.linalg.norm(np.diff(recorded._coordinates()[:, 3:], axis=0), axis=1)
+        if (turns > np.pi).any():
+            place = int(np.argmax(turns > np.pi)) + 3
+            raise MotionFileError(f'{path}: line {place}: half a turn or more away from the first pose')
+        return recorded
 
     def evaluate(self, time: Array) -> PlatformMotion:
         """Motion at times (N,) s; before the first and after the last pose it stands still there."""
-        home = Pose(self.position[0], self.rotation_base_platform[0])
-        coordinates = pose_coordinates(self.position, self.rotation_base_platform, home)
-        spline = make_interp_spline(self.time, coordinates, k=5)
+        ends = ([(1, np.zeros(6)), (2, np.zeros(6))],) * 2 if self.at_rest else None
+        spline = make_interp_spline(self.time, self._coordinates(), k=5, bc_type=ends)
         time = np.asarray(time, dtype=float)
         inside = np.clip(time, self.time[0], self.time[-1])
         moving = (time >= self.time[0]) & (time <= self.time[-1])
         rates, second = (spline(inside, order) * moving[:, None] for order in (1, 2))
-        return motion_from_coordinates(time, spline(inside), rates, second, home)
+        return motion_from_coordinates(time, spline(inside), rates, second, self._first)
+
+    def sampled(self, rate: float) -> PlatformMotion:
+        """Motion from the first to the last pose at ``rate`` Hz, its time counted from the first pose."""
+        time = np.arange(int(np.floor((self.time[-1] - self.time[0]) * rate + 1e-9)) + 1) / rate
+        shifted = RecordedPoses(self.time - self.time[0], self.position, self.rotation_base_platform, self.at_rest)
+        return shifted.evaluate(time)
+
+    @property
+    def _first(self) -> Pose:
+        return Pose(self.position[0], self.rotation_base_platform[0])
+
+    def _coordinates(self) -> Array:
+        """Displacement and rotation vector (N, 6) from the first pose."""
+        return pose_coordinates(self.position, self.rotation_base_platform, self._first)
+
+
+def _rotations_of_quaternions(path: Path, xyzw: Array) -> Array:
+    norms = np.linalg.norm(xyzw, axis=1)
+    wrong = np.abs(norms - 1.0) > _NORM_TOLERANCE
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise MotionFileError(
+            f'{path}: line {row + 2}: quaternion (qx, qy, qz, qw) has norm {norms[row]:.4f}, expected 1'
+        )
+    return np.array([rotation_from_quaternion(quaternion) for quaternion in xyzw])
+
+
+def _read_table(path: Path) -> tuple[tuple[str, ...], Array]:
+    """Names of the columns and their values (N, 7) or (N, 8)."""
+    try:
+        with path.open(newline='') as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            given = [name.strip() for name in reader.fieldnames or []]
+            reader.fieldnames = given
+            names = QUATERNION_COLUMNS if 'qw' in given else RPY_COLUMNS
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise MotionFileError(
+                    f'{path}: columns {missing} are missing; expected a first line with {",".join(RPY_COLUMNS)} or '
+                    f'{",".join(QUATERNION_COLUMNS)}'
+                )
+            rows = [[_number(path, line, name, row[name]) for name in names] for line, row in enumerate(reader, 2)]
+    except (OSError, UnicodeDecodeError) as error:
+        raise MotionFileError(f'{path}: cannot be read: {error}') from error
+    return names, np.array(rows).reshape(-1, len(names))
+
+
+def _number(path: Path, line: int, column: str, text: str | None) -> float:
+    try:
+        value = float(text or '')
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise MotionFileError(f'{path}: line {line}: {column} = {text!r} is not a finite number')
+    return value
