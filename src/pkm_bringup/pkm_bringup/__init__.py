@@ -1,4 +1,4 @@
-"""How to run it: the embedded simulator, leg control, recording and replay, the demo, launch files.
+"""Running the suite: embedded simulator, leg control, recording and replay of bags, demo, launch files.
 
 The names below are what a script or a notebook needs; each is imported when it is first used.
 

@@ -1,4 +1,4 @@
-"""Where the platform is and how it moves: filters, baselines, sensor models and the estimator node.
+"""State estimation of parallel kinematic machines: Kalman filters, baseline, sensor models and the estimator node.
 
 The names below are what a script or a notebook needs; each is imported when it is first used. So arrays can be filtered
 without the libraries for recordings, plots and ROS.

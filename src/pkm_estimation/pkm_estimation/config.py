@@ -1,4 +1,4 @@
-"""Settings of the estimator: one description for the node's parameters, the YAML file and offline use."""
+"""Settings of the estimator, shared by node parameters, YAML file and offline use."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class EstimatorConfig(Settings):
 
     filter: str = setting(
         'manifold',
-        "'manifold': attitude without limits, iterated where the measurement surprises; 'paper': as printed; 'ekf', "
-        "'iekf': extended filters on the same model, for comparison",
+        "'manifold': UKF for any attitude, iterated for measurements with a large NIS; 'paper': UKF as printed; 'ekf', "
+        "'iekf': extended Kalman filters on the same model, for comparison",
         choices=FILTERS,
     )
     integrator: str = setting(
         'rk3',
-        "integration of the process model: 'euler' replicates the paper; 'heun' errs by a standard deviation of the "
-        'velocity on fast motions',
+        "integration of the process model: 'euler' replicates the paper; on fast motions the "
+        "error of 'heun' is one standard deviation of the velocity",
         choices=tuple(INTEGRATORS),
     )
     alpha: float = setting(0.1, 'spread of the sigma points', 0.002, 1.0)
@@ -48,7 +48,8 @@ class EstimatorConfig(Settings):
     r_scale: float = setting(1.0, 'further factor on the leg length noise variances', 1e-6, 1e9)
     adapt_noise: str = setting(
         'off',
-        "adapt noise while running to the size of the innovations ('q': of the IMU), or to size and colour ('q_and_r')",
+        "adapt noise variances to the innovations: 'q': IMU noise, to their size; 'q_and_r': IMU and leg noise, to "
+        'size and correlation',
         choices=ADAPTATIONS,
     )
 
@@ -69,24 +70,24 @@ class EstimatorConfig(Settings):
     start_velocity_std: float = setting(
         1.0, 'standard deviation of the velocity 0 at the start [m/s]', 1e-9, 1e3
     )
-    start_accelerometer_bias_std: float = setting(1.0, 'accelerometer bias at the start [m/s^2]', 1e-9, 100.0)
-    start_gyroscope_bias_std: float = setting(0.1, 'gyroscope bias at the start [rad/s]', 1e-9, 10.0)
+    start_accelerometer_bias_std: float = setting(1.0, 'std of the accelerometer bias [m/s^2]', 1e-9, 100.0)
+    start_gyroscope_bias_std: float = setting(0.1, 'std of the gyroscope bias [rad/s]', 1e-9, 10.0)
 
     estimate: tuple[str, ...] = setting(
-        [], f'further constants to estimate, any of {", ".join(EXTRA_STATES)}; they need motion to be seen',
+        [], f'constants to estimate, any of {", ".join(EXTRA_STATES)}; they are observable in motion only',
         choices=EXTRA_STATES,
     )
-    leg_offset_std: float = setting(1e-3, 'leg length offsets at the start [m]', 1e-9, 1.0)
-    imu_delay: float = setting(0.0, 'known lateness of the IMU stamps against the leg stamps [s]', -1.0, 1.0)
-    imu_delay_std: float = setting(0.03, 'its uncertainty at the start, where estimated [s]', 1e-6, 1.0)
-    imu_rotation_std: float = setting(0.05, 'mounting rotation of the IMU at the start [rad]', 1e-6, 3.0)
-    imu_position_std: float = setting(0.05, 'place of the IMU at the start [m]', 1e-6, 10.0)
+    leg_offset_std: float = setting(1e-3, 'standard deviation of the leg length offsets [m]', 1e-9, 1.0)
+    imu_delay: float = setting(0.0, 'known delay of the IMU stamps relative to the leg stamps [s]', -1.0, 1.0)
+    imu_delay_std: float = setting(0.03, 'its standard deviation at the start, if estimated [s]', 1e-6, 1.0)
+    imu_rotation_std: float = setting(0.05, 'standard deviation of the mounting rotation of the IMU [rad]', 1e-6, 3.0)
+    imu_position_std: float = setting(0.05, 'standard deviation of the position of the IMU [m]', 1e-6, 10.0)
     accelerometer_bias_walk: float = setting(0.0, 'random walk of the bias [m/s^2 per sqrt(s)]', 0.0, 10.0)
     gyroscope_bias_walk: float = setting(0.0, 'random walk of the bias [rad/s per sqrt(s)]', 0.0, 1.0)
     leg_offset_walk: float = setting(0.0, 'random walk of the offsets [m per sqrt(s)]', 0.0, 1.0)
 
     constraint_std: float = setting(
-        1e-6, 'how exactly legs and plane hold the platform of a machine with few degrees of freedom [m]', 1e-9, 1.0
+        1e-6, 'standard deviation of the constraints of a machine with fewer than six degrees of freedom [m]', 1e-9, 1.0
     )
 
     iteration_nis: float = setting(
@@ -94,15 +95,15 @@ class EstimatorConfig(Settings):
     )
 
     maximum_step: float = setting(0.02, 'longest integration step, longer intervals are divided [s]', 1e-4, 1.0)
-    maximum_imu_gap: float = setting(0.1, 'IMU silence after which the filter starts anew [s]', 1e-3, 60.0)
-    maximum_leg_gap: float = setting(1.0, 'leg silence after which the filter starts anew [s]', 1e-3, 600.0)
+    maximum_imu_gap: float = setting(0.1, 'gap of the IMU samples after which the filter restarts [s]', 1e-3, 60.0)
+    maximum_leg_gap: float = setting(1.0, 'gap of the leg samples after which the filter restarts [s]', 1e-3, 600.0)
     clock_jump: float = setting(
-        1.0, 'stamps that jump by more than this, confirmed by a second sample, are a new time base [s]', 1e-3, 3600.0
+        1.0, 'jump of the stamps that counts as a clock reset or gap if a second sample confirms it [s]', 1e-3, 3600.0
     )
     history: float = setting(
         0.0,
-        'how late a sample may come to be fused at its own time [s]; 0: samples of a topic must come in order. Costs a '
-        'snapshot per measurement',
+        'how late a sample may arrive and still be fused at its own time [s]; 0: samples of a topic must be in order. '
+        'Stores a snapshot per measurement',
         0.0,
         60.0,
     )
@@ -111,22 +112,22 @@ class EstimatorConfig(Settings):
 
     leg_gate: float = setting(
         6.0,
-        "deviation from its prediction at which a leg is left out [standard deviations]; 0: never, as for 'paper'",
+        "residual at which a leg is left out [standard deviations]; 0: never, as for 'paper'",
         0.0,
         1e3,
     )
     maximum_condition: float = setting(
         1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
     )
-    divergence_nis: float = setting(1000.0, 'normalised innovation squared that counts as lost', 10.0, 1e12)
-    divergence_samples: int = setting(50, 'lost samples in a row after which the filter starts anew', 1, 1_000_000)
+    divergence_nis: float = setting(1000.0, 'normalised innovation squared (NIS) that counts as lost', 10.0, 1e12)
+    divergence_samples: int = setting(50, 'samples in a row above divergence_nis after which the filter restarts', 1, 1_000_000)
 
     reference_point: tuple[float, ...] = setting(
-        [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are given, platform_link [m]'
+        [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are published, platform_link [m]'
     )
     angular_acceleration_time_constant: float = setting(
-        0.01, 'of the derivative of the angular rate, which lags by sqrt(2) times this [s]', 1e-4, 10.0
+        0.01, 'time constant of the derivative of the angular rate; its lag is sqrt(2) times this [s]', 1e-4, 10.0
     )
     differentiator_time_constant: float = setting(0.04, 'baseline: time constant of B2 [s]', 1e-4, 10.0)
     differentiator_damping: float = setting(2.0**0.5, 'baseline: damping of B2, sqrt(2) is Butterworth', 1e-2, 10.0)
-    baseline: bool = setting(True, 'run the conventional baseline beside the filter')
+    baseline: bool = setting(True, 'run the conventional baseline next to the filter')

@@ -1,4 +1,4 @@
-"""Poses and twists of the platform over time, wherever they come from."""
+"""Poses and twists of the platform over time."""
 
 from __future__ import annotations
 

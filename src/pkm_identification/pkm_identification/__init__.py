@@ -1,4 +1,4 @@
-"""What the machine is made of: dynamic parameters of parallel machines from recorded motion and drive forces.
+"""Identification of dynamic parameters of parallel kinematic machines from recorded motion and drive forces.
 
 The names below are what a script or a notebook needs; each is imported when it is first used. So arrays can be
 identified from without the libraries for recordings, plots and ROS.

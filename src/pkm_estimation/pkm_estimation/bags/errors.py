@@ -1,4 +1,4 @@
-"""What can be wrong with a bag."""
+"""Errors of reading and writing bags."""
 
 from __future__ import annotations
 

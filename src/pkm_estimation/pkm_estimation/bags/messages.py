@@ -1,4 +1,4 @@
-"""The raw messages of a bag, whatever its storage and state."""
+"""Raw messages of a bag in any storage, also of damaged bags."""
 
 from __future__ import annotations
 

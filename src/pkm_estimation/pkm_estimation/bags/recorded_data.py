@@ -1,4 +1,4 @@
-"""The recorded streams of one run as arrays: what a bag holds, without messages."""
+"""Recorded streams of one run as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conventional way, for comparison: forward kinematics and a differentiator."""
+"""The conventional baseline for comparison: forward kinematics and a differentiator."""
 
 from pkm_estimation.baseline.differentiator import ButterworthDifferentiator
 from pkm_estimation.baseline.kinematic_estimator import BaselineEstimate, KinematicEstimator

@@ -20,7 +20,7 @@ from pkm_estimation.models.geometry import measured_at_zero
 
 @dataclass(frozen=True)
 class BaselineEstimate:
-    """What the baseline says of one sample, or of N samples along a leading axis.
+    """Estimate of the baseline for one sample, or for N samples along a leading axis.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class KinematicEstimator:
         return self, self._differentiate
 
     def reset(self) -> None:
-        """Start anew from home with the next sample, at rest."""
+        """Restart from home, at rest, with the next sample."""
         self._last = None
         self._differentiate.reset()
 

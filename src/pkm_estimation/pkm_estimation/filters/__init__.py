@@ -1,4 +1,4 @@
-"""Filters and integrators; they know nothing about machines."""
+"""Kalman filters and integrators, independent of machines."""
 
 from pkm_estimation.filters.extended import ExtendedKalmanFilter
 from pkm_estimation.filters.integrators import INTEGRATORS, Integrator

@@ -1,7 +1,7 @@
-"""Extended and iterated extended Kalman filter, the unscented filter's predecessors, around the same model calls.
+"""Extended and iterated extended Kalman filter (EKF, IEKF) on the same models as the unscented filter.
 
-The Jacobians are central differences: the models take all points in one call, so a Jacobian costs as much as a set of
-sigma points, and it is the derivative of the very model that the unscented filter uses.
+The jacobians are central differences: the models take all points in one call, so a jacobian costs as much as a set of
+sigma points, and it is the derivative of the same model that the unscented filter uses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SETTLED = 1e-12
 
 
 class ExtendedKalmanFilter(KalmanFilter):
-    """Linearised filter.
+    """Extended Kalman filter, iterated if ``iterations`` is above 1.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Unscented filter that linearises surprising measurements around their own result: posterior linearisation.
+"""Iterated posterior linearisation filter: an unscented filter that linearises again around its own result.
 
-One unscented update linearises over the prior. Where the prior is a metre wide and the sensor is good to ten
-micrometres, its answer is centimetres off and claims micrometres. So the measurement is linearised again over each
-answer, with the prior unchanged, until the answer stays (Garcia-Fernandez, Svensson, Sarkka 2015).
+One unscented update linearises over the prior. With a prior std of a metre and a sensor std of ten micrometres, the
+result has errors of centimetres and a std of micrometres. So the measurement is linearised again over each result, with
+the same prior, until it converges (Garcia-Fernandez, Svensson, Sarkka 2015).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _SETTLED = 1e-3
 
 
 class IteratedUnscentedFilter(UnscentedKalmanFilter):
-    """Unscented filter whose updates are iterated where the measurement surprises.
+    """Unscented filter whose updates are iterated if the NIS is large.
 
     Parameters
     ----------
     transform, state, covariance : as in :class:`UnscentedKalmanFilter`
-    iteration_nis : normalised innovation squared beyond which a measurement is linearised anew
+    iteration_nis : normalised innovation squared above which the update is iterated
     longest_step : (n,) largest change of each state in one iteration
     """
 

@@ -1,4 +1,4 @@
-"""What every filter can do, and what it answers."""
+"""Interface of the Kalman filters: predict, update, innovation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CovarianceError(Exception):
 
 
 class Innovation(NamedTuple):
-    """What one measurement said.
+    """Innovation of one measurement.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the filters know about the machine: its geometry, its kinematics and its leg sensors."""
+"""Process and measurement models of a machine for the filters."""
 
 from pkm_estimation.models.geometry import EstimatorGeometry
 from pkm_estimation.models.inertial_process import (

@@ -1,4 +1,4 @@
-"""Leg lengths where offsets, delay and mounting of the IMU are states, too."""
+"""Measurement model of the leg lengths with leg offsets and IMU delay, mounting and position as states."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class CalibratedLegModel(LegModel):
         return self._outside
 
     def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
-        """Take note of the last IMU sample (6,), and of how the angular rate changes."""
+        """Store the last IMU sample (6,) and the angular acceleration."""
         self.imu, self.angular_acceleration = imu_end, (imu_end[3:] - imu_start[3:]) / duration
 
     def snapshot(self) -> tuple[Array, Array]:
-        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        """State for :meth:`restore`; it is never changed in place."""
         return self.imu, self.angular_acceleration
 
     def restore(self, snapshot: tuple[Array, Array]) -> None:
-        """Become what it was."""
+        """Restore a snapshot."""
         self.imu, self.angular_acceleration = snapshot
 
     def set_chart(self, rotation: Array) -> None:

@@ -1,4 +1,4 @@
-"""Positions of the drives, and what legs and plane forbid, as a function of the state: for machines of any kind.
+"""Measurement model of drive positions and constraints for machines of any kind.
 
 A machine with fewer than six degrees of freedom is estimated in all six: its constraints are measurements of zero.
 """
@@ -61,11 +61,11 @@ class DriveModel(LegModel):
         return self._outside
 
     def snapshot(self) -> Array:
-        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        """State for :meth:`restore`; it is never changed in place."""
         return self.joints
 
     def restore(self, snapshot: Array) -> None:
-        """Become what it was."""
+        """Restore a snapshot."""
         self.joints = snapshot
 
     def set_chart(self, rotation: Array) -> None:

@@ -1,7 +1,8 @@
-"""Constant states beyond the fifteen of Miletovic et al. 2017: what calibration leaves open.
+"""Constants as extra states in addition to the fifteen of Miletovic et al. 2017.
 
-The IMU's place enters the measurement only: the state describes the IMU's point, so the place decides nothing but where
-the platform's joints lie as seen from there. So do offsets and delay. Its mounting turns the process's input.
+The IMU position affects the measurement only: the state describes the IMU's point, so the position only determines
+where the platform's joints lie relative to it. Offsets and delay affect the measurement only, too. The mounting rotates
+the process's input.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ EXTRA_STATES = {'leg_offsets': 'm', 'imu_delay': 's', 'imu_rotation': 'rad', 'im
 
 @dataclass(frozen=True)
 class StateLayout:
-    """Where each group of states lies.
+    """Rows of each group of states.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The numbers that the estimator's models need from a machine, in whatever frames the caller uses."""
+"""Geometry of a machine for the estimator's models, in any frames."""
 
 from __future__ import annotations
 

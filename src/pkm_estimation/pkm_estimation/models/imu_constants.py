@@ -1,6 +1,6 @@
-"""Delay, mounting and place of the IMU where they are states: from a state to the motion at the stamp of the legs.
+"""Applies estimated delay, mounting and position of the IMU to states: motion at the stamp of the legs.
 
-The one place where these constants are applied to states: the leg model, users' measurements and the outputs use it.
+Used by the leg model, users' measurements and the outputs.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def imu_motion(
     gravity: Array,
     imu_position: Array,
 ) -> ImuMotion:
-    """Apply mounting and place, and move on by the rest of the delay, by which the states lag.
+    """Apply mounting and position, and extrapolate over the remaining delay, by which the states lag.
 
-    The position is moved on to second order, the attitude by the mean angular velocity of that time, rate plus half
-    the angular acceleration times the rest, and the velocity to first order.
+    The position is extrapolated to second order, the attitude with the mean angular velocity of that time (rate plus
+    half the angular acceleration times the remaining delay), and the velocity to first order.
 
     Parameters
     ----------

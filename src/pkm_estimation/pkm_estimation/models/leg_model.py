@@ -1,4 +1,4 @@
-"""What the filter asks of a model of the legs' measurement, whatever kind of legs it is."""
+"""Interface of the measurement models of the legs, for any kind of legs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 
 
 class LegModel(ABC):
-    """Predicts what the legs measure, for all points (columns) in one call.
+    """Predicts the leg measurements for all points (columns) in one call.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class LegModel(ABC):
         return
 
     def snapshot(self) -> Any:
-        """What :meth:`restore` needs; nothing of it is ever changed in place."""
+        """State for :meth:`restore`; it is never changed in place."""
         return None
 
     def restore(self, snapshot: Any) -> None:
-        """Become what it was."""
+        """Restore a snapshot."""
         return

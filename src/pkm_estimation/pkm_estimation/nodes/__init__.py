@@ -1,4 +1,4 @@
-"""Nodes and command line programs: thin shells around the pipeline."""
+"""ROS nodes and command line programs around the pipeline."""
 
 import os
 

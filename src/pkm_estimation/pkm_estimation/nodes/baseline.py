@@ -1,4 +1,4 @@
-"""Node ``baseline``: pose and velocity from leg lengths alone, the conventional way, without an IMU."""
+"""Node ``baseline``: pose and velocity from leg lengths alone, without an IMU."""
 
 from __future__ import annotations
 

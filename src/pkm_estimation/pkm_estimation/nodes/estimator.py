@@ -66,7 +66,7 @@ class EstimatorNode(StreamNode):
         self._publish(self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate))
 
     def _take_joint_state(self, sample: JointReading) -> None:
-        if self.config.baseline:  # half as much work as the filter's; only while somebody listens
+        if self.config.baseline:  # half as much work as the filter; only while it has a subscriber
             self.pipeline.baseline_wanted = self._baseline.get_subscription_count() > 0
         self._publish(
             self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions, sample.efforts)
@@ -79,7 +79,7 @@ class EstimatorNode(StreamNode):
             self._odometry.publish(
                 messages.odometry(self._write_odometry, output.stamp, motion, motion.twist_covariance)
             )
-            # then what somebody listens to: a message costs more than the filter's step
+            # then topics with subscribers: a message costs more time than the filter's step
             if self._imu.get_subscription_count():
                 self._imu.publish(messages.imu(stamp(output.stamp), self.machine.imu.frame, output))
             if self._acceleration.get_subscription_count():

@@ -1,4 +1,4 @@
-"""Estimates as messages; every number is copied as it is."""
+"""Conversion of estimates to ROS messages; numbers are not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of this package share: life cycle, inputs, reset, and diagnostics by stamps."""
+"""Base class of the nodes of this package: life cycle, inputs, reset, and diagnostics by stamps."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class StreamNode(LifecycleNode):
         assert self._pipeline is not None
         self._pipeline.reset(self._last_stamp)
         response.success = True
-        response.message = f'{self.get_name()} starts anew with the next leg measurement'
+        response.message = f'{self.get_name()} restarts with the next leg measurement'
         return response
 
     # -- diagnostics ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Command ``tune BAG``: what a recording says about the sensors, and which settings the estimator should have."""
+"""Program ``tune BAG``: calibrate the sensors from a recording, and find settings of the estimator."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Estimates of whole recordings: run, collected, judged, written, reported."""
+"""Offline estimation of recordings: estimate, errors, comparison with a live run, files and report."""

@@ -1,4 +1,4 @@
-"""Single estimates, gathered into the arrays of a result."""
+"""Collects single estimates into the arrays of a result."""
 
 from __future__ import annotations
 

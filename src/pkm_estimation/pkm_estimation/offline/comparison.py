@@ -1,4 +1,4 @@
-"""Whether a recorded live run and an offline run are the same numbers, bit for bit."""
+"""Bitwise comparison of a recorded live run with an offline run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of an estimate against truth, and whether the filter is consistent with its own covariances."""
+"""Errors of an estimate relative to ground truth, and consistency of the filter's covariance."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ErrorTable:
         return self.baseline.velocity / self.estimate.velocity
 
     def text(self) -> str:
-        """Lines for people."""
+        """Table as text."""
         lines = [f'{"rms error":<27}{"unit":<8}{"estimate x, y, z":>30}{"baseline x, y, z":>32}']
         for name, unit, scale in (
             ('position', 'um', 1e6),

@@ -1,4 +1,4 @@
-"""What is known of a recording after it was estimated: arrays over all estimates."""
+"""Result of an offline estimation: arrays over all estimates."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pkm_estimation.stream.health import HealthReport
 class EstimationResult:
     """N estimates of a whole recording, one per measurement of the drives; arrays have the leading axis N.
 
-    The filter's first estimates say little: it has yet to find velocity and biases, ``motion.twist_covariance`` and
-    ``bias_std`` say how well it knows them. ``nis`` tells whether it can be believed: its mean is the number of
-    legs where the noise is what the machine file says, and many times that where the model is wrong.
+    The first estimates are uncertain until velocity and biases have converged, see ``motion.twist_covariance`` and
+    ``bias_std``. ``nis`` shows whether the filter is consistent: its mean is the number of legs if the noise is that of
+    the machine file, and many times larger if the model is wrong.
 
     Attributes
     ----------

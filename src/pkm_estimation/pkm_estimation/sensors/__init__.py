@@ -1,4 +1,4 @@
-"""What ideal and real sensors measure along a motion."""
+"""Simulated sensor signals along a motion: ideal, noisy and faulty."""
 
 from pkm_estimation.sensors.conditions import SensorConditions
 from pkm_estimation.sensors.euler_truth import EulerTruth, euler_truth

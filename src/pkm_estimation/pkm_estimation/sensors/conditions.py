@@ -1,4 +1,4 @@
-"""What is wrong with the sensors, as data: each effect by itself, off by default except for noise and bias."""
+"""Sensor errors as data: each effect can be switched separately; off by default except for noise and bias."""
 
 from __future__ import annotations
 

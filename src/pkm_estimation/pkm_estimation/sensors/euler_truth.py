@@ -1,4 +1,4 @@
-"""Truth made by the filter's own Euler recursion, as in the paper's simulation (Miletovic et al. 2017, section 4)."""
+"""Ground truth from the filter's Euler recursion, as in the paper's simulation (Miletovic et al. 2017, section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated samples, given to an estimator."""
+"""Feed simulated samples to an estimator."""
 
 from __future__ import annotations
 

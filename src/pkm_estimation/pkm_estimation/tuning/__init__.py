@@ -1,1 +1,1 @@
-"""Help with tuning: what recordings tell about the sensors, without ROS."""
+"""Sensor calibration and filter tuning from recordings, without ROS."""

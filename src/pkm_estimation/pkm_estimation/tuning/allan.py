@@ -1,4 +1,4 @@
-"""Overlapping Allan deviation and the noise coefficients that it shows (IEEE Std 952-1997, Annex C)."""
+"""Overlapping Allan deviation and noise coefficients (IEEE Std 952-1997, Annex C)."""
 
 from __future__ import annotations
 

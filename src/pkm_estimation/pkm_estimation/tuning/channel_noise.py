@@ -1,4 +1,4 @@
-"""Mean and white noise of channels that measure something constant, each with an honest uncertainty."""
+"""Mean and white noise of channels at rest, with confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay of the IMU behind the legs: forward kinematics' angular rate and specific force against the measured ones."""
+"""Delay of the IMU relative to the legs, from angular rate and specific force of the forward kinematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform's motion from the legs alone: what an IMU should have measured, without using it."""
+"""Motion of the platform from the legs alone, to predict the IMU samples without using the IMU."""
 
 from __future__ import annotations
 

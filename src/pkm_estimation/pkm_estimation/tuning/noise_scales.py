@@ -1,4 +1,4 @@
-"""Factors on the noise of IMU (Q) and legs (R) with which the filter's innovations are as large as it says."""
+"""Factors on the noise of IMU (Q) and legs (R) from the likelihood of the innovations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a motion tells about leg offsets, delay, place and mounting of the IMU: the filter's covariance along it."""
+"""Observability of leg offsets, IMU delay, position and mounting: the filter's covariance along a motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An observability analysis in words: which combinations are seen, and what the others look like."""
+"""Text report of an observability analysis: observable and unobservable combinations."""
 
 from __future__ import annotations
 

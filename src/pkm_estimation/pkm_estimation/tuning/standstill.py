@@ -1,4 +1,4 @@
-"""Whether a recording stands still: when it moves, and by how much."""
+"""Detects motion in a recording: when it moves, and by how much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two sensors' streams of a recording as arrays: cleaned, in the machine's leg order, on one time axis."""
+"""IMU and leg samples of a recording as arrays: valid samples, in the machine's leg order, on one time axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAP = 1.5
 
 
 class TuningError(PkmError):
-    """A recording does not hold what is asked of it."""
+    """A recording does not contain the data that are needed."""
 
 
 @dataclass(frozen=True)
