@@ -1,4 +1,4 @@
-"""The conventional baseline over a recording at once, against the stream that gets the same samples one by one.
+"""Time of the baseline per sample: a recording at once, compared with the stream sample by sample.
 
 MP1 at 1 kHz with stamps that jitter; processor time per sample, best of three.
 """

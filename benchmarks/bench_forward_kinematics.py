@@ -1,6 +1,6 @@
-"""Time of the forward kinematics of a hexapod per pose: batched, and one warm pose at a time as in a control loop.
+"""Time of the forward kinematics of a hexapod per pose: batched, and single poses with a warm start.
 
-The peer in the same run is a general solver on the same residual and Jacobian, SciPy's ``root`` (MINPACK's hybrid
+For comparison the same run uses a general solver on the same residual and Jacobian, SciPy's ``root`` (MINPACK's hybrid
 method) on position and rotation vector, warm too.
 """
 

@@ -1,4 +1,4 @@
-"""How much faster than real time a recording is estimated: IMU and legs at 1 kHz, everything that the program does.
+"""Speed of offline estimation relative to real time, with IMU and legs at 1 kHz.
 
 A minute of MP1 is recorded as a bag; the bag is read and estimated by the code of the program ``estimate``, with the
 baseline beside the filter (the default) and without. Processor time is printed, too: on a busy computer it says what an

@@ -1,4 +1,4 @@
-"""Time to build the rigid-body regressor of a hexapod for 10 000 samples, beside Pinocchio's."""
+"""Time to build the rigid-body regressor of a hexapod for 10 000 samples, compared with Pinocchio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time per UKF step, beside FilterPy's unscented filter on the same model in the same run.
+"""Time per UKF step, compared with FilterPy's unscented filter on the same model in the same run.
 
 All filters see the same sensor samples of SIMONA on its MP1 motion and do one third-order prediction and one update per
 sample. They take turns every few samples, so that load on the machine meets all and each runs with its own data in
@@ -62,7 +62,7 @@ class FilterPyFilter:
         self._interval, self._process_noise = interval, process_noise
 
     def step(self, before: Array, after: Array, lengths: Array) -> None:
-        """Predict, draw sigma points anew as our filter does, update."""
+        """Predict, draw new sigma points as our filter does, update."""
         ukf = self.ukf
         ukf.Q = self._process_noise(ukf.x, self._interval)
         ukf.predict(before=before, after=after)

@@ -1,4 +1,4 @@
-"""Actions of a launch description; what they do is up to the runner that visits them."""
+"""Actions of a launch description as data; the runner executes them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ step() {
     child=
     if ((code != 0)); then
         tail -n 30 "$setup_log" >&2
-        fail "this failed: $what. All of its output: $setup_log"
+        fail "failed: $what. Full output: $setup_log"
     fi
     ((SECONDS - start < 2)) || say "    done in $((SECONDS - start)) s"
 }
@@ -46,7 +46,7 @@ interrupted() {
         done
         kill -KILL -- "-$child" 2>/dev/null || true
     fi
-    say 'interrupted; the next call goes on from here'
+    say 'interrupted; the next call continues from here'
     exit 130
 }
 
@@ -55,7 +55,7 @@ lock() {
     command -v flock >/dev/null || return 0
     exec 9<"$root/tools/setup"
     flock --nonblock 9 && return
-    say 'another ./pkm is setting up here: waiting for it'
+    say 'waiting for another ./pkm that is setting up this directory'
     flock 9
 }
 

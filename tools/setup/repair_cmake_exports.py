@@ -1,4 +1,4 @@
-"""Let the CMake files of the ROS wheels name this Python; they name that of the machine which built the wheels."""
+"""Set the Python path in the CMake files of the ROS wheels; they contain the path of the build machine."""
 
 import re
 import sys

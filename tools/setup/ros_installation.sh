@@ -28,7 +28,7 @@ check_rosdep() {
     wanted=$(cat "$root"/src/*/package.xml | sha256sum)
     [[ -e $stamp && $(<"$stamp") == "$wanted" ]] && return
     if ! command -v rosdep >/dev/null; then
-        say 'note: rosdep is not installed, so missing system packages are not looked for'
+        say 'note: rosdep is not installed, missing system packages are not checked'
         return
     fi
     install="rosdep install --from-paths $root/src --ignore-src --rosdistro $ROS_DISTRO -y"

@@ -1,4 +1,4 @@
-"""The guided run: a simulated hexapod is estimated and identified live, and the result is judged."""
+"""Demo: a simulated hexapod is estimated and identified live, and the results are checked."""
 
 from __future__ import annotations
 

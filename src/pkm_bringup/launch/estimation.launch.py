@@ -1,4 +1,4 @@
-"""The estimator on whatever publishes joint_states and imu/data_raw: simulator, driver or bag."""
+"""The estimator on joint_states and imu/data_raw from any source: simulator, driver or bag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded bag through the estimator, as if the machine were there; ends with the bag."""
+"""Replay a bag through the estimator; ends when the bag ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
 
-#: what the estimator computes anew
+#: topics that the estimator computes again
 COMPUTED = [
     'platform/odometry',
     'platform/accel',

@@ -120,7 +120,7 @@ class EstimatorConfig(Settings):
         1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
     )
     divergence_nis: float = setting(1000.0, 'normalised innovation squared (NIS) that counts as lost', 10.0, 1e12)
-    divergence_samples: int = setting(50, 'samples in a row above divergence_nis after which the filter restarts', 1, 1_000_000)
+    divergence_samples: int = setting(50, 'samples in a row above divergence_nis before a restart', 1, 1_000_000)
 
     reference_point: tuple[float, ...] = setting(
         [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are published, platform_link [m]'

@@ -1,4 +1,4 @@
-"""Identified beside true parameters, where the truth is known (simulation)."""
+"""Comparison of identified with true parameters, if these are known (simulation)."""
 
 from __future__ import annotations
 

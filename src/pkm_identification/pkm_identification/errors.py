@@ -1,4 +1,4 @@
-"""Errors of the identification, all understandable to the user."""
+"""Errors of the identification."""
 
 from __future__ import annotations
 

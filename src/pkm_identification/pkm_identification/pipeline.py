@@ -49,7 +49,7 @@ def identify(
 
     Parameters
     ----------
-    machine_nominal : geometry, sensor noise, and what was believed before
+    machine_nominal : geometry, sensor noise, and nominal (prior) parameters
     recording : motion with forces; what it does not excite is named in the result and stays nominal
     validation : another motion, never used for fitting
     config : settings; default :class:`IdentificationConfig`
@@ -144,7 +144,7 @@ def _physical(
 def _compare(
     recording: Recording, data: PreparedData, base: BaseParameters, parameters: Array, nominal: Array
 ) -> ForceComparison:
-    """Forces of the base parameters and of the nominal machine beside the measured ones.
+    """Compare measured forces with those of the base parameters and of the nominal machine.
 
     What the identification data did not excite is predicted with the nominal values.
     """

@@ -1,4 +1,4 @@
-"""From a recording to rows ``force = observation @ parameters`` that least squares may use."""
+"""Prepares a recording as rows ``force = observation @ parameters`` for least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an identification found, including what it did not find."""
+"""Result of an identification, including parameters that were not identified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user does step by step: record, record for validation, identify, save. The node's one object; no ROS."""
+"""Session of the identification node: record, record for validation, identify, save; without ROS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pkm_identification.result import INFEASIBLE, IdentificationResult
 
 
 class IdentificationSession:
-    """Recordings alternate: the first is for identification, the second for validation, the third starts anew.
+    """Recordings alternate: the first is for identification, the second for validation, the third starts again.
 
     Methods return one sentence on success and raise :class:`PkmError` with a reason otherwise. Messages may come
     from another thread than commands.
@@ -34,7 +34,7 @@ class IdentificationSession:
     Attributes
     ----------
     state : ``idle``, ``recording ...`` or the stage of an identification
-    trouble : what went wrong last, empty when nothing did
+    trouble : last error, empty if there was none
     result : of the last identification
     """
 
@@ -121,7 +121,7 @@ class IdentificationSession:
             self.state = 'idle'
 
     def save(self) -> str:
-        """Write the last result again, and the raw recordings beside it."""
+        """Write the last result again, together with the raw recordings."""
         if self.result is None:
             raise RecordingError('there is no result to save; call identify first')
         text = self._write(self.result)

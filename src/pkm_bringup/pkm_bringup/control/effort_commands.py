@@ -1,4 +1,4 @@
-"""Forces commanded from outside: held until the next command, distrusted when none comes any more."""
+"""Commanded leg forces: zero-order hold with a timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reference counts when: a list of references ordered by their start."""
+"""Schedule of references, ordered by their start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _POSITION_JUMP, _RATE_JUMP = 1e-3, 1e-2
 
 
 class ReferencePlan:
-    """References by start time. The latest started one counts; its last knot is held until the next begins.
+    """References by start time. The latest started one is active; its last knot is held until the next begins.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Servo gains that a loop delay allows."""
+"""Servo gains for a control loop with delay."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The guided run of the whole system: time line, errors, criteria and the table at the end; free of ROS."""
+"""Demo of the whole system: time line, errors, limits and the table of results; without ROS."""

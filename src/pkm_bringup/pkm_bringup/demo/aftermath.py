@@ -1,4 +1,4 @@
-"""What follows the run: recompute the estimator from the bag, read the identification, judge both."""
+"""Evaluation of a finished run: run the estimator again on the bag, read the identification, check the limits."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _completeness(data: RecordedData, timeline: Timeline, machine: Machine) -> C
 
 
 def identification_figures(directory: Path, true_machine: Machine) -> IdentificationFigures:
-    """Read what the identification node wrote and put the true values beside it.
+    """Read the output of the identification node and compare it with the true values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Limits that a run must keep, each with its verdict."""
+"""Limits of a run, each with its result."""
 
 from __future__ import annotations
 

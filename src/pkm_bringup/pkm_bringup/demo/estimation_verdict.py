@@ -1,4 +1,4 @@
-"""The estimator judged against truth and against the conventional baseline, from a recording."""
+"""Errors of estimator and baseline relative to ground truth, from a recording, with their limits."""
 
 from __future__ import annotations
 

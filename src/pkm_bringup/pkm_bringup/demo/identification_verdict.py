@@ -1,4 +1,4 @@
-"""The identified parameters judged against the simulated machine's true ones."""
+"""Errors of the identified parameters relative to those of the simulated machine, with their limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pkm_bringup.demo.criteria import Criterion, criterion
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One identified parameter beside its true value."""
+    """One identified parameter and its true value."""
 
     name: str
     value: float

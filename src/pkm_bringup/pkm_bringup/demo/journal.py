@@ -1,4 +1,4 @@
-"""What the demo says, on the terminal and in a log file alike."""
+"""Output of the demo to terminal and log file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors while the run is on: serialised messages in, one line of text now and then out."""
+"""Errors during the run: takes serialised messages and returns a line of text from time to time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's last page: one table, where things lie, what to try next."""
+"""Last page of the demo: table of results, paths of files, further commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run itself: from waiting for the nodes to the end of the recording."""
+"""Sequence of the demo: from waiting for the nodes to the end of the recording."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DemoRun:
         self._say, self._period, self._patience = journal.say, period, patience
 
     def wait_for_nodes(self) -> None:
-        """Wait until everybody is there and listens.
+        """Wait until all nodes run and all topics have their subscribers.
 
         Raises
         ------
@@ -78,9 +78,9 @@ class DemoRun:
         self._system.wait(_SETTLE)
         if conflicts := self._system.conflicts():
             raise DemoError(
-                f'{"; ".join(conflicts)}: something else runs in this ROS domain; stop it, or set another ROS_DOMAIN_ID'
+                f'{"; ".join(conflicts)}: other nodes run in this ROS domain; stop them, or set another ROS_DOMAIN_ID'
             )
-        self._say(f'  all nodes are there after {time.monotonic() - began:.1f} s')
+        self._say(f'  all nodes are ready after {time.monotonic() - began:.1f} s')
 
     def play(self) -> None:
         """Send the references, start the simulation and follow it to the end of the time line."""
@@ -116,7 +116,7 @@ class DemoRun:
         began = time.monotonic()
         while (lag := self._timeline.end - self._system.estimated_time()) > 0.1:
             if time.monotonic() - began > _STALLED:
-                self._say(f'  the estimator is {lag:.1f} s behind; going on without its last estimates')
+                self._say(f'  the estimator is {lag:.1f} s behind; continuing without its last estimates')
                 return
             self._system.wait(_LOOK)
 

@@ -1,4 +1,4 @@
-"""What the demo asks of the running system; the node ``demo`` fulfils it."""
+"""Interface of the demo to the running system; implemented by the node ``demo``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when, in simulated time."""
+"""Time line of the demo, in simulated time."""
 
 from __future__ import annotations
 

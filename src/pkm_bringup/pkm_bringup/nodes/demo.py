@@ -1,4 +1,4 @@
-"""Node that leads the whole system through the demo, says what happens, and judges it at the end."""
+"""Node ``demo``: runs the demo on the whole system, prints progress, and checks the results."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class DemoNode(Node):
             }
             for listener in listeners:
                 if listener not in names:
-                    missing.setdefault(listener, f'{listener} to listen to {topic}')
+                    missing.setdefault(listener, f'subscriber {listener} on {topic}')
         return list(missing.values())
 
     def conflicts(self) -> list[str]:

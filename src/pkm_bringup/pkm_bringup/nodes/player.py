@@ -110,7 +110,7 @@ class PlayerNode(Node):
             self._next = following
 
     def _may_begin(self) -> bool:
-        """Whether everybody listens, and has for a moment: others may have to find what they publish."""
+        """Whether all topics have had subscribers for a moment, so that those can connect their own topics, too."""
         deaf = [
             topic
             for topic, publisher in self._publishers_by_topic.items()
@@ -122,7 +122,7 @@ class PlayerNode(Node):
         if deaf and self._patience:
             waited = now - self._waiting_since
             self.get_logger().warning(
-                f'nobody listens to {", ".join(sorted(deaf))} after {waited:.1f} s; starting all the same'
+                f'no subscriber on {", ".join(sorted(deaf))} after {waited:.1f} s; starting anyway'
             )
             return True
         if self._heard_since is None:

@@ -51,7 +51,7 @@ class RecorderSettings(Settings):
 
 
 class RecorderNode(Node):
-    """Subscribes to the topics as they turn up in the graph and writes their bytes as they come."""
+    """Subscribes to the topics when they appear in the graph and writes their serialised messages."""
 
     def __init__(self) -> None:
         super().__init__('recorder')
@@ -135,7 +135,7 @@ class RecorderNode(Node):
 
 
 def _matching_qos(publishers: list[TopicEndpointInfo]) -> QoSProfile:
-    """Ask for as much as every publisher offers, so that nobody is left out."""
+    """Request the strongest QoS that every publisher offers, so that all of them match."""
     profiles = [publisher.qos_profile for publisher in publishers]
     reliable = all(item.reliability != QoSReliabilityPolicy.BEST_EFFORT for item in profiles)
     latched = all(item.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for item in profiles)

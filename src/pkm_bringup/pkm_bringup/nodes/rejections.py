@@ -1,4 +1,4 @@
-"""Messages that a node could not use: said in the log, counted for /diagnostics."""
+"""Rejected messages of a node: logged, and counted for /diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to publish when, while a bag is replayed."""
+"""Schedule of the messages of a bag for replay."""
 
 from __future__ import annotations
 

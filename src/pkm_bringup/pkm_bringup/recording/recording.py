@@ -1,4 +1,4 @@
-"""One recording in progress: topics that turn up, messages that arrive, a bag that is closed in any case."""
+"""A recording in progress: adds topics and messages, and always closes its bag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pkm_bringup.recording.message_definitions import learn_type, message_defini
 
 
 class Recording:
-    """Writes serialised messages of topics as they turn up.
+    """Writes serialised messages; topics can be added at any time.
 
     Parameters
     ----------

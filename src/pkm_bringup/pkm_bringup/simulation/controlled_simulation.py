@@ -1,4 +1,4 @@
-"""The simulated machine together with what drives it: the servo, or forces commanded from outside."""
+"""Simulated machine with its controller: the servo, or commanded forces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Physics of a machine in MuJoCo, and the sensors that look at it; no ROS."""
+"""Physics and sensors of a machine in MuJoCo, without ROS."""
 
 from __future__ import annotations
 

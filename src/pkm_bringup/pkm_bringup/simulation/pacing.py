@@ -1,4 +1,4 @@
-"""How far a simulation may go at a given wall-clock time."""
+"""Real-time pacing of the simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator says about one instant."""
+"""Output of the simulator at one instant."""
 
 from __future__ import annotations
 

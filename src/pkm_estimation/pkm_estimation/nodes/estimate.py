@@ -90,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def describe(result: EstimationResult, data: RecordedData, settling: float, config: EstimatorConfig) -> str:
-    """Summary for people: events, biases, consistency, errors if the recording holds the truth."""
+    """Summary as text: events, biases, consistency, and errors if the recording contains ground truth."""
     lines = [f'{data.path}: {summarise(result.health, result.innovation.shape[1])[1]}']
     for name, count in sorted(result.health.counters.items()):
         if name not in NORMAL:

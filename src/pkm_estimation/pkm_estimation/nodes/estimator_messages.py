@@ -32,7 +32,7 @@ class RateLimit:
         self._last: int | None = None
 
     def is_due(self, stamp: int) -> bool:
-        """Whether something is to be published at ``stamp`` [ns]; a clock that went back starts anew."""
+        """Whether something is to be published at ``stamp`` [ns]; restarts if the clock was set back."""
         if self._last is not None and 0 <= stamp - self._last < self._interval:
             return False
         self._last = stamp

@@ -1,4 +1,4 @@
-"""Settings of the nodes beside those of the estimator; no ROS, so that programs can read parameter files."""
+"""Settings of the nodes in addition to those of the estimator; without ROS, so that programs can use them."""
 
 from __future__ import annotations
 

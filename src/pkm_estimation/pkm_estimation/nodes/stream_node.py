@@ -156,7 +156,7 @@ class StreamNode(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Ignore samples; activated again, the pipeline starts anew."""
+        """Ignore samples; the pipeline restarts when the node is activated again."""
         self.is_active = False
         if self._pipeline is not None:
             self._pipeline.reset(self._last_stamp)

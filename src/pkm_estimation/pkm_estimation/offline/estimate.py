@@ -101,7 +101,7 @@ def estimate_recording(
     machine, data, config : what to estimate, from what, how
     start_stamp_ns : leave out leg measurements before this stamp; with the stamp of the first recorded estimate the
         live node's run is repeated bit by bit
-    baseline_stamp_ns : run the baseline sample by sample from this stamp on, as the node does while somebody listens;
+    baseline_stamp_ns : run the baseline sample by sample from this stamp on, as the node does for subscribers;
         by default it runs over everything at once: the same to rounding, at a tenth of the time
     progress : called with the finished part (0-1) about a hundred times
 

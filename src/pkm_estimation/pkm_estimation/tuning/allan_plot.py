@@ -53,7 +53,7 @@ def write_allan_table(path: Path, allan: AllanDeviation, names: tuple[str, ...])
 def allan_report(
     allan: AllanDeviation, coefficients: AllanCoefficients, names: tuple[str, ...], units: tuple[str, ...]
 ) -> list[str]:
-    """Lines for people; methods are those of :func:`pkm_estimation.tuning.allan.allan_coefficients`."""
+    """Report as lines of text; methods are those of :func:`pkm_estimation.tuning.allan.allan_coefficients`."""
     lines = [
         f'Allan deviation, averaging times {allan.tau[0]:g} to {allan.tau[-1]:g} s; white noise and random walk by '
         f'least squares over all octaves, bias instability: lowest point / {FLICKER:.3f}',

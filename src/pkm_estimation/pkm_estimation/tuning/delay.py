@@ -95,7 +95,7 @@ def estimate_delay(
 
 
 def delay_report(estimate: DelayEstimate) -> list[str]:
-    """Lines for people, with the setting for the estimator."""
+    """Report as lines of text, with the setting for the estimator."""
     lines = ['delay of the IMU behind the legs, by channel (measured against forward kinematics)']
     for channel, name in enumerate(IMU_CHANNELS):
         correlation = f'correlation {estimate.correlation[channel]:6.3f}'
@@ -110,8 +110,8 @@ def delay_report(estimate: DelayEstimate) -> list[str]:
     )
     if not estimate.agree:
         lines.append(
-            'the channels differ by more than their deviations: each has a delay of its own, or the IMU lies elsewhere '
-            'than the machine file says'
+            'the channels differ by more than their std: each has its own delay, or the IMU position differs from that '
+            'of the machine file'
         )
     lines.append(f'imu_delay: {estimate.delay:.4f}')
     return lines
@@ -188,13 +188,13 @@ def _combined(delays: Array, deviations: Array, correlation: Array, scatters: Ar
         best = int(np.argmax(correlation))
         if correlation[best] >= LEAST_CORRELATION:
             raise TuningError(
-                f'{IMU_CHANNELS[best]} shows the motion that the legs make (correlation {correlation[best]:.2f}), but '
-                f'not when: its delay is larger than searched, or uncertain by more than {1e3 * LEAST_CERTAIN:g} ms. A '
+                f'{IMU_CHANNELS[best]} correlates with the motion of the legs ({correlation[best]:.2f}), but its delay '
+                f'is larger than searched, or its standard deviation is above {1e3 * LEAST_CERTAIN:g} ms. A '
                 'delay needs faster or more motion, or faster sensors'
             )
         raise TuningError(
-            f'no IMU channel shows the motion that the legs make (the best, {IMU_CHANNELS[best]}, correlates by '
-            f'{correlation[best]:.2f}): a delay needs a recording with more motion, or it is larger than searched, or '
+            f'no IMU channel correlates with the motion of the legs (the best, {IMU_CHANNELS[best]}, by '
+            f'{correlation[best]:.2f}): record more motion; or the delay is larger than searched, or '
             'the IMU is mounted otherwise than the machine file says'
         )
     values, weights = delays[shown], 1.0 / deviations[shown] ** 2

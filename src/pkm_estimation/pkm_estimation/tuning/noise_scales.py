@@ -204,7 +204,7 @@ class _Search:
 
 
 def scales_report(scales: NoiseScales) -> list[str]:
-    """Lines for people, with the settings for the estimator."""
+    """Report as lines of text, with the settings for the estimator."""
     lines = [f'noise by innovations ({scales.runs} runs of the estimator)']
     for name, found in (('before', scales.before), ('after', scales.after)):
         lines.append(

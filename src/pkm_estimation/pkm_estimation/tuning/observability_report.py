@@ -19,7 +19,7 @@ _WORTH = 0.2
 
 
 def observability_report(found: Observability) -> list[str]:
-    """Lines for people: every constant and every combination that has a name, then what is not seen."""
+    """Report as lines of text: all constants and named combinations, then the unobservable directions."""
     lines = [f'{"constant":44s} {"before":>9s} {"after":>9s}']
     std = found.std
     for name, before, after in zip(found.names, found.prior, std, strict=True):

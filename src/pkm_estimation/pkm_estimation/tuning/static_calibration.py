@@ -168,7 +168,7 @@ def write_sensor_overlay(
 
 
 def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_std: float) -> list[str]:
-    """Lines for people: every channel with its uncertainty, and beside it what the machine file says."""
+    """Report as lines of text: every channel with its uncertainty, and the value in the machine file."""
     imu = calibration.imu
     known_noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
     known_bias = np.concatenate([machine.imu.accelerometer_bias, machine.imu.gyroscope_bias])
@@ -205,7 +205,7 @@ def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_s
         elif np.isfinite(step):
             remark = f'  coarse: reads in steps of {step:.3g}; noise and mean are no better than step / sqrt(12)'
         lines.append(f'{name:24s} {noise:11.4e}   {low:10.4e} .. {high:9.4e} {known:10.3e} {ratio}{remark}')
-    lines.append(f'{"bias":24s} {"measured":>11s}   {"averages":>10s} {"attitude":>10s} {"file":>12s}   (deviations)')
+    lines.append(f'{"bias":24s} {"measured":>11s}   {"averages":>10s} {"attitude":>10s} {"file":>12s}   (std)')
     for name, bias, std, systematic, known in zip(
         IMU_CHANNELS, calibration.bias, calibration.bias_std, calibration.bias_systematic, known_bias, strict=True
     ):

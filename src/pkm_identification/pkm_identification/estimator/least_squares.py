@@ -1,4 +1,4 @@
-"""Linear least squares with standard deviations that may be believed.
+"""Linear least squares with the covariance of correlated residuals.
 
 All solutions go through an orthogonal factorisation of the column-scaled matrix; no normal equations, no
 inverse of them.

@@ -1,1 +1,1 @@
-"""Judgement: what was excited, how well forces are predicted, whether the bodies are possible."""
+"""Assessment: excited parameters, force prediction error, and physical feasibility of the bodies."""

@@ -1,4 +1,4 @@
-"""How well a parameter set predicts forces of a motion that it was not identified on."""
+"""Force prediction error of a parameter set on a motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which base parameters a record determines, and how well."""
+"""Identifiability: which base parameters a recording determines, and how well."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From base parameters back to bodies: the nominal machine, changed as little as the data ask for.
+"""Physical parameters of the bodies from base parameters, with the nominal machine as prior.
 
-Forces determine base parameters only. To write a machine file, every base parameter must be shared out among the
-physical parameters that form it. That needs an assumption, stated here as trust in the nominal values: the platform's
-are uncertain by tens of percent, the legs' (known from their drawings) by a few, friction by any amount. The result is
+Forces determine base parameters only. To write a machine file, every base parameter must be distributed over the
+physical parameters that form it. That needs a prior around the nominal values: the platform's standard deviations are
+tens of percent, those of the legs (known from drawings) a few percent, friction has no prior. The result is
 the mean of the physical parameters given the base parameters with their covariance (Gauss-Markov with prior).
 """
 

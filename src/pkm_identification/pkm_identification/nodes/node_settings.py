@@ -1,4 +1,4 @@
-"""Settings of the node ``identification`` beside those of the identification; no ROS, for programs too."""
+"""Settings of the node ``identification`` in addition to those of the identification; without ROS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording: positions and forces of the drives, checked once so that everything after it may rely on it."""
+"""A recording: validated positions and forces of the drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects streams message by message until they are wanted as a recording; no ROS, any thread."""
+"""Collects messages of a stream into a recording; without ROS, thread-safe."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an identification leaves: HTML report, numbers, overlay of the machine file."""
+"""Output of an identification: HTML report, numbers, overlay of the machine file."""

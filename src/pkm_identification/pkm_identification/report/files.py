@@ -1,4 +1,4 @@
-"""Everything that an identification leaves on disk, in one folder."""
+"""Writes all output files of an identification to one folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WrittenFiles:
 
 
 def write_result(result: IdentificationResult, directory: str | Path) -> WrittenFiles:
-    """Write report, numbers and overlay; an overlay of an earlier run never stays beside a newer, infeasible result."""
+    """Write report, numbers and overlay; deletes the overlay of an earlier run if the new result is infeasible."""
     folder = Path(directory).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     overlay = folder / 'overlay.yaml'

@@ -1,4 +1,4 @@
-"""HTML report of an identification: one file, no links, readable in ten years."""
+"""HTML report of an identification: one self-contained file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identified parameters as an overlay of the machine file: identification flows back into description."""
+"""Identified parameters as an overlay of the machine file."""
 
 from __future__ import annotations
 
