@@ -49,7 +49,7 @@ def test_list_of_constants_to_estimate(tmp_path, line, estimate):
 
 @pytest.mark.parametrize('value', ['imu_delay', '[1]', '[true]', "''"])
 def test_what_is_no_list_of_names_is_refused_by_name(tmp_path, value):
-    with pytest.raises(PkmError, match=r'parameter estimate \(further constants to estimate.*STRING_ARRAY'):
+    with pytest.raises(PkmError, match=r'parameter estimate \(constants to estimate.*STRING_ARRAY'):
         config_from(tmp_path, f'estimate: {value}')
 
 

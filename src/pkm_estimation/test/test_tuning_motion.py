@@ -102,7 +102,7 @@ def test_no_delay_from_a_standstill():
         (data.stamps - data.stamps[0]) * 1e-9, data.drive_positions, (data.stamps - data.stamps[0]) * 1e-9,
         np.hstack([data.specific_force, data.angular_rate]),
     )  # fmt: skip
-    with pytest.raises(TuningError, match='no IMU channel shows the motion'):
+    with pytest.raises(TuningError, match='no IMU channel correlates with the motion'):
         estimate_delay(MECHANISM, still)
 
 
