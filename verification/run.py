@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +20,9 @@ Show = Callable[[int, Sequence[str]], None]
 
 #: s between looks: a signal that comes just before a wait without end would not be seen
 _PATIENCE = 0.5
+
+#: s for a process to end after it was asked to
+_GRACE = 5.0
 
 
 class Processes:
@@ -42,9 +46,7 @@ class Processes:
         if self._pool is None:
             return
         if kind is not None:
-            # what is running may take minutes
-            for process in multiprocessing.active_children():
-                process.terminate()
+            _end(multiprocessing.active_children())  # what is running may take minutes
         self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
@@ -52,13 +54,13 @@ class Processes:
         known = list(items)
         if self.jobs == 1 or len(known) < 2:
             return map(function, known)
-        with _interrupts_ignored():
+        with _interrupts_held():
             futures = [self._submit(function, item) for item in known]
         return (_result(future) for future in futures)
 
     def submit(self, part: Part) -> Future[list[Check]]:
         """Start a part in one of the processes."""
-        with _interrupts_ignored():
+        with _interrupts_held():
             return self._submit(run_part, part)
 
     def _submit(self, function: Callable[[Any], Any], item: Any) -> Future[Any]:
@@ -79,13 +81,26 @@ def _result(future: Future[Any]) -> Any:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes that start meanwhile ignore Ctrl-C, which reaches all of a terminal; the first one ends the others."""
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back: processes that start meanwhile never see it, although it reaches all of a terminal.
+
+    This process, which ends the others, gets it afterwards.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(processes: Sequence[BaseProcess]) -> None:
+    """Ask processes to end; kill those that do not."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(_GRACE)
+        if process.is_alive():
+            process.kill()
 
 
 @dataclass
