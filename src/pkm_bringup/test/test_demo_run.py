@@ -1,4 +1,4 @@
-"""The demo's lead through the time line, on a system of paper."""
+"""The demo's sequence along the time line, on a fake system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants estimated beside the motion: true deviations, and what keeps them true."""
+"""Constants estimated together with the motion: consistent standard deviations."""
 
 from __future__ import annotations
 

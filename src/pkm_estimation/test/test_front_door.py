@@ -1,4 +1,4 @@
-"""What a script needs: estimates of arrays and recordings by a handful of names, without optional libraries."""
+"""Names of the package for scripts: estimation of arrays and recordings, without optional libraries."""
 
 import subprocess
 import sys

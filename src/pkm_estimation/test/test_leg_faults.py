@@ -1,4 +1,4 @@
-"""Legs that fail: named, left out, taken back; the estimate stays good and honest."""
+"""Legs that fail are named, left out and used again; the estimate stays accurate and consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated sensors: every condition by itself, and repeatable."""
+"""Simulated sensors: each condition separately, and repeatable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements of users' own sensors (S3-63): the core is as it is, only a function is given."""
+"""Measurements of users' own sensors (S3-63): only a function is needed, no change of the estimator."""
 
 from __future__ import annotations
 

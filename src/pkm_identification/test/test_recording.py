@@ -1,4 +1,4 @@
-"""Recordings: what is taken, mended or refused, and with which words."""
+"""Recordings: which data are accepted, repaired or refused, and the error messages."""
 
 from __future__ import annotations
 

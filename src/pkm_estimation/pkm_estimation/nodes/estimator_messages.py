@@ -65,7 +65,7 @@ def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:
 def acceleration(time: Time, frame: str, output: EstimatorOutput) -> AccelWithCovarianceStamped:
     """Acceleration of the IMU's point, gravity removed, and angular acceleration, both in IMU axes.
 
-    The angular one is late by its differentiator's lag; while that settles it is not known: zero with variance -1.
+    The angular acceleration lags by the differentiator's lag; while that settles it is zero with variance -1.
     """
     message = AccelWithCovarianceStamped()
     message.header.stamp = time

@@ -32,7 +32,7 @@ class EstimationResult:
     innovation, innovation_std : (N, L) m, NaN at starts and for legs that were not used
     nis : (N,) normalised innovation squared, NaN at starts
     specific_force, angular_rate, linear_acceleration : (N, 3) IMU axes, bias-corrected
-    angular_acceleration : (N, 3) rad/s^2, IMU axes, late by its differentiator's lag; NaN while that settles
+    angular_acceleration : (N, 3) rad/s^2, IMU axes, with the differentiator's lag; NaN while that settles
     state, state_std : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
     extra_states : columns of the further states that were estimated, by name
     health : counters and events of the whole run

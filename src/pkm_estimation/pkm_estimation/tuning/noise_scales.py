@@ -107,7 +107,7 @@ def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorCon
             outputs += pipeline.add_joint_positions(int(leg_stamps[leg]), names, positions[leg])
     if not outputs:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
-        raise TuningError(f'the estimator gives nothing on this recording ({counters})')
+        raise TuningError(f'no estimate from this recording ({counters})')
     return collect(outputs, pipeline.health.report())
 
 
@@ -183,7 +183,7 @@ class _Search:
         costs = [self._cost(float(decade), keep_r) for decade in grid]
         best = int(np.argmin(costs))
         if not np.isfinite(costs[best]):
-            raise TuningError('the filter does not hold on this recording with any Q: look at delay and mounting first')
+            raise TuningError('the filter diverges on this recording with any Q: check delay and mounting first')
         bounds = float(grid[max(0, best - 1)]), float(grid[min(len(grid) - 1, best + 1)])
         minimize_scalar(
             lambda decade: self._cost(decade, keep_r), bounds=bounds, method='bounded', options={'xatol': _PRECISION}
@@ -209,7 +209,7 @@ def scales_report(scales: NoiseScales) -> list[str]:
     for name, found in (('before', scales.before), ('after', scales.after)):
         lines.append(
             f'{name:7s} {100.0 * found.in_band:5.1f} % within two standard deviations (95.4 % if consistent), squares '
-            f'{found.ratio:.3g} times their expectation, neighbours correlate by {found.autocorrelation:+.2f}'
+            f'{found.ratio:.3g} times their expectation, autocorrelation {found.autocorrelation:+.2f}'
         )
     if scales.after.autocorrelation > COLOURED:
         lines.append(

@@ -199,7 +199,7 @@ def static_report(machine: Machine, calibration: StaticCalibration, leg_offset_s
     ]
     for name, noise, (low, high), known, correlation, step in rows:
         ratio = f'{noise / known:6.2f}' if known > 0.0 else f'{"-":>6s}'
-        remark = f'  not white: neighbours correlate by {correlation:.2f}' if abs(correlation) > 0.2 else ''
+        remark = f'  not white: autocorrelation {correlation:.2f}' if abs(correlation) > 0.2 else ''
         if noise == 0.0:
             remark = '  reads one number only; the file\'s noise stays, and how well the mean is known cannot be told'
         elif np.isfinite(step):
