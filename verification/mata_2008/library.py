@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +19,7 @@ from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELI
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine
+from pkm_description.machine.variants import without_rotors
 
 from verification.check import Check, at_most, equal, near, relative_error
 from verification.mata_2008.model import ThreeRps
@@ -58,7 +58,7 @@ def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Itera
     paper = drive_regressor(robot, samples.lengths, samples.rates, samples.accelerations, machine.gravity)
     yield at_most('M2', "regressor of 70 columns = the paper's, relative", 1e-9, relative_error(ours, paper))
     forces = inverse_dynamics(machine, motion, friction=False)
-    bare = _without_rotors(machine)
+    bare = without_rotors(machine)
     rigid = inverse_dynamics(bare, motion, friction=False)
     values = rigid_body_parameters(machine, identical_legs=False)[_columns(machine)]
     error = relative_error(rigid, paper @ values)
@@ -148,11 +148,3 @@ def _columns(machine: Machine) -> NDArray[np.intp]:
     ]  # fmt: skip
     order = ('Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz', 'mx', 'my', 'mz', 'm')
     return np.array([names.index(f'{body.name}.{name}') for body in bodies for name in order])
-
-
-def _without_rotors(machine: Machine) -> Machine:
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)

@@ -16,7 +16,7 @@ from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate, joint
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, RigidBody
-from pkm_description.machine.variants import joined, with_gravity, with_payload
+from pkm_description.machine.variants import joined, with_gravity, with_payload, without_rotors
 from test_other_machines import TIME, drive_motion
 
 BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
@@ -25,16 +25,6 @@ BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
 @pytest.fixture(scope='module', params=list(BUILDERS))
 def machine(request: pytest.FixtureRequest) -> Machine:
     return BUILDERS[request.param]()
-
-
-def without_rotors(machine: Machine) -> Machine:
-    legs = tuple(
-        dataclasses.replace(
-            leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints)
-        )
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)
 
 
 def test_energy_is_linear_in_the_parameters(machine: Machine) -> None:

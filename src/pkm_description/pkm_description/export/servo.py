@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from pkm_description.dynamics import forward_dynamics
@@ -11,7 +9,7 @@ from pkm_description.dynamics.open_chain import open_chain_mass_matrix
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, ServoGains
-from pkm_description.machine.variants import with_gravity
+from pkm_description.machine.variants import with_gravity, without_rotors
 
 
 def gains_without_rotors(machine: Machine) -> ServoGains:
@@ -23,7 +21,7 @@ def gains_without_rotors(machine: Machine) -> ServoGains:
     joints = [joint for leg in machine.legs for joint in leg.joints]
     if not any(joint.rotor_inertia for joint in joints):
         return machine.servo
-    share = _lightest_inertia(_without_rotors(machine)) / _lightest_inertia(machine)
+    share = _lightest_inertia(without_rotors(machine)) / _lightest_inertia(machine)
     return ServoGains(share * machine.servo.stiffness, share * machine.servo.damping)
 
 
@@ -42,11 +40,3 @@ def _lightest_inertia(machine: Machine) -> float:
     )  # fmt: skip
     mobility = accelerations @ jacobian.T
     return float(1.0 / np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])
-
-
-def _without_rotors(machine: Machine) -> Machine:
-    legs = tuple(
-        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
-        for leg in machine.legs
-    )
-    return dataclasses.replace(machine, legs=legs)

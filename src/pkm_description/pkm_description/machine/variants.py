@@ -1,4 +1,4 @@
-"""The same machine under other conditions: a payload, another direction of gravity, other friction."""
+"""The same machine under other conditions: a payload, another direction of gravity, other friction, no rotors."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ def with_friction(machine: Machine, friction: Callable[[Joint], JointFriction]) 
         dataclasses.replace(
             leg, joints=tuple(dataclasses.replace(joint, friction=friction(joint)) for joint in leg.joints)
         )
+        for leg in machine.legs
+    )
+    return dataclasses.replace(machine, legs=legs)
+
+
+def without_rotors(machine: Machine) -> Machine:
+    """Machine whose rotors have no inertia, as formats and simulators have it that cannot express rotors."""
+    legs = tuple(
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, rotor_inertia=0.0) for joint in leg.joints))
         for leg in machine.legs
     )
     return dataclasses.replace(machine, legs=legs)
