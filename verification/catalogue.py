@@ -6,6 +6,7 @@ from functools import partial
 
 from verification.consistency import plan as consistency
 from verification.engines import checks as engines
+from verification.engines import dart_checks as engine_dart
 from verification.engines import model_checks as engine_models
 from verification.heimann_abdellatif import c_export
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
@@ -51,6 +52,7 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
     'engines': (
         CheckGroup('independent engines, motion and forces', engines.checks),
         CheckGroup('independent engines, models', engine_models.checks),
+        CheckGroup('independent engines, simulation of the SDF', engine_dart.checks, with_platform),
     ),
     'oh_2003': (
         CheckGroup('chapter 2', oh.checks, names=_OH_HEXAPODS),
@@ -87,7 +89,7 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         _machine_suite('mechanics', 'laws that any machine obeys'),
-        _machine_suite('engines', 'any machine against Pinocchio and MuJoCo'),
+        _machine_suite('engines', 'any machine against Pinocchio, MuJoCo and DART'),
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum'),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS'),
         _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR'),

@@ -10,6 +10,10 @@ prepare_ros_installation() {
     check_rosdep
     local wanted=(mujoco rosbags)
     [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy importlinter)
+    # requirements-test.txt has it for these only
+    if [[ $purpose == test ]] && "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
+        wanted+=(dartpy)
+    fi
     # ROS 2 from wheels, set up before this one was sourced, must not be mixed with it
     if [[ -e $root/.venv/.pkm-wheels ]]; then
         say 'removing .venv, build and install of the set-up with wheels'
@@ -73,7 +77,8 @@ from pathlib import Path
 
 print(f'numpy=={metadata.version("numpy")}')
 for file in sys.argv[1:]:
-    for name, pin in re.findall(r'^([\w.-]+)(==\S+)', Path(file).read_text(), re.MULTILINE):
+    # with the marker (python_version) that may follow
+    for name, pin in re.findall(r'^([\w.-]+)(==[^#\n]+)', Path(file).read_text(), re.MULTILINE):
         try:
             metadata.version(name)  # what the system has is good
         except metadata.PackageNotFoundError:

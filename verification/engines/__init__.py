@@ -1,1 +1,1 @@
-"""Every machine against Pinocchio and MuJoCo."""
+"""Every machine against Pinocchio, MuJoCo and DART."""

@@ -20,7 +20,8 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics.chain import chain_pose
 from pkm_description.machine import Machine, RigidBody
-from sdf_reader import Pose, SdfModel, compose
+
+from verification.engines.sdf_reader import Pose, SdfModel, compose
 
 FORMATS = ['urdf', 'mjcf', 'sdf']
 

@@ -19,7 +19,8 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from scipy.linalg import eigh, null_space
-from sdf_reader import PKM, SdfModel, compose, shared_names
+
+from verification.engines.sdf_reader import PKM, SdfModel, compose, shared_names
 
 needs_sdformat = pytest.mark.skipif(
     shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'

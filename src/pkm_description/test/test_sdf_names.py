@@ -9,7 +9,8 @@ import pytest
 import yaml
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.loading import load_machine, machine_file
-from sdf_reader import SdfModel, shared_names
+
+from verification.engines.sdf_reader import SdfModel, shared_names
 
 LOOPS = ['detachable', 'native']
 

@@ -6,11 +6,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from pkm_description.arrays import Array
 from scipy.spatial.transform import Rotation
 
 PKM = '{urn:pkm-suite:sdf:1}'
 
-Pose = tuple[np.ndarray, np.ndarray]
+Pose = tuple[Array, Array]
 
 
 def read_pose(element: Element) -> Pose:
@@ -71,7 +72,7 @@ class SdfModel:
         """Parent and child."""
         return self.joints[joint].findtext('parent', ''), self.joints[joint].findtext('child', '')
 
-    def inertial(self, link: str) -> tuple[float, np.ndarray, np.ndarray]:
+    def inertial(self, link: str) -> tuple[float, Array, Array]:
         """Mass, centre of mass (3,) and inertia (3, 3) about it, link axes."""
         element = self.links[link].find('inertial')
         assert element is not None, f'{link} has no inertial'

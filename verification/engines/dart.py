@@ -1,0 +1,187 @@
+"""Simulation of a machine's SDF in DART, Gazebo's engine, with Gazebo's way of closing loops (DetachableJoint).
+
+DART is built from what the SDF says; only the motion and the feed-forward forces come from the library. DART is
+imported when a world is built, so the package runs without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.export.home import home_configuration
+from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.kinematics import motion_from_drives
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine.variants import without_rotors
+
+from verification.engines.result import EngineMissingError
+from verification.engines.sdf_reader import Pose, SdfModel, compose
+
+#: largest amplitude of a drive, m or rad
+_AMPLITUDE = 0.02
+#: share of the way from home to a limit that a drive's motion uses at most
+_SHARE_OF_RANGE = 0.8
+_DURATION = 0.2  # s
+_KINDS = {'fixed': 'Weld', 'ball': 'Ball', 'revolute': 'Revolute', 'prismatic': 'Prismatic'}
+
+
+@dataclass(frozen=True)
+class DartErrors:
+    """Differences between a machine in DART and the library, along a motion.
+
+    Attributes
+    ----------
+    correction : rms of the controllers' part of the drive forces over the largest force of the inverse dynamics
+    position : m, largest error of a coordinate of the platform's position
+    gap : m, largest opening of a loop at the end of the motion
+    """
+
+    correction: float
+    position: float
+    gap: float
+
+
+class DartWorld:
+    """The tree of an SDF as a skeleton, its DetachableJoints as welds; damping and friction are left out.
+
+    Raises
+    ------
+    EngineMissingError
+        DART is not installed.
+    """
+
+    def __init__(self, sdf: SdfModel, step: float) -> None:
+        try:
+            self.dart: Any = importlib.import_module('dartpy')
+        except ImportError:
+            raise EngineMissingError('DART is not installed: pip install dartpy') from None
+        self.world = self.dart.simulation.World()
+        self.world.setTimeStep(step)
+        self.world.setGravity(_numbers(sdf.root.findtext('world/gravity', '')))
+        self.skeleton = self.dart.dynamics.Skeleton('machine')
+        self.bodies: dict[str, Any] = {}
+        waiting = list(sdf.joints)
+        while waiting:  # parents first
+            for name in [one for one in waiting if sdf.ends(one)[0] in ('world', *self.bodies)]:
+                self._add(sdf, name)
+                waiting.remove(name)
+        self.world.addSkeleton(self.skeleton)
+        # DART's solver does not keep the Python objects alive
+        self.welds = [self._weld(sdf, plugin.findtext('parent_link', ''), plugin.findtext('child_link', ''))
+                      for plugin in sdf.plugins('DetachableJoint')]  # fmt: skip
+
+    def _add(self, sdf: SdfModel, name: str) -> None:
+        (parent, child), element, place = sdf.ends(name), sdf.joints[name], sdf.pose(name)
+        create = getattr(self.skeleton, f'create{_KINDS[element.attrib["type"]]}JointAndBodyNodePair')
+        joint, body = create(self.bodies.get(parent))
+        direction = element.find('axis/xyz')
+        if direction is not None:
+            axis = _numbers(direction.text or '')
+            joint.setAxis(place[1].T @ axis if direction.get('expressed_in') == 'base_link' else axis)
+        start = (np.zeros(3), np.eye(3)) if parent == 'world' else sdf.pose(parent)
+        joint.setTransformFromParentBodyNode(self._isometry(_relative(start, place)))
+        joint.setTransformFromChildBodyNode(self._isometry(_relative(sdf.pose(child), place)))
+        joint.setName(name)
+        body.setInertia(self.dart.dynamics.Inertia(*sdf.inertial(child)))
+        self.bodies[child] = body
+
+    def _weld(self, sdf: SdfModel, first: str, second: str) -> tuple[Any, str, str, Array]:
+        weld = self.dart.constraint.WeldJointConstraint(self.bodies[first], self.bodies[second])
+        self.world.getConstraintSolver().addConstraint(weld)
+        return weld, first, second, _relative(sdf.pose(first), sdf.pose(second))[0]
+
+    def _isometry(self, pose: Pose) -> Any:
+        result = self.dart.math.Isometry3()
+        result.set_translation(pose[0])
+        result.set_rotation(pose[1])
+        return result
+
+    def pose(self, link: str) -> Pose:
+        """Position (3,) m and rotation (3, 3) of a link in the world."""
+        transform = self.bodies[link].getTransform()
+        return transform.translation(), transform.rotation()
+
+    def gap(self) -> float:
+        """Largest opening of a weld, m."""
+        return max(
+            float(np.abs(compose(self.pose(first), (point, np.eye(3)))[0] - self.pose(second)[0]).max())
+            for _, first, second, point in self.welds
+        )
+
+
+def drive_motion(machine: Machine, home: Array, step: float) -> tuple[PlatformMotion, Array, Array]:
+    """Motion from rest at home ``home`` (A,), every drive with a frequency of its own.
+
+    A drive moves to one side by up to twice its amplitude of 0.02 m or rad. Where a limit is too near, it moves to the
+    side with more room, and less far if there is not enough of it on either side.
+
+    Returns
+    -------
+    motion : of the platform, N samples that are ``step`` [s] apart
+    positions, velocities : (N, A) of the drives
+    """
+    time = np.asarray(step * np.arange(round(_DURATION / step) + 1), dtype=float)
+    limits = [joint.limits for joint in machine.actuated_joints]
+    up, down = np.array([limit.upper for limit in limits]) - home, home - np.array([limit.lower for limit in limits])
+    needed = 2.0 * _AMPLITUDE / _SHARE_OF_RANGE
+    size: Array = np.linspace(-_AMPLITUDE, _AMPLITUDE, len(home))
+    near = np.where(size > 0.0, up, down) < needed
+    size = np.where(near, np.abs(size) * np.where(up >= down, 1.0, -1.0), size)
+    size = size * np.minimum(1.0, np.maximum(up, down) / needed)
+    frequency = np.linspace(6.0, 9.0, len(home))
+    angle = time[:, None] * frequency
+    positions = home + size * (1.0 - np.cos(angle))
+    velocities = size * frequency * np.sin(angle)
+    motion = motion_from_drives(machine, time, positions, velocities, size * frequency**2 * np.cos(angle))
+    return motion, positions, velocities
+
+
+def dart_errors(machine: Machine, step: float) -> DartErrors:
+    """Drive a machine's SDF in DART by the forces of the inverse dynamics and the SDF's own position controllers.
+
+    Parameters
+    ----------
+    machine : with a platform; its rotors count for nothing, because SDF cannot express them
+    step : s, time step of DART, whose integrator is of first order
+
+    Raises
+    ------
+    EngineMissingError
+        DART is not installed.
+    ExportError
+        The machine cannot be written as SDF.
+    """
+    sdf = SdfModel(sdf_text(machine, SdfOptions(world=True)))
+    world, machine = DartWorld(sdf, step), without_rotors(machine)
+    configuration = home_configuration(machine)
+    home = np.array([configuration.joint_positions[joint.name] for joint in machine.actuated_joints])
+    motion, positions, velocities = drive_motion(machine, home, step)
+    forces = inverse_dynamics(machine, motion, friction=False)
+    controller = sdf.plugins('JointPositionController')[0]
+    stiffness, damping = (float(controller.findtext(key, 'nan')) for key in ('p_gain', 'd_gain'))
+    joints = [world.skeleton.getJoint(joint.name) for joint in machine.actuated_joints]
+    corrections, misses = np.zeros((len(motion) - 1, len(joints))), np.zeros(len(motion) - 1)
+    for sample in range(len(corrections)):
+        for number, joint in enumerate(joints):
+            error = positions[sample, number] - home[number] - joint.getPosition(0)
+            correction = stiffness * error + damping * (velocities[sample, number] - joint.getVelocity(0))
+            corrections[sample, number] = correction
+            joint.setForce(0, forces[sample : sample + 2, number].mean() + correction)
+        world.world.step()
+        misses[sample] = np.abs(world.pose(machine.platform.name)[0] - motion.position[sample + 1]).max()
+    relative = np.sqrt(np.mean(corrections**2)) / np.abs(forces).max()
+    return DartErrors(float(relative), float(misses.max()), world.gap())
+
+
+def _numbers(text: str) -> Array:
+    return np.array([float(word) for word in text.split()])
+
+
+def _relative(first: Pose, second: Pose) -> Pose:
+    """The second pose in the first one's frame."""
+    return first[1].T @ (second[0] - first[0]), first[1].T @ second[1]
