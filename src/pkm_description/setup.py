@@ -22,7 +22,7 @@ setup(
     zip_safe=False,
     maintainer="The PKM suite's developers",
     maintainer_email='maintainers@pkm-suite.invalid',
-    description='Parallel kinematic machines from one file: machine, kinematics, dynamics, URDF, MJCF.',
+    description='Parallel kinematic machines from one file: kinematics, dynamics, URDF, MJCF, SDF.',
     license='Apache-2.0',
     entry_points={
         'console_scripts': [

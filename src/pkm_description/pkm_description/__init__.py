@@ -1,4 +1,4 @@
-"""What the machine is, and how it moves and pushes: machine files, kinematics, dynamics, motions, exports.
+"""Parallel kinematic machines: machine files, kinematics, dynamics, motions, exports (URDF, SDF, MJCF, C).
 
 The names below are what a script or a notebook needs; each is imported when it is first used. None of them needs ROS,
 xacro or MuJoCo.

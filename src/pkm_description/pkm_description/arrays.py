@@ -1,4 +1,4 @@
-"""The type of all arrays of numbers."""
+"""The type ``Array``: NumPy arrays of floats."""
 
 from __future__ import annotations
 

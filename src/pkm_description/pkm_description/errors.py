@@ -1,4 +1,4 @@
-"""Every error that the suite raises on purpose, in one small hierarchy."""
+"""The errors of the suite."""
 
 from __future__ import annotations
 

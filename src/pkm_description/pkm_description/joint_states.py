@@ -1,4 +1,4 @@
-"""The one reader of joint states: named values of a message or a recording, in the order of the machine's joints."""
+"""Read joint states from messages or recordings into arrays in the order of the machine's joints."""
 
 from __future__ import annotations
 

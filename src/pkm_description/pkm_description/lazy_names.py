@@ -1,4 +1,4 @@
-"""Front doors of the packages: names that are imported when they are first used."""
+"""Lazy imports for the packages' ``__init__``: names are imported when they are first used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: one description for node parameters, YAML files and Python."""
+"""Settings classes for node parameters, YAML files and Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamics of parallel machines: one formulation by virtual power, batched over samples."""
+"""Dynamics of parallel machines: inverse and forward dynamics, energies, friction, regressors, base parameters."""
 
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics

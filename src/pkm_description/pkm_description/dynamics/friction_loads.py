@@ -1,4 +1,4 @@
-"""Friction that grows with the force in the joint: loads of the joints, and the loop of friction and reactions.
+"""Load-dependent friction: normal forces in the joints, and the iteration of friction and reaction forces.
 
 The drives of an inverse dynamics take the friction of their own joints over, so that it changes no other force: its
 loads need no iteration (Rosyid & El-Khasawneh 2020, Eq. 18). Friction of passive joints, and any friction in forward

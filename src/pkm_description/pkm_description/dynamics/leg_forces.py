@@ -1,4 +1,4 @@
-"""Forces in a closed machine with given friction torques: of legs on the platform, of bodies on each other.
+"""Joint reaction forces for given friction torques: between legs and platform, and between the bodies of a leg.
 
 The leg's own equation ``u = tau + J_tip^T f`` gives the part of the closing force f that moves its joints, the inverse
 of the overall Jacobian the part along the directions that the leg holds (Mata et al. 2008, Eq. 10; Rosyid &

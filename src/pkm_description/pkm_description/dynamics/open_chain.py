@@ -1,4 +1,4 @@
-"""Dynamics of machines without a platform: chains that end free, such as a pendulum on a cart.
+"""Dynamics of open chains, such as a pendulum on a cart.
 
 Coordinates are the joint positions (N, L, J); forces act in every joint, driven or not.
 """

@@ -1,4 +1,4 @@
-"""Linear assumptions on parameters: bodies that share one set, and whatever else makes many parameters from few."""
+"""Linear maps from few to many inertial parameters: bodies that share one set, and other linear assumptions."""
 
 from __future__ import annotations
 

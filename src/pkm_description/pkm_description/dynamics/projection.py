@@ -1,4 +1,4 @@
-"""From forces in the joints and on the platform to forces of the drives, by virtual power (Jourdain).
+"""Projection of joint and platform forces onto the drives, by virtual power (Jourdain).
 
 The legs, cut open at the platform joints, are trees. Joint velocities of a leg are ``G_leg @ twist`` and leg
 rates ``J @ twist``, so joint torques tau and a platform wrench w need the drive forces ``J^-T (w + sum

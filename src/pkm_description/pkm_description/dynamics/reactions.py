@@ -1,4 +1,4 @@
-"""Forces in the joints during a motion: of legs on the platform, of bodies on each other, of constraints."""
+"""Joint reaction forces during a motion."""
 
 from __future__ import annotations
 

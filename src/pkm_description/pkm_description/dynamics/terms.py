@@ -1,4 +1,4 @@
-"""What the drive forces are made of: inertia, Coriolis, centripetal and weight terms of platform and legs.
+"""Drive forces split into inertia, Coriolis, centripetal and gravity terms of platform and legs.
 
 The six groups of Oh 2003 (Eq. 2.55 and Table 2.1), for legs of any joints: a Coriolis term is a product of the rates
 of a prismatic and a revolute joint, a centripetal one a product of angular rates.

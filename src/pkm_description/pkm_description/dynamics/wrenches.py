@@ -1,4 +1,4 @@
-"""Wrenches that moving bodies need (Newton-Euler): of one body, of the platform, along legs that are cut open."""
+"""Newton-Euler wrenches of moving bodies: of one body, of the platform, and along the legs without the platform."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Machine models for other programs, all written from the machine file."""
+"""Export of a machine: URDF, MJCF, SDF and C code."""

@@ -1,4 +1,4 @@
-"""Bars that make a machine recognisable in a viewer; nothing of this has mass or touches anything."""
+"""Visual geometry (bars, rails) of the exported models, without mass or collisions."""
 
 from __future__ import annotations
 

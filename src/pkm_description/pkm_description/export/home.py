@@ -1,4 +1,4 @@
-"""The home configuration of a machine, with closed loops: what simulators start from."""
+"""The home configuration with closed loops, where simulations start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine file says and a format cannot hold, so that nobody simulates another machine unknowingly."""
+"""Warnings about properties of a machine that an export format cannot represent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in SDF: siblings of any kind (links, joints, frames) need different names, unlike in URDF and MJCF."""
+"""Unique names in SDF: links, joints and frames share one name space, unlike in URDF and MJCF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gazebo's systems (plugins) that a machine needs, under the names of Fortress or of Harmonic and later."""
+"""Gazebo systems (plugins) of the SDF, with the names of Fortress or of Harmonic and later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small links in which legs end where detachable joints close the loops."""
+"""Small links at the leg tips for detachable joints, which close the loops in Gazebo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position loops for simulators that do not know the inertia of rotors."""
+"""Servo gains for simulators without rotor inertia."""
 
 from __future__ import annotations
 

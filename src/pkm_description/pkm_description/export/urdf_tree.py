@@ -1,4 +1,4 @@
-"""Link transforms of a URDF text: what robot_state_publisher computes, for machines without it."""
+"""Link transforms of a URDF, as robot_state_publisher computes them."""
 
 from __future__ import annotations
 

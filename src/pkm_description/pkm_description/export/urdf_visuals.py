@@ -1,4 +1,4 @@
-"""What legs look like in the URDF: bars from joint to joint, rails below sliders."""
+"""Visuals of the legs in the URDF: bars from joint to joint, rails below sliders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Friction laws of single joints: each says which of its parameters are linear and gives their regressor."""
+"""Friction laws of single joints, with their linear parameters and regressors."""
 
 from pkm_description.friction_laws.arctangent import Arctangent
 from pkm_description.friction_laws.asymmetric import Asymmetric, AsymmetricCoulomb

@@ -1,4 +1,4 @@
-"""Constant load of the guides by the weight across the plane of motion (Rosyid & El-Khasawneh 2020)."""
+"""Constant normal load on the guides of planar machines by gravity (Rosyid & El-Khasawneh 2020)."""
 
 from __future__ import annotations
 

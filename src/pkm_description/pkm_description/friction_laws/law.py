@@ -1,4 +1,4 @@
-"""What every friction law offers; its linear parameters and their regressor define it."""
+"""Base class of the friction laws: force, regressor and parameters."""
 
 from __future__ import annotations
 

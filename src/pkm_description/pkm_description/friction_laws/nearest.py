@@ -1,4 +1,4 @@
-"""The viscous and Coulomb pair that comes nearest to a law, for programs that know only these two."""
+"""Least-squares viscous and Coulomb friction for a law, for simulators that have only these two."""
 
 from __future__ import annotations
 

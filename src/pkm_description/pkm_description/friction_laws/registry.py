@@ -1,4 +1,4 @@
-"""Friction laws by name, built from the mapping that stands in a machine file."""
+"""Friction laws by name, from the mapping in a machine file."""
 
 from __future__ import annotations
 

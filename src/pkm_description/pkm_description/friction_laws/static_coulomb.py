@@ -1,4 +1,4 @@
-"""Static, Coulomb and viscous friction: a higher level at the begin of motion."""
+"""Static, Coulomb and viscous friction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Machines in figures, for people."""
+"""Text summary of a machine."""

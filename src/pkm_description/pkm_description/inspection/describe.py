@@ -1,4 +1,4 @@
-"""What a machine file describes, in lines of text."""
+"""Summary of a machine in lines of text, as inspect_machine prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the numbers of a machine file come from, counted."""
+"""Counts of the provenance entries of a machine file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a machine moves from home, in lines of text."""
+"""Range of motion of a machine from home, in lines of text."""
 
 from __future__ import annotations
 

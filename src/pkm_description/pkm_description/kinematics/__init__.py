@@ -1,4 +1,4 @@
-"""Kinematics of parallel machines, batched over samples."""
+"""Kinematics of parallel machines: forward and inverse, Jacobians, joint motion, for N samples at once."""
 
 from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.drive_motion import motion_from_drives

@@ -1,4 +1,4 @@
-"""A home pose that the legs admit, and the joint positions there.
+"""Solve a home pose that the legs admit, and the joint positions there.
 
 Legs with fewer joints than closing equations (3-RPS, 3-PRS, 3-RRS) take freedom from the platform. Where the machine is
 not symmetric no simple pose is admissible: a level, centred platform misses its legs by millimetres.
@@ -61,7 +61,7 @@ def admissible_home(machine: Machine, wished: Pose | None = None, drives: Array 
     Parameters
     ----------
     wished : default the machine's home
-    drives : (A,) m or rad, where the driven joints shall stand; default wherever the pose puts them
+    drives : (A,) m or rad, wanted positions of the driven joints; default: those of the pose
 
     Raises
     ------

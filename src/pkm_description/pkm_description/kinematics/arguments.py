@@ -1,4 +1,4 @@
-"""Checks of what functions of motion are given, and the single pose in the place of many."""
+"""Checks of the arguments (machine, motion, poses, drives), and support of single poses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three-angle descriptions of rotation in any order, with angular velocity and acceleration.
+"""Euler and Cardan angles in any order, with angular velocity and acceleration.
 
 A rotation is ``R = R_1(a_1) R_2(a_2) R_3(a_3)``, each about an axis that the rotations before it have turned. Orders of
 three different axes are Cardan angles (``'xyz'``: Heimann & Abdellatif), those with equal first and third axis Euler

@@ -1,4 +1,4 @@
-"""Recursions along serial chains of revolute and prismatic joints, for all samples and legs at once.
+"""Kinematics of serial chains of revolute and prismatic joints, for all samples and legs at once.
 
 Everything is expressed in base axes. Lists have one entry per joint (= body), each an array (N, L, ...).
 """

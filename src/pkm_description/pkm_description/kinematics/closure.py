@@ -1,4 +1,4 @@
-"""Closed configurations of any machine: Newton iterations on all passive joints and the platform pose at once.
+"""Forward kinematics of any machine: Newton iterations on all passive joints and the platform pose at once.
 
 Behind :func:`pkm_description.kinematics.forward_kinematics`, which takes a faster way for hexapods.
 """

@@ -1,4 +1,4 @@
-"""Platform motion from the motion of the drives: admissible on machines with fewer than six degrees of freedom."""
+"""Platform motion from the motion of the drives, for machines with any number of degrees of freedom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far single drives move a machine from home."""
+"""Range of motion of single drives from home."""
 
 from __future__ import annotations
 

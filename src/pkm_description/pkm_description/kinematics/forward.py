@@ -1,4 +1,4 @@
-"""Forward kinematics: the configuration of any machine from the positions of its drives."""
+"""Forward kinematics: platform pose and joint positions of any machine from its drive positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What forward kinematics returns: configurations of the whole machine, and how far they can be trusted."""
+"""Result of forward kinematics: poses, joint positions, convergence, assembly mode and condition number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time derivatives of Jacobians, analytic."""
+"""Analytic time derivatives of the Jacobians."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of joints: what is limited, how much of it a motion uses, and which limit it breaks."""
+"""Joint limits: positions, tilts, speeds and forces of a motion, and the limits that it violates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions and velocities of all leg joints at a state of the platform: what joint states need, and no more."""
+"""Positions and velocities of all leg joints from the state of the platform, for joint states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The branch of a leg: on which side of its own singular position (stretched, folded, turned over) it is."""
+"""Assembly branch of a single leg, and its distance from its own singularities (stretched or folded)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint velocities of a leg from the velocity of its closing point, and the directions that the leg holds."""
+"""Inverse tip Jacobian of a leg, and the directions in which the leg constrains its tip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint positions of legs without a closed form: iterations that bring the tips to their platform joints."""
+"""Inverse kinematics of legs without a closed form, by Newton iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leg lengths of a platform pose, and how they change with it: inverse kinematics."""
+"""Leg lengths and length Jacobian of machines with struts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions, velocities and accelerations of all leg joints, passive ones too, from the platform's motion."""
+"""Positions, velocities and accelerations of all joints, passive ones included, from the motion of the platform."""
 
 from __future__ import annotations
 

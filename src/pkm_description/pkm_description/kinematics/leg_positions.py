@@ -1,4 +1,4 @@
-"""Joint positions that close the legs onto a platform pose: in closed form for U-P legs, else by iterations."""
+"""Joint positions of the legs at a platform pose: in closed form for U-P legs, by iterations for others."""
 
 from __future__ import annotations
 

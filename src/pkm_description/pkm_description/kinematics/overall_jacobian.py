@@ -1,4 +1,4 @@
-"""Platform twist from the rates of the drives: the overall Jacobian of actuation and constraint.
+"""The overall Jacobian of actuation and constraint, and the platform twist from the drive rates.
 
 Rows of the driven joints and rows of the constraints that legs or a plane put on the platform (Joshi & Tsai 2002);
 six in all where the machine has one drive per degree of freedom. A hexapod has no constraint rows.

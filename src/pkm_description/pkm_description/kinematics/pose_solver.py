@@ -1,4 +1,4 @@
-"""Poses from measured drives: of one sample near the last one, and of whole recordings at once.
+"""Poses from measured drive positions: sample by sample from the last one, or whole recordings at once.
 
 Of hexapods the lengths of the struts are given, which the models of the legs work with, of other machines the drives'
 positions; both are called lengths here.

@@ -1,4 +1,4 @@
-"""Random states of a machine, for ranks, checks and tests."""
+"""Random states of a machine, for base parameters and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotations of whole batches: every function takes any number of leading axes.
+"""Rotation matrices, quaternions and rotation vectors, batched over any leading axes.
 
 Rotation matrices map vectors from the rotated frame to the reference frame. Quaternions are xyzw with w >= 0,
 Euler angles are roll, pitch, yaw in the z-y-x convention, ``R = Rz(yaw) @ Ry(pitch) @ Rx(roll)``.

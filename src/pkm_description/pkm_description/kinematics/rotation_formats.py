@@ -1,8 +1,8 @@
-"""One rotation in the forms that files and messages have: Euler angles and quaternions, by ``transforms3d``.
+"""Convert single rotations between matrix, Euler angles and quaternion, by ``transforms3d``.
 
 The suite's own functions of whole batches, which messages of fast streams use as well, stand in
 :mod:`pkm_description.kinematics.rotation`. Quaternions are xyzw as in ROS; ``transforms3d`` writes wxyz, and this
-module is the only place where that changes.
+module is the only place that converts the order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which legs and joints a pose asks too much of, and how far the platform moves along single axes."""
+"""Workspace: joint limits that poses violate, and the range of motion along single axes."""
 
 from __future__ import annotations
 

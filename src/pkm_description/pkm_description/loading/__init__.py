@@ -1,4 +1,4 @@
-"""From a machine file to a machine: reading, overlays, and checks of the whole."""
+"""Load machine files and overlays, and check them."""
 
 from pkm_description.loading.load import load_machine, machine_file, machine_names
 from pkm_description.loading.overlay import write_overlay

@@ -1,4 +1,4 @@
-"""What no single number shows: whether the machine as a whole is possible."""
+"""Plausibility checks of the machine as a whole: masses, inertias, units, drives."""
 
 from __future__ import annotations
 

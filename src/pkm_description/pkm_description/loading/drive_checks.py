@@ -1,4 +1,4 @@
-"""Whether the drives can be real: their speed, and their force against their own friction."""
+"""Plausibility checks of the drives: speed limits, and force limits against friction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the legs reach and hold the platform at home."""
+"""Checks at the home pose: the legs reach their platform joints and hold the platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in its file a part of a machine stands, for errors that name the key."""
+"""Keys of the parts of a machine in its file, for error messages."""
 
 from __future__ import annotations
 

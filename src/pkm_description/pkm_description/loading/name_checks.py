@@ -1,4 +1,4 @@
-"""Names of a machine's links, joints and frames, in its file and in the models that are written from it."""
+"""Checks of the names of links, joints and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameter overlays: a few values of a machine file replaced, e.g. by an identification."""
+"""Parameter overlays: replace values of a machine file, e.g. by identified ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the legs of a machine file: one description of the chain, with values that may differ by leg."""
+"""Read the legs of a machine file."""
 
 from __future__ import annotations
 

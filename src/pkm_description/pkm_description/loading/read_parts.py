@@ -1,4 +1,4 @@
-"""Read the parts of a machine file that all machines share: bodies, poses, platform."""
+"""Read bodies, poses and the platform of a machine file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read sensors and servo of a machine file; each section may be missing where only kinematics or dynamics is wanted."""
+"""Read the optional sections sensors and servo of a machine file."""
 
 from __future__ import annotations
 

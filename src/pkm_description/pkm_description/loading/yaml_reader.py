@@ -1,4 +1,4 @@
-"""Read values from a YAML file so that every complaint names file, key and value."""
+"""Read values from a YAML file with errors that name file, key and value."""
 
 from __future__ import annotations
 

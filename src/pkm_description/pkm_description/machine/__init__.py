@@ -1,4 +1,4 @@
-"""What a machine is: its parts, and their numbers as arrays."""
+"""The machine: its parts, and their parameters as arrays."""
 
 from pkm_description.machine.layout import hexapod_layout
 from pkm_description.machine.machine import Freedom, Machine

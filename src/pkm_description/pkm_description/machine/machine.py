@@ -1,4 +1,4 @@
-"""The machine: one object for its data and its numerical form."""
+"""The class ``Machine``, which ``load_machine`` returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sampled motion of the platform: the one container that all packages pass around."""
+"""The class ``PlatformMotion``: pose, velocity and acceleration of the platform at N samples."""
 
 from __future__ import annotations
 

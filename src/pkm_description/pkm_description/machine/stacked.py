@@ -1,4 +1,4 @@
-"""The legs of a machine as arrays with a leg axis, so that one array operation serves all legs and all samples."""
+"""The parameters of all legs as arrays with a leg axis, for vectorised computation."""
 
 from __future__ import annotations
 

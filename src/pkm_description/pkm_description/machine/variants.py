@@ -1,4 +1,4 @@
-"""The same machine under other conditions: a payload, another direction of gravity, other friction, no rotors."""
+"""Variants of a machine: with a payload, another gravity vector, other friction or without rotors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motions of the platform: sampled, generated, interpolated."""
+"""Motions of the platform: profiles, recorded poses, interpolation, limits."""
 
 from pkm_description.machine import PlatformMotion
 

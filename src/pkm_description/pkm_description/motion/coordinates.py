@@ -1,4 +1,4 @@
-"""Six coordinates of a platform pose around home, and the motion that their time course describes.
+"""Six coordinates of a platform pose relative to home, and the motion that they describe over time.
 
 Coordinates: displacement of the platform origin from home [m] and rotation vector from home [rad], both in
 base axes: ``R = exp(theta) @ R_home``. The rotation vector's rate is not the angular velocity; the left

@@ -1,4 +1,4 @@
-"""Drives on sines of their own frequencies: a motion that every machine admits, whatever its degrees of freedom."""
+"""Sinusoidal motion of the drives, for machines with any number of degrees of freedom."""
 
 from __future__ import annotations
 

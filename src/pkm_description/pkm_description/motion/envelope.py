@@ -1,4 +1,4 @@
-"""Smooth switching on and off of a motion."""
+"""Smooth fade-in and fade-out of a motion."""
 
 from __future__ import annotations
 

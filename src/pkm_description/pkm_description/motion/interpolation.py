@@ -1,4 +1,4 @@
-"""A motion between its samples: quintic Hermite interpolation in position and on the rotation group."""
+"""Quintic Hermite interpolation of a sampled motion, in position and on SO(3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a machine's limits a motion uses, and which it breaks."""
+"""Check a motion against the limits of the machine, and scale motions to fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named motions for every machine, inside its limits."""
+"""Named motion profiles, scaled to the limits of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thin rclpy shells and command-line tools."""
+"""ROS nodes and command-line tools."""
 
 import os
 

@@ -54,13 +54,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     sdf = parser.add_argument_group('SDF')
     sdf.add_argument(
         '--loop', choices=['detachable', 'native'], default='detachable',
-        help='how loops are closed: welded by Gazebo at start (today), or as joints (what engines will take one day)',
+        help='how loops are closed: by detachable joints at start, or as joints (not supported by Gazebo yet)',
     )  # fmt: skip
-    sdf.add_argument('--gazebo', choices=['fortress', 'harmonic'], default='harmonic', help='whose plugin names')
+    sdf.add_argument('--gazebo', choices=['fortress', 'harmonic'], default='harmonic', help='version of Gazebo')
     sdf.add_argument(
         '--drive', choices=['position', 'force'], default='position', help='commands that the driven joints take'
     )
-    sdf.add_argument('--world', action='store_true', help='a whole world with physics settings, not the model alone')
+    sdf.add_argument('--world', action='store_true', help='write a world with physics settings, not only the model')
     options = parser.parse_args(arguments)
     if options.format is None:
         options.format = options.place_format

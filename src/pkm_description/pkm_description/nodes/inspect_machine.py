@@ -1,4 +1,4 @@
-"""Command: what a machine file describes, in figures."""
+"""Command: print a summary of a machine: geometry, masses, limits, workspace, base parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='inspect_machine', description=__doc__)
     parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
     parser.add_argument('--overlay', help='parameter overlay')
-    parser.add_argument('--base-parameters', action='store_true', help='list them, readable, with their values')
+    parser.add_argument('--base-parameters', action='store_true', help='list the base parameters with their values')
     options = parser.parse_args(arguments)
     try:
         machine = load_machine(options.machine, options.overlay)

@@ -59,7 +59,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument('--kind', choices=list(KINDS), metavar='KIND', help='kind of the machine, see below')
     what.add_argument(
-        '--from', dest='source', type=Path, metavar='FILE', help='machine file whose home is to be solved'
+        '--from', dest='source', type=Path, metavar='FILE', help='machine file whose home pose is solved'
     )
     parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
     parser.add_argument('--force', action='store_true', help='replace the output file if it exists')
@@ -69,7 +69,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         sizes.add_argument(f'--{name.replace("_", "-")}', type=float, metavar='M')
     solved = parser.add_argument_group('with --from')
     solved.add_argument(
-        '--drives', type=float, nargs='+', metavar='Q', help='where the drives shall stand, m or rad; also: --height'
+        '--drives', type=float, nargs='+', metavar='Q', help='drive positions at home, m or rad; also: --height'
     )
     options = parser.parse_args(arguments)
     if options.source:

@@ -1,4 +1,4 @@
-"""Node: move the platform by hand, all joints follow (for looking at a machine without drives)."""
+"""Node: move the platform by sliders or a pose topic and publish all joint positions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pkm_description.viewing.sliders import SliderBoard, slider_urdf
 class PlatformPoserSettings(Settings):
     """Rate of the state; the coordinates are parameters that can be changed while the node runs."""
 
-    rate: float = setting(30.0, 'how often the state is published [Hz]', 0.1, 1000.0)
+    rate: float = setting(30.0, 'publishing rate of the state [Hz]', 0.1, 1000.0)
 
 
 class PlatformPoser(Node):

@@ -1,4 +1,4 @@
-"""Node: stand-in for robot_state_publisher, with the same topics, where that package is not installed."""
+"""Node: replacement for robot_state_publisher, with the same topics, where that is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reports share: judged figures, text tables, inline figures and the page around them.
+"""Building blocks of reports: judged values, text tables, figures, HTML pages.
 
 Only :mod:`~pkm_description.report.figures` needs matplotlib, only :mod:`~pkm_description.report.page` needs jinja2, so
 all are imported by their full names.

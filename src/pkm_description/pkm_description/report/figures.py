@@ -1,4 +1,4 @@
-"""Figures as inline SVG or PNG, ready for a page without links."""
+"""Matplotlib figures as inline SVG or PNG for HTML pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure that was measured and judged: what was required, what came out, the verdict."""
+"""A measured value with its requirement and verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports as HTML: one file, no links, readable in ten years."""
+"""HTML reports in one file without external links."""
 
 from __future__ import annotations
 

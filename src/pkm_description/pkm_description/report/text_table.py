@@ -1,4 +1,4 @@
-"""Plain tables for terminal and log file."""
+"""Plain text tables for terminal and log files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the nodes of all packages share: the only place of this package that needs rclpy."""
+"""Helpers for the nodes of all packages; apart from ``nodes`` the only part that needs rclpy."""

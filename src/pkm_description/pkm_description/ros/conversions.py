@@ -1,4 +1,4 @@
-"""Between arrays and geometry messages; reading is duck-typed and takes rosbags' message objects, too."""
+"""Convert between arrays and geometry messages; reading also takes the message objects of rosbags."""
 
 from __future__ import annotations
 

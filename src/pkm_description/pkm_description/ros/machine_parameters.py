@@ -1,4 +1,4 @@
-"""The parameters by which a node is told its machine."""
+"""Node parameters that select the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``visualization_msgs`` from plain numbers."""
+"""Create ``visualization_msgs`` markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start a node, spin it, and end cleanly whatever ends it."""
+"""Start a node, spin it and shut it down cleanly."""
 
 from __future__ import annotations
 

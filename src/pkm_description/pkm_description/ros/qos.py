@@ -1,4 +1,4 @@
-"""Quality of service of the suite's topics."""
+"""Quality of service (QoS) of the suite's topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of fast streams in serialised form: read and written without message objects.
+"""Read and write serialised messages of fast streams without message objects.
 
 rclpy makes about ten Python objects for a ``sensor_msgs/Imu`` and copies numbers one by one: 0.03 to 0.06 ms a message.
 The serialised form (CDR, as it goes over the wire) is a row of bytes in which the numbers lie one after another:

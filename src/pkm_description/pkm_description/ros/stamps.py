@@ -1,4 +1,4 @@
-"""Message stamps as integer nanoseconds; no float ever holds a stamp."""
+"""Message stamps as integer nanoseconds, because a float is not precise enough."""
 
 from __future__ import annotations
 

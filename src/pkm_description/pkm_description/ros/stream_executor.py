@@ -1,4 +1,4 @@
-"""Executor for nodes that take samples at a kilohertz."""
+"""Executor for nodes that receive messages at 1 kHz."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For tests: nodes as real processes in a ROS domain of their own."""
+"""Test helpers: start nodes as processes in a separate ROS domain."""
 
 from __future__ import annotations
 

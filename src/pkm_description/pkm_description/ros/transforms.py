@@ -1,4 +1,4 @@
-"""Transform broadcasters: those of tf2_ros, or stand-ins where it is not installed."""
+"""Transform broadcasters: those of tf2_ros, or replacements where it is not installed."""
 
 from __future__ import annotations
 

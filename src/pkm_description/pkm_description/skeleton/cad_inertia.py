@@ -1,4 +1,4 @@
-"""From the mass properties that CAD programs print to the inertia of a machine file."""
+"""Convert the mass properties of a CAD program to the inertia of a machine file."""
 
 from __future__ import annotations
 

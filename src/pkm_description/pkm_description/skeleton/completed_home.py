@@ -1,4 +1,4 @@
-"""An existing machine file with a home that its legs admit."""
+"""Replace the home pose of a machine file by one that the legs admit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_admissible_home(
     ----------
     path : machine file; it need not pass the checks
     height : m, wished height of the platform in place of the file's
-    drives : (A,) m or rad, where the drives shall stand
+    drives : (A,) m or rad, wanted drive positions
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Single values of a YAML text replaced, all else, comments too, left as it is."""
+"""Replace single values in a YAML text and keep everything else, comments included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine file from a sketch, with the comments that whoever completes it needs."""
+"""Sections of a new machine file with explaining comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of machines that have a skeleton, and their sizes."""
+"""Kinds of machines that new_machine can write, and their dimensions."""
 
 from __future__ import annotations
 

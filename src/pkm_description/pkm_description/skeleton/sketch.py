@@ -1,4 +1,4 @@
-"""What a skeleton consists of: the same joints in every leg, and where the legs stand."""
+"""Data of a skeleton: the joints of a leg, and the positions of the legs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Looking at a machine: sliders that move it, postures that its limits allow, arrows of its drive forces. No ROS."""
+"""Viewing without ROS: sliders, poses within the limits, arrows of the drive forces."""

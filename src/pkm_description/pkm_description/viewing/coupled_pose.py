@@ -1,4 +1,4 @@
-"""Platform poses given by as many coordinates as the machine has degrees of freedom, where its legs couple the others.
+"""Platform poses of machines with fewer than six degrees of freedom from independent coordinates.
 
 The platform of a 3-RPS machine turns about x and y and rises; its x, y and yaw follow. Coordinates are displacement
 from home [m] in base axes, and roll, pitch, yaw from home [rad] with ``R = Rz Ry Rx R_home``.

@@ -1,4 +1,4 @@
-"""Where a machine is and how large: what a viewer needs to place arrows, labels and its camera."""
+"""Centre and size of a machine, to place arrows, labels and the camera."""
 
 from __future__ import annotations
 

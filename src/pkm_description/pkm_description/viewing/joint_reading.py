@@ -1,4 +1,4 @@
-"""Configurations and drive forces of a machine from joint states as sensors, simulators and estimators give them."""
+"""Platform pose and drive forces from joint states of sensors, simulator or estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Postures of a machine chosen by hand: all joints for a pose or for slider values, refused where a limit is broken."""
+"""Joint positions for a pose or slider values, refused where a joint limit is violated."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Poser:
         if not condition <= _MAX_CONDITION:
             raise SingularPoseError(f'singular pose, condition number {condition:.3g}: the drives cannot hold it')
         if self._jacobian_determinant(position, rotation_base_platform) * self._determinant < 0.0:
-            raise SingularPoseError('the pose lies beyond a singular one, the machine cannot get there from home')
+            raise SingularPoseError('the pose lies beyond a singular pose, the machine cannot reach it from home')
         return Posture(legs.positions[0], pose.position[0], pose.rotation_base_platform[0], condition)
 
     def from_coordinates(self, values: Mapping[str, float]) -> Posture:

@@ -1,4 +1,4 @@
-"""Sliders that move a machine by hand, and their description for programs that read sliders from a URDF."""
+"""Sliders that move a machine, and their URDF for joint_state_publisher_gui."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Minimal parameters: which combinations of parameters forces can show, numerically and in readable form."""
+"""Base parameters and models with fewer parameters, computed numerically and printed as readable text."""

@@ -1,4 +1,4 @@
-"""Leaving parameters out of a linear model one by one, until data determine every one that stays.
+"""Backward elimination: remove parameters from a linear model until the data determine all that remain.
 
 Heimann & Abdellatif reduce the friction parameters of all joints to a minimal set; this is the usual rule for it: drop
 the parameter with the largest relative standard deviation, estimate again, until all are below a threshold.

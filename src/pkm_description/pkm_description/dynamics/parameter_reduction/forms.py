@@ -1,4 +1,4 @@
-"""Assumptions on the mass distribution of bodies: symmetric, centre of mass known or on an axis, without mass."""
+"""Assumptions on the mass distribution of bodies: symmetry, known centre of mass, no mass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base parameters of a machine: its regressor over random states, reduced."""
+"""Base parameters of a machine, from its regressor at random states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with fewer parameters than can be identified: base parameters left out, or shared by legs that are alike.
+"""Reduced models: base parameters left out, or shared by equal legs.
 
 Mata et al. (2008), section 5, identify a ladder of such models of a 3-RPS and compare how well they predict forces.
 """

@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of dynamic parameters that forces can tell apart, found numerically."""
+"""Numerical base parameters: the identifiable combinations of the dynamic parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which branch of the forward kinematics a pose lies on."""
+"""Test which assembly mode a pose of a hexapod belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All poses that a hexapod has for given leg lengths."""
+"""All assembly modes of a hexapod: its poses for given leg lengths."""
 
 from __future__ import annotations
 

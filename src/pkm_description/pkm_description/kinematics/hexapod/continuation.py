@@ -1,4 +1,4 @@
-"""Poses followed along straight lines of leg lengths: which assembly mode is reached without a singular pose."""
+"""Numerical continuation along straight lines of leg lengths, to find the assembly mode of a pose."""
 
 from __future__ import annotations
 

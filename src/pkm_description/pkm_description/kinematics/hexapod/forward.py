@@ -1,4 +1,4 @@
-"""Poses of hexapods from the lengths of their struts, by Newton iterations on the rotation group."""
+"""Forward kinematics of hexapods from leg lengths, by Newton iterations on SO(3)."""
 
 from __future__ import annotations
 

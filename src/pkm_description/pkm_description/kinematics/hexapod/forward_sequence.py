@@ -1,4 +1,4 @@
-"""Poses of hexapods along a path of lengths: every sample from the last good one, on the same assembly mode."""
+"""Forward kinematics of hexapods along a sequence of leg lengths, each sample from the last good one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to say about the reliability of poses that Newton iterations have found."""
+"""Reliability of the poses that Newton iterations found: residual, condition number, assembly mode."""
 
 from __future__ import annotations
 

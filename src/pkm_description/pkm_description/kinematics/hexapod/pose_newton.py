@@ -1,4 +1,4 @@
-"""Newton iterations from leg lengths to poses on the rotation group, batched and for one sample."""
+"""Newton iterations from leg lengths to poses on SO(3), batched and for one sample."""
 
 from __future__ import annotations
 

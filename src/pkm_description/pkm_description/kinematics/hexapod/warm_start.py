@@ -1,4 +1,4 @@
-"""Gauss-Newton from one sample to the next: the real-time part of the forward kinematics of a hexapod."""
+"""Real-time forward kinematics of a hexapod: Gauss-Newton from the previous sample."""
 
 from __future__ import annotations
 
