@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pkm_description.arrays import Array
 from pkm_description.joint_states import JointStateReader
-from pkm_description.kinematics import ForwardKinematicsResult, solve_closure
+from pkm_description.kinematics import ForwardKinematicsResult, forward_kinematics
 from pkm_description.machine import Machine
 
 
@@ -65,7 +65,7 @@ class JointReader:
     def _closed(self, drives: Array) -> ForwardKinematicsResult:
         """Near the configuration before; after a jump, or on a wrong branch, from home."""
         if self._last is not None:
-            near = solve_closure(self._machine, drives, self._last)
+            near = forward_kinematics(self._machine, drives, self._last)
             if near.trusted.all():
                 return near
-        return solve_closure(self._machine, drives).require()
+        return forward_kinematics(self._machine, drives).require()
