@@ -20,7 +20,7 @@ from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.baseline_series import baseline_series
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegSample
-from pkm_estimation.stream.stamps import Instant
+from pkm_estimation.stream.samples import Instant
 
 #: us per sample
 TARGET = 15.0

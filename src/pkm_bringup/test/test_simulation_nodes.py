@@ -19,8 +19,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
+from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.qos import REFERENCE_QOS
-from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock

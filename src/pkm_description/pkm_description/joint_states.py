@@ -29,6 +29,7 @@ class JointOrder:
     entries, joints : (K,) indices into ``names`` and ``wanted`` of the wanted joints that are there, by ``wanted``
     missing : wanted names that are not there
     unknown : names that are there, but belong to no joint of the machine
+    blank : (J,) NaN
     is_plain : the joint state has the wanted joints in the wanted order, and no others
     """
 
@@ -38,6 +39,7 @@ class JointOrder:
     joints: NDArray[np.intp]
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
+    blank: Array
     is_plain: bool
 
     def by_joint(self, values: Sequence[float] | Array, quantity: str = 'position') -> Array:
@@ -70,6 +72,8 @@ class JointOrder:
         """Sort values that a joint state need not have, see :meth:`by_joint`; all NaN if they are not there."""
         numbers = np.array(() if values is None else values, dtype=float)
         if numbers.shape[-1] != len(self.names):
+            if numbers.ndim == 1:  # most messages have no efforts: a copy takes a third of the time
+                return self.blank.copy()
             return np.full((*numbers.shape[:-1], len(self.wanted)), np.nan)
         return numbers if self.is_plain else self._placed(numbers)
 
@@ -160,6 +164,7 @@ class JointStateReader:
             np.array(joints, dtype=np.intp),
             tuple(name for name in self.wanted if name not in names),
             tuple(name for name in names if name not in self._known),
+            np.full(len(self.wanted), np.nan),
             names == self.wanted,
         )
 

@@ -20,8 +20,7 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_from_rpy
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import PlatformMotion
-from pkm_description.ros.conversions import array3, array4, quaternion_of_rotation
-from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.conversions import array3, array4, nanoseconds, quaternion_of_rotation, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState

@@ -16,11 +16,11 @@ from pkm_description.errors import MachineFileError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import machine_file
 from pkm_description.ros import conversions
+from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import Level, diagnostic_array
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import ParameterError, declare
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS, declare_stream_qos
-from pkm_description.ros.stamps import nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
 from rcl_interfaces.msg import ParameterDescriptor

@@ -10,7 +10,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy')
 
 from nav_msgs.msg import Odometry  # noqa: E402
-from pkm_description.ros.conversions import array3, point, quaternion, vector3  # noqa: E402
+from pkm_description.ros.conversions import array3, nanoseconds, point, quaternion, stamp, vector3  # noqa: E402
 from pkm_description.ros.serialized import (  # noqa: E402
     UNREADABLE,
     OdometryWriter,
@@ -19,7 +19,6 @@ from pkm_description.ros.serialized import (  # noqa: E402
     read_stamp,
     with_stamp,
 )
-from pkm_description.ros.stamps import nanoseconds, stamp  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 

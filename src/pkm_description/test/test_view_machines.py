@@ -16,8 +16,7 @@ from pkm_description.kinematics import drive_positions, solve_closure
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.ros.conversions import array3, array4
-from pkm_description.ros.stamps import nanoseconds, stamp
+from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp
 from pkm_description.ros.testing import NodeProcess
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker

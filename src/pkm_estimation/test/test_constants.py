@@ -11,7 +11,7 @@ from pkm_estimation.filtering.constants import ConstantStates
 from pkm_estimation.filtering.input_curvature import InputCurvature
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import CovarianceError
-from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 

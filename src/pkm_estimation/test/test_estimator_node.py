@@ -14,9 +14,8 @@ from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from pkm_description.loading import load_machine  # noqa: E402
 from pkm_description.motion.profiles import mp1  # noqa: E402
-from pkm_description.ros.conversions import array3, array4, vector3  # noqa: E402
+from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp, vector3  # noqa: E402
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
-from pkm_description.ros.stamps import nanoseconds, stamp  # noqa: E402
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402

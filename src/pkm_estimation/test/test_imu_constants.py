@@ -7,9 +7,10 @@ from pkm_description.loading import load_machine
 from pkm_estimation.filtering.delay_jacobian import turn_jacobian
 from pkm_estimation.filtering.point_motion import FilterStates, point_motions
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry
-from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import imu_motion
+from pkm_estimation.models.imu_constants import with_constants
+from pkm_estimation.models.inertial_process import ImuMotion
 
 SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)
@@ -74,9 +75,8 @@ def test_attitude_is_moved_on_with_the_angular_acceleration():
     rate = imu[3:] - state[12:15]
     for k in range(steps):
         exact = exact @ rotation_exp((rate + (k + 0.5) * rest / steps * TURNING) * rest / steps)
-    moved = imu_motion(
-        layout, state[None], state[None, POSITION], rotation[None], imu, TURNING, SRS.gravity, np.zeros(3)
-    )
+    motion = ImuMotion.of(state[None], state[None, POSITION], rotation[None], imu, TURNING, np.zeros(3))
+    moved = with_constants(layout, state[None], motion, SRS.gravity)
     assert np.abs(moved.rotation[0] - exact).max() < 1e-6
     assert np.abs(rotation @ rotation_exp(rest * rate) - exact).max() > 1e-4
 

@@ -13,8 +13,8 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.stamps import stamp
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger

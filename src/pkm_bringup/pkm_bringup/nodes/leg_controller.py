@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointStateReader
+from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS
-from pkm_description.ros.stamps import nanoseconds
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node

@@ -11,13 +11,13 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from pkm_description.errors import PkmError
+from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import SENSOR_QOS
-from pkm_description.ros.stamps import nanoseconds
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.force_arrows import ForceArrows
 from pkm_description.viewing.joint_reading import JointReader

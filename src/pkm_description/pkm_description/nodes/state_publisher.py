@@ -15,13 +15,12 @@ from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
 from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.loading import load_machine
-from pkm_description.ros.conversions import transform_stamped
+from pkm_description.ros.conversions import nanoseconds, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine_files
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
-from pkm_description.ros.stamps import nanoseconds
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
 from pkm_description.settings import Settings, setting
 

@@ -1,16 +1,27 @@
-"""Convert between arrays and geometry messages; reading also takes the message objects of rosbags."""
+"""Conversions between numbers and ROS messages: stamps, vectors, rotations; also reads rosbags' message objects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Quaternion, Transform, TransformStamped, Vector3
 from numpy.typing import ArrayLike
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.ros.stamps import stamp
+
+
+def nanoseconds(stamp: Any) -> int:
+    """Nanoseconds of a ``builtin_interfaces/Time`` (of rclpy or of rosbags); no float ever holds a stamp."""
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def stamp(time_ns: int) -> Time:
+    """``builtin_interfaces/Time`` of nanoseconds."""
+    seconds, rest = divmod(int(time_ns), 1_000_000_000)
+    return Time(sec=seconds, nanosec=rest)
 
 
 def vector3(values: ArrayLike) -> Vector3:

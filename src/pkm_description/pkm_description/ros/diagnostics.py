@@ -8,7 +8,7 @@ from enum import IntEnum
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from pkm_description.ros.stamps import stamp
+from pkm_description.ros.conversions import stamp
 
 
 class Level(IntEnum):

@@ -8,8 +8,7 @@ from builtin_interfaces.msg import Duration
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from pkm_description.ros.conversions import point, vector3
-from pkm_description.ros.stamps import stamp
+from pkm_description.ros.conversions import point, stamp, vector3
 from pkm_description.viewing.force_arrows import ForceArrow
 
 #: red, green, blue, opacity

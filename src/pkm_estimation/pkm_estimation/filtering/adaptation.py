@@ -31,10 +31,11 @@ class NoiseAdaptation:
     Attributes
     ----------
     q_factor, r_factor : on the variances
+    is_on : whether the noise is adapted at all; if not, do not call :meth:`accept`
     """
 
     def __init__(self, mode: str) -> None:
-        self.mode = mode
+        self.mode, self.is_on = mode, mode != 'off'
         self.q_factor, self.r_factor = 1.0, 1.0
         self._clear(0)
 
@@ -49,8 +50,6 @@ class NoiseAdaptation:
 
     def accept(self, innovation: Innovation) -> bool:
         """Add an innovation; True if the factors have changed."""
-        if self.mode == 'off':
-            return False
         if self._skip > 0:
             self._skip -= 1
             return False

@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 from pkm_estimation.filtering.input_curvature import InputCurvature
 from pkm_estimation.filters import CovarianceError, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
-from pkm_estimation.models.attitude_chart import rotation_of
+from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 
 #: s: the error of a product lasts that long

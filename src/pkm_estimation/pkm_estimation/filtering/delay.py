@@ -26,10 +26,12 @@ class DeclaredDelay:
     Attributes
     ----------
     nanoseconds : the declared delay
+    is_estimated : whether the filter has a state for the rest; the methods that take the filter need it
     """
 
     def __init__(self, delay: float, std: float, row: slice | None) -> None:
         self._configured, self._std, self._row = round(1e9 * delay), std, row
+        self.is_estimated = row is not None
         self.reset()
 
     def reset(self) -> None:
@@ -38,15 +40,13 @@ class DeclaredDelay:
 
     def is_impossible(self, ukf: KalmanFilter) -> bool:
         """Whether the whole delay, declared and remaining, is beyond five standard deviations of its prior."""
-        if self._row is None:
-            return False
+        assert self._row is not None
         found = 1e-9 * (self.nanoseconds - self._configured) + ukf.state.item(self._row.start)
         return not abs(found) <= _IMPOSSIBLE * self._std
 
     def absorb(self, ukf: KalmanFilter, tell: Callable[[str, str], None]) -> None:
         """Add a significant remaining delay to the declared one, and subtract it from the filter's state."""
-        if self._row is None:
-            return
+        assert self._row is not None
         index = self._row.start
         rest, variance = ukf.state.item(index), ukf.covariance.item(index, index)
         if abs(rest) < _LONG or rest**2 < _SIGNIFICANT**2 * variance:

@@ -8,7 +8,7 @@ from pkm_description.kinematics.rotation import cross, rotated, rotation_exp, sk
 
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, GYROSCOPE_BIAS, VELOCITY
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import ImuMotion
+from pkm_estimation.models.inertial_process import ImuMotion
 
 
 def moved_on_jacobian(

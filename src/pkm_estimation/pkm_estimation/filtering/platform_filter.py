@@ -14,24 +14,14 @@ from pkm_description.machine import Machine, Pose
 from scipy.linalg import block_diag
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.parts import (
-    constant_states,
-    make_filter,
-    measurement_model,
-    walk_variances,
-)
+from pkm_estimation.filtering.constraints import predicted_with_constraints, update_with_constraints
+from pkm_estimation.filtering.parts import constant_states, make_filter, measurement_model, walk_variances
 from pkm_estimation.filtering.platform_points import PlatformPoints, observed
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
 from pkm_estimation.filters import INTEGRATORS, Innovation
-from pkm_estimation.models import (
-    ATTITUDE,
-    POSITION,
-    STATE_SIZE,
-    EstimatorGeometry,
-    InertialProcess,
-)
-from pkm_estimation.models.attitude_chart import move_chart, rotation_of
+from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry, InertialProcess
+from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 
 #: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
@@ -138,9 +128,7 @@ class PlatformFilter:
         deviations = config.printed_start_position_std, config.printed_start_attitude_std
         self._start(position, np.eye(3), *deviations)
 
-    def _start(
-        self, position: Array, rotation: Array, position_std: float, attitude_std: float
-    ) -> None:
+    def _start(self, position: Array, rotation: Array, position_std: float, attitude_std: float) -> None:
         self._set_chart(rotation if self._moves else np.eye(3))
         state = np.zeros(self.layout.size)
         state[POSITION] = self.chart.T @ position
@@ -152,9 +140,7 @@ class PlatformFilter:
         if self._constants is not None:
             self._constants.start()
 
-    def first_update(
-        self, drive_positions: Array, is_home_mode: Callable[[Array, Array], bool]
-    ) -> Innovation | None:
+    def first_update(self, drive_positions: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
         """Correct a broad prior, such as :meth:`start_as_printed`, with the first positions of the drives (L,).
 
         The manifold filter searches the most likely pose on the home assembly mode; the other filters do an ordinary
@@ -223,7 +209,7 @@ class PlatformFilter:
         ukf, observe, noise, constants = self.ukf, self.legs.observe, self._leg_noise(noise_scale), self._constants
         values = self.legs.measured(drive_positions)
         if self.legs.constraint_count:
-            return self._update_with_constraints(values, noise, used, limit)
+            return update_with_constraints(ukf, self.legs, values, noise, self._leg_noise(1.0), used, limit)
         if constants is None:
             return ukf.update_iterated(observe, values, noise, used, limit)
         state, covariance = ukf.state.copy(), ukf.covariance.copy()
@@ -231,22 +217,6 @@ class PlatformFilter:
         if innovation.nis <= limit:
             constants.after_update(ukf, state, covariance)
         return innovation
-
-    def _update_with_constraints(
-        self, values: Array, noise: Array, used: NDArray[np.intp] | None, limit: float
-    ) -> Innovation:
-        """Correct with the constraints, then with the drives' part of ``values`` (m,); returns its innovation."""
-        drives = self._onto_constraints(values)
-        used = np.arange(drives) if used is None else used
-        innovation = self.ukf.update_iterated(self.legs.observe, values, noise, used, limit)
-        return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
-
-    def _onto_constraints(self, values: Array) -> int:
-        """Correct with the constraints, the last of ``values`` (m,); returns the number of values before them."""
-        drives = len(values) - self.legs.constraint_count
-        rows = np.arange(drives, len(values))
-        self.ukf.update_iterated(self.legs.observe, values, self._leg_noise(1.0), rows)
-        return drives
 
     def _leg_noise(self, scale: float) -> Array:
         """Covariance (m, m) of the leg measurements, times ``scale``, with the effect of unknown constants."""
@@ -269,18 +239,14 @@ class PlatformFilter:
         current sample. If the prediction uses the angular rate, add the gyroscope's noise to ``noise_covariance``.
         Raises ObservationError if a prediction is not finite or has another shape, and CovarianceError.
         """
+        count = len(value)
         return self.ukf.update(
-            lambda states: observed(observe, self.points(states, imu), len(value)),
-            value,
-            noise_covariance,
-            limit=limit,
+            lambda states: observed(observe, self.points(states, imu), count), value, noise_covariance, limit=limit
         )
 
     def points(self, states: Array, imu: Array) -> PlatformPoints:
         """Motions of the platform for the filter's own states (n, N), with the current IMU sample (6,)."""
-        return PlatformPoints(
-            self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration
-        )
+        return PlatformPoints(self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration)
 
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`."""
@@ -304,13 +270,9 @@ class PlatformFilter:
         """Innovation (L,) and its covariance (L, L) for positions (L,) of the drives; the state is not changed."""
         ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
-        if not self.legs.constraint_count:
-            return ukf.predicted_innovation(observe, values, noise)
-        state, covariance = ukf.state.copy(), ukf.covariance.copy()
-        drives = self._onto_constraints(values)
-        residual, spread = ukf.predicted_innovation(observe, values, noise)
-        ukf.state[:], ukf.covariance[:] = state, covariance
-        return residual[:drives], spread[:drives, :drives]
+        if self.legs.constraint_count:
+            return predicted_with_constraints(ukf, self.legs, values, noise, self._leg_noise(1.0))
+        return ukf.predicted_innovation(observe, values, noise)
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

@@ -10,9 +10,10 @@ from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import rotated
 
 from pkm_estimation.models import ATTITUDE, POSITION, EstimatorGeometry
-from pkm_estimation.models.attitude_chart import rotations_of
+from pkm_estimation.models.attitude import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import imu_motion
+from pkm_estimation.models.imu_constants import with_constants
+from pkm_estimation.models.inertial_process import ImuMotion
 
 
 class ObservationError(PkmError):
@@ -58,10 +59,10 @@ class PlatformPoints:
     ) -> None:
         rows = states.T
         rotation, _ = rotations_of(rows[:, ATTITUDE])
-        motion = imu_motion(
-            layout, rows, rows[:, POSITION] @ chart.T, chart @ rotation, imu, angular_acceleration, geometry.gravity,
-            geometry.imu_position,
-        )  # fmt: skip
+        position, rotation = rows[:, POSITION] @ chart.T, chart @ rotation
+        motion = ImuMotion.of(rows, position, rotation, imu, angular_acceleration, geometry.imu_position)
+        if layout.groups:
+            motion = with_constants(layout, rows, motion, geometry.gravity)
         self.rotation, self.angular_velocity = motion.rotation, motion.angular_velocity
         self.specific_force = motion.specific_force
         self._imu_point, self._velocity = motion.position, motion.velocity

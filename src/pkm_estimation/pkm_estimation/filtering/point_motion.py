@@ -11,10 +11,10 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 
 from pkm_estimation.filtering.delay_jacobian import moved_on_jacobian, turn_jacobian
 from pkm_estimation.models import ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
-from pkm_estimation.models.attitude_chart import scalar_parts
+from pkm_estimation.models.attitude import LEVI_CIVITA, scalar_parts
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import ImuMotion, imu_motion
-from pkm_estimation.models.quaternion_products import LEVI_CIVITA
+from pkm_estimation.models.imu_constants import with_constants
+from pkm_estimation.models.inertial_process import ImuMotion
 
 _IDENTITY = np.eye(3)
 # q @ this: skew(q), its rows one after the other
@@ -87,10 +87,11 @@ def point_motions(
     """
     rotation, orientation, by_q = attitudes(known)
     imu_point = rotated(known.chart, known.state[:, POSITION])
-    moved = imu_motion(
-        layout, known.state, imu_point, rotation, known.imu, known.angular_acceleration, geometry.gravity,
-        geometry.imu_position,
-    )  # fmt: skip
+    moved = ImuMotion.of(
+        known.state, imu_point, rotation, known.imu, known.angular_acceleration, geometry.imu_position
+    )
+    if layout.groups:
+        moved = with_constants(layout, known.state, moved, geometry.gravity)
     arm = moved.place if point is None else moved.place - point  # from the point to the IMU
     omega, base_arm = moved.angular_velocity, rotated(moved.rotation, arm)
     if layout.imu_delay is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.models.attitude_chart import rotations_of
+from pkm_estimation.models.attitude import rotations_of
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.imu_constants import imu_motion
-from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
+from pkm_estimation.models.imu_constants import with_constants
+from pkm_estimation.models.inertial_process import ATTITUDE, POSITION, ImuMotion
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -71,9 +71,8 @@ class CalibratedLegModel(LegModel):
         layout, rows = self._layout, states.T
         rotation, outside = rotations_of(rows[:, ATTITUDE])
         self._outside += outside
-        motion = imu_motion(
-            layout, rows, rows[:, POSITION], rotation, self.imu, self.angular_acceleration, self._gravity, np.zeros(3)
-        )
+        motion = ImuMotion.of(rows, rows[:, POSITION], rotation, self.imu, self.angular_acceleration, np.zeros(3))
+        motion = with_constants(layout, rows, motion, self._gravity)
         points = self._platform_points - np.broadcast_to(motion.place, (len(rows), 3))[:, None]
         vectors = motion.position[:, None] + points @ np.swapaxes(motion.rotation, 1, 2) - self._base_points
         lengths: Array = np.sqrt(np.sum(vectors * vectors, axis=-1)).T

@@ -13,7 +13,7 @@ from pkm_description.kinematics.leg_inverse import leg_inverse
 from pkm_description.kinematics.leg_iterations import nearest_positions
 from pkm_description.machine import Machine
 
-from pkm_estimation.models.attitude_chart import rotations_of
+from pkm_estimation.models.attitude import rotations_of
 from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
 from pkm_estimation.models.leg_model import LegModel
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 #: names that the setting ``estimate`` takes, with their units
 EXTRA_STATES = {'leg_offsets': 'm', 'imu_delay': 's', 'imu_rotation': 'rad', 'imu_position': 'm'}
@@ -50,7 +51,7 @@ class StateLayout:
                 end += sizes[name]
         return cls(end, **rows)
 
-    @property
+    @cached_property
     def groups(self) -> dict[str, slice]:
         """Rows of each extra state that is estimated."""
         return {name: rows for name in EXTRA_STATES if (rows := getattr(self, name)) is not None}

@@ -5,49 +5,15 @@ Used by the leg model, users' measurements and the outputs.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import cross, rotated, rotation_exp
 
 from pkm_estimation.models.extra_states import StateLayout
-from pkm_estimation.models.inertial_process import ACCELEROMETER_BIAS, GYROSCOPE_BIAS, VELOCITY
+from pkm_estimation.models.inertial_process import ImuMotion
 
 
-class ImuMotion(NamedTuple):
-    """Motion of the IMU's point at N states, at the stamp of the legs.
-
-    Attributes
-    ----------
-    position : (N, 3) m, axes of the given positions
-    rotation : (N, 3, 3), platform axes to those axes
-    velocity : (N, 3) m/s, platform axes
-    angular_velocity : (N, 3) rad/s, platform axes: the sample less its bias
-    specific_force : (N, 3) m/s^2, platform axes: the sample less its bias
-    angular_acceleration : (N, 3) or (3,) rad/s^2, platform axes
-    place : (N, 3) or (3,) m, of the IMU, platform axes
-    """
-
-    position: Array
-    rotation: Array
-    velocity: Array
-    angular_velocity: Array
-    specific_force: Array
-    angular_acceleration: Array
-    place: Array
-
-
-def imu_motion(
-    layout: StateLayout,
-    states: Array,
-    position: Array,
-    rotation: Array,
-    imu: Array,
-    angular_acceleration: Array,
-    gravity: Array,
-    imu_position: Array,
-) -> ImuMotion:
+def with_constants(layout: StateLayout, states: Array, motion: ImuMotion, gravity: Array) -> ImuMotion:
     """Apply mounting and position, and extrapolate over the remaining delay, by which the states lag.
 
     The position is extrapolated to second order, the attitude with the mean angular velocity of that time (rate plus
@@ -57,14 +23,10 @@ def imu_motion(
     ----------
     layout : where the constants lie
     states : (N, n)
-    position, rotation : (N, 3) m, (N, 3, 3), of the IMU's point at the states, in axes of any kind
-    imu : (N, 6) or (6,), samples in nominal platform axes
-    angular_acceleration : (N, 3) or (3,) rad/s^2 at the samples, nominal platform axes
+    motion : at the states, with nominal mounting and place
     gravity : (3,) m/s^2, axes of the positions
-    imu_position : (3,) m, nominal place, platform axes
     """
-    rate, force = imu[..., 3:] - states[:, GYROSCOPE_BIAS], imu[..., :3] - states[:, ACCELEROMETER_BIAS]
-    place, velocity = imu_position, states[:, VELOCITY]
+    position, rotation, velocity, rate, force, angular_acceleration, place = motion
     if layout.imu_position is not None:
         place = place + states[:, layout.imu_position]
     if layout.imu_rotation is not None:

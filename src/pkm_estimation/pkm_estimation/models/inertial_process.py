@@ -8,6 +8,7 @@ both already turned into platform axes.
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy import add, multiply, subtract
@@ -15,7 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp
 
 from pkm_estimation.filters.integrators import Integrator
-from pkm_estimation.models.quaternion_products import (
+from pkm_estimation.models.attitude import (
     LEVI_CIVITA,
     QUATERNION_PAIRS,
     SCALAR,
@@ -40,6 +41,37 @@ STATE_GROUPS = {
     'accelerometer_bias': ACCELEROMETER_BIAS,
     'gyroscope_bias': GYROSCOPE_BIAS,
 }
+
+class ImuMotion(NamedTuple):
+    """Motion of the IMU's point at N states.
+
+    Attributes
+    ----------
+    position : (N, 3) m, axes of the given positions
+    rotation : (N, 3, 3), platform axes to those axes
+    velocity : (N, 3) m/s, platform axes
+    angular_velocity : (N, 3) rad/s, platform axes: the sample less its bias
+    specific_force : (N, 3) m/s^2, platform axes: the sample less its bias
+    angular_acceleration : (N, 3) or (3,) rad/s^2, platform axes
+    place : (N, 3) or (3,) m, of the IMU, platform axes
+    """
+
+    position: Array
+    rotation: Array
+    velocity: Array
+    angular_velocity: Array
+    specific_force: Array
+    angular_acceleration: Array
+    place: Array
+
+    @classmethod
+    def of(
+        cls, states: Array, position: Array, rotation: Array, imu: Array, angular_acceleration: Array, place: Array
+    ) -> ImuMotion:
+        """Motion by states (N, n) and IMU samples (6,) or (N, 6), with the rest as in the attributes."""
+        rate, force = imu[..., 3:] - states[:, GYROSCOPE_BIAS], imu[..., :3] - states[:, ACCELEROMETER_BIAS]
+        return cls(position, rotation, states[:, VELOCITY], rate, force, angular_acceleration, place)
+
 
 # rows of a stage: c, V, (q, e0), f, omega (both bias-corrected), 1; of its slopes: those of c, V, (q, e0)
 _V, _P, _F, _OMEGA, _ONE = 3, 6, 10, 13, 16

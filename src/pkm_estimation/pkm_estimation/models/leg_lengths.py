@@ -6,8 +6,8 @@ import numpy as np
 from numpy import multiply, sqrt
 from pkm_description.arrays import Array
 
+from pkm_estimation.models.attitude import QUATERNION_PAIRS, ScalarPart, rotation_table
 from pkm_estimation.models.leg_model import LegModel
-from pkm_estimation.models.quaternion_products import QUATERNION_PAIRS, ScalarPart, rotation_table
 
 # rows of the factors: c, V (unused, but copied along with its neighbours), (q, e0), 1
 _P, _ONE = 6, 10

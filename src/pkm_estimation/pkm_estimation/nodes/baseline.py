@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nav_msgs.msg import Odometry
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.serialized import JointReading, OdometryWriter, read_joint_state
+from pkm_description.ros.serialized import JointReading, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from sensor_msgs.msg import JointState
 
-from pkm_estimation.nodes import estimator_messages as messages
+from pkm_estimation.nodes.estimator_messages import UNKNOWN
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import BaselinePipeline
 from pkm_estimation.stream.health import HealthReport
@@ -31,16 +31,13 @@ class BaselineNode(StreamNode):
         """Make the pipeline and its topics."""
         self.pipeline = BaselinePipeline(self.machine, self.config)
         self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
-        self._write_odometry = OdometryWriter(messages.BASE_FRAME, self.child_frame)
         self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
         return self.pipeline
 
     def _take_joint_state(self, sample: JointReading) -> None:
         output = self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions)
         if output is not None:
-            self._odometry.publish(
-                messages.odometry(self._write_odometry, sample.stamp, output.estimate, messages.UNKNOWN)
-            )
+            self.publish_odometry(self._odometry, sample.stamp, output.estimate, UNKNOWN)
 
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Rates and counters."""

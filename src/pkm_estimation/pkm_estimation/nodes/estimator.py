@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from pkm_description.ros.conversions import transform_stamped
+from pkm_description.ros.conversions import stamp, transform_stamped
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
-from pkm_description.ros.serialized import ImuReading, JointReading, OdometryWriter, read_imu, read_joint_state
-from pkm_description.ros.stamps import stamp
+from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -23,6 +22,22 @@ from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.verdict import summarise, values
 
 
+class RateLimit:
+    """Lets stamps pass at no more than a rate [Hz]; 0 means all of them."""
+
+    def __init__(self, rate: float) -> None:
+        # a little early: the stamps of a stream at just that rate jitter
+        self._interval = round(0.9e9 / rate) if rate > 0.0 else 0
+        self._last: int | None = None
+
+    def is_due(self, stamp: int) -> bool:
+        """Whether something is to be published at ``stamp`` [ns]; restarts if the clock was set back."""
+        if self._last is not None and 0 <= stamp - self._last < self._interval:
+            return False
+        self._last = stamp
+        return True
+
+
 class EstimatorNode(StreamNode):
     """Lifecycle node around one :class:`EstimatorPipeline`."""
 
@@ -30,7 +45,7 @@ class EstimatorNode(StreamNode):
         super().__init__('estimator')
         settings = declare_settings(self, EstimatorNodeSettings)
         self._publish_tf = settings.publish_tf
-        self._viewing = messages.RateLimit(settings.view_rate)
+        self._viewing = RateLimit(settings.view_rate)
         self._point = np.array(self.config.reference_point)
         self._transforms: TransformBroadcaster | None = None
         self.start()
@@ -47,7 +62,6 @@ class EstimatorNode(StreamNode):
         if self._publish_tf and self._transforms is None:  # it stays when the node is cleaned up
             self._transforms = TransformBroadcaster(self)
             self.broadcast_reference_point()
-        self._write_odometry = OdometryWriter(messages.BASE_FRAME, self.child_frame)
         self.subscribe(Imu, 'imu/data_raw', read_imu, self._take_imu)
         self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
         return self.pipeline
@@ -76,18 +90,14 @@ class EstimatorNode(StreamNode):
         for output in outputs:
             # first what controllers wait for
             motion = output.motion
-            self._odometry.publish(
-                messages.odometry(self._write_odometry, output.stamp, motion, motion.twist_covariance)
-            )
+            self.publish_odometry(self._odometry, output.stamp, motion, motion.twist_covariance)
             # then topics with subscribers: a message costs more time than the filter's step
             if self._imu.get_subscription_count():
                 self._imu.publish(messages.imu(stamp(output.stamp), self.machine.imu.frame, output))
             if self._acceleration.get_subscription_count():
                 self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.machine.imu.frame, output))
             if output.baseline is not None:
-                self._baseline.publish(
-                    messages.odometry(self._write_odometry, output.stamp, output.baseline, messages.UNKNOWN)
-                )
+                self.publish_odometry(self._baseline, output.stamp, output.baseline, messages.UNKNOWN)
             if self._viewing.is_due(output.stamp):
                 self._publish_view(output)
 

@@ -11,42 +11,13 @@ from pkm_description.kinematics import joint_rates
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import vector3
-from pkm_description.ros.serialized import OdometryWriter
 from sensor_msgs.msg import Imu, JointState
 
-from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.filtering.point_motion import PointMotion
 from pkm_estimation.stream import EstimatorOutput
 
 BASE_FRAME, PLATFORM_FRAME = 'base_link', 'platform_link'
 #: covariance (6, 6) that says nothing
 UNKNOWN = np.zeros((6, 6))
-
-
-class RateLimit:
-    """Lets stamps pass at no more than a rate [Hz]; 0 means all of them."""
-
-    def __init__(self, rate: float) -> None:
-        # a little early: the stamps of a stream at just that rate jitter
-        self._interval = round(0.9e9 / rate) if rate > 0.0 else 0
-        self._last: int | None = None
-
-    def is_due(self, stamp: int) -> bool:
-        """Whether something is to be published at ``stamp`` [ns]; restarts if the clock was set back."""
-        if self._last is not None and 0 <= stamp - self._last < self._interval:
-            return False
-        self._last = stamp
-        return True
-
-
-def odometry(
-    write: OdometryWriter, time: int, motion: PointMotion | BaselineEstimate, twist_covariance: Array
-) -> bytes:
-    """Serialised ``nav_msgs/Odometry`` of ``time`` [ns]: pose in ``base_link``, twist in the platform's axes."""
-    return write(
-        time, motion.position, motion.orientation, motion.pose_covariance, motion.velocity, motion.angular_velocity,
-        twist_covariance,
-    )  # fmt: skip
 
 
 def imu(time: Time, frame: str, output: EstimatorOutput) -> Imu:

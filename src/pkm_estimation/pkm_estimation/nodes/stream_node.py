@@ -8,20 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.serialized import UNREADABLE
+from pkm_description.ros.serialized import UNREADABLE, OdometryWriter
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
-from pkm_estimation.nodes.estimator_messages import PLATFORM_FRAME
+from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.filtering.point_motion import PointMotion
+from pkm_estimation.nodes.estimator_messages import BASE_FRAME, PLATFORM_FRAME
 from pkm_estimation.nodes.node_settings import StreamNodeSettings
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
@@ -47,6 +49,7 @@ class StreamNode(LifecycleNode):
         self.config = declare_settings(self, EstimatorConfig, settings)
         of_node = declare_settings(self, StreamNodeSettings)
         self.child_frame = self._child_frame(of_node.child_frame)
+        self._write_odometry = OdometryWriter(BASE_FRAME, self.child_frame)
         self.autostart = of_node.autostart
         self._input_qos = declare_stream_qos(self)
         self.is_active = False
@@ -76,7 +79,7 @@ class StreamNode(LifecycleNode):
         gc.freeze()
 
     def _child_frame(self, frame: str) -> str:
-        point: NDArray[np.float64] = np.array(self.config.reference_point)
+        point: Array = np.array(self.config.reference_point)
         if point.any() and frame == PLATFORM_FRAME:
             raise PkmError(
                 f'child_frame = {frame!r} is the frame of the platform origin, but reference_point = {point.tolist()}: '
@@ -99,6 +102,16 @@ class StreamNode(LifecycleNode):
         publisher: Any = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
         self._owned.append((self.destroy_publisher, publisher))
         return publisher
+
+    def publish_odometry(
+        self, publisher: Any, time: int, motion: PointMotion | BaselineEstimate, twist_covariance: Array
+    ) -> None:
+        """Publish a motion at ``time`` [ns]: pose in ``base_link``, twist in the platform's axes."""
+        data = self._write_odometry(
+            time, motion.position, motion.orientation, motion.pose_covariance, motion.velocity, motion.angular_velocity,
+            twist_covariance,
+        )  # fmt: skip
+        publisher.publish(data)
 
     def subscribe(
         self, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]

@@ -10,8 +10,7 @@ from pkm_description.arrays import Array
 
 from pkm_estimation.baseline import ButterworthDifferentiator
 from pkm_estimation.models.imu_frame import ImuFrame
-from pkm_estimation.stream.samples import Segment
-from pkm_estimation.stream.stamps import Instant
+from pkm_estimation.stream.samples import Instant, Segment
 
 #: number of lags after which the start transient of the differentiator (from rest) is below 1e-3
 _SETTLING_LAGS = 6.0

@@ -14,8 +14,7 @@ from pkm_estimation.baseline import BaselineEstimate, KinematicEstimator
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.messages import LegMessageReader, LegSample
-from pkm_estimation.stream.samples import seconds
-from pkm_estimation.stream.stamps import Instant, StampGate
+from pkm_estimation.stream.samples import Instant, StampGate, seconds
 
 #: event at a sample whose forward kinematics fails
 WITHOUT_POSE = 'baseline_without_pose'

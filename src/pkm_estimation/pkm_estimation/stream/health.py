@@ -12,7 +12,7 @@ from pkm_description.arrays import Array
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models import STATE_GROUPS
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.stamps import Instant, StampGate, StampVerdict
+from pkm_estimation.stream.samples import Instant, StampGate, StampVerdict
 
 #: number of innovations that are collected before they are added to the statistics, all at once
 _MOST_KEPT = 1000

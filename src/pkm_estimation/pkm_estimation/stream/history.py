@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
-from pkm_estimation.stream.samples import ImuSample, Measurement, measurement_order
-from pkm_estimation.stream.stamps import Instant
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.stream.messages import Measurement, measurement_order
+from pkm_estimation.stream.samples import ImuSample, Instant
 
 
 class Memory:
@@ -63,6 +64,16 @@ class History:
         self.imu: list[ImuSample] = []
         self._processed: list[Processed] = []
         self._complete = True
+
+    @classmethod
+    def of(cls, config: EstimatorConfig) -> History | None:
+        """History as the settings say, ``None`` where samples must come in order."""
+        if config.history <= 0.0:
+            return None
+        # a late IMU sample changes measurements since the sample before it
+        gap = config.maximum_imu_gap
+        margin = 2.0 * gap + abs(config.imu_delay)
+        return cls(round(1e9 * (config.history + gap)), round(1e9 * margin))
 
     def add_imu(self, sample: ImuSample) -> None:
         """Insert a sample in the order of stamps."""

@@ -1,16 +1,20 @@
-"""Positions of the drives from named joint positions, in any order; other joints are ignored."""
+"""Measurements: positions of the drives from named joint positions in any order, those of users, and their queue."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.errors import JointStateError
+from pkm_description.errors import ConfigurationError, JointStateError
 from pkm_description.joint_states import JointOrder, JointStateReader, not_finite_text
 from pkm_description.machine import Machine
+
+from pkm_estimation.stream.samples import Instant
 
 #: fraction of the stroke by which a position may exceed its limit before it counts as wrong (unit or sensor error)
 STROKE_MARGIN = 0.1
@@ -22,6 +26,78 @@ class LegSample(NamedTuple):
     positions: Array
     efforts: Array
     used: NDArray[np.intp]
+
+
+class LegMeasurement(NamedTuple):
+    """Positions of the drives at an instant."""
+
+    instant: Instant
+    sample: LegSample
+
+    @property
+    def topic(self) -> str:
+        """What it is counted as."""
+        return 'legs'
+
+
+class UserMeasurement(NamedTuple):
+    """A user's measurement (m,) with its covariance (m, m); ``observe`` maps sigma points to predictions (m, N)."""
+
+    instant: Instant
+    name: str
+    observe: Callable[[Any], Array]
+    value: Array
+    covariance: Array
+
+    @property
+    def topic(self) -> str:
+        """What it is counted as."""
+        return self.name
+
+
+Measurement = LegMeasurement | UserMeasurement
+
+
+def measurement_order(measurement: Measurement) -> tuple[Instant, str]:
+    """Measurements are processed by time; of equal times the legs come first."""
+    return measurement.instant, measurement.name if isinstance(measurement, UserMeasurement) else ''
+
+
+def checked_measurement(value: Sequence[float] | Array, covariance: Array, name: str) -> tuple[Array, Array]:
+    """Value (m,) and covariance (m, m) of a user's measurement as arrays of their own.
+
+    Raises
+    ------
+    ConfigurationError
+        The covariance does not fit the value or is not positive definite.
+    """
+    numbers, noise = np.array(value, dtype=float), np.array(covariance, dtype=float)
+    count = len(numbers)
+    if noise.shape != (count, count) or not np.isfinite(noise).all() or np.linalg.eigvalsh(noise)[0] <= 0.0:
+        raise ConfigurationError(
+            f'{name}: covariance has shape {noise.shape}; it must be ({count}, {count}) and positive definite'
+        )
+    return numbers, noise
+
+
+class MeasurementQueue(deque[Measurement]):
+    """Measurements that wait for the IMU, in the order in which they are processed."""
+
+    def add(self, measurement: Measurement) -> None:
+        """Insert a measurement by its time."""
+        if self and (order := measurement_order(measurement)) < measurement_order(self[-1]):
+            self.insert(bisect_left(self, order, key=measurement_order), measurement)
+        else:
+            self.append(measurement)
+
+    def oldest_of_too_many(self, topic: str, most: int) -> Measurement | None:
+        """Remove and return the oldest measurement of a topic that has ``most`` or more, else ``None``."""
+        places = [place for place, measurement in enumerate(self) if measurement.topic == topic]
+        if len(places) < most:
+            return None
+        oldest = self[places[0]]
+        del self[places[0]]
+        return oldest
 
 
 class LegMessageReader:

@@ -17,7 +17,7 @@ from pkm_estimation.models import ATTITUDE, BIASES, POSITION, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.angular_acceleration import AngularAcceleration, RawRate
-from pkm_estimation.stream.stamps import Instant
+from pkm_estimation.stream.samples import Instant
 
 
 @dataclass(frozen=True)

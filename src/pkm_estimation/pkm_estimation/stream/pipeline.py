@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import ConfigurationError, KinematicsError
+from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
@@ -18,16 +18,17 @@ from pkm_estimation.filtering.platform_points import PlatformPoints
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.history import History, Processed
-from pkm_estimation.stream.messages import LegMessageReader
-from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import (
-    ImuSample,
+from pkm_estimation.stream.messages import (
     LegMeasurement,
+    LegMessageReader,
     Measurement,
+    MeasurementQueue,
     UserMeasurement,
+    checked_measurement,
     measurement_order,
 )
-from pkm_estimation.stream.stamps import Instant, StampGate
+from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.samples import ImuSample, Instant, StampGate
 from pkm_estimation.stream.tracker import Tracker
 
 
@@ -64,8 +65,7 @@ class EstimatorPipeline:
         self.tracker = Tracker(machine, config, self.imu_frame)
         self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
         self.baseline = self.tracker.baseline.estimator
-        self.angular_acceleration = self.tracker.angular_acceleration
-        self.health = self.tracker.health
+        self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(self.machine, config.minimum_legs)
         self._clear()
 
@@ -81,7 +81,9 @@ class EstimatorPipeline:
 
     @baseline_wanted.setter
     def baseline_wanted(self, wanted: bool) -> None:
-        self.tracker.baseline_wanted = wanted
+        if wanted != self.tracker.baseline_wanted:
+            self.tracker.baseline_wanted = wanted
+            self.tracker.baseline.reset()
 
     def reset(self, stamp: int = 0) -> None:
         """Reset everything except counters, estimated delay and adapted noise; the next usable measurement starts anew.
@@ -92,19 +94,13 @@ class EstimatorPipeline:
         self.health.event(stamp, 'reset', 'reset on request')
 
     def _clear(self) -> None:
-        config = self.config
         self._imu_gate, self._leg_gate = self._new_gate(), self._new_gate()
         self._user_gates: dict[str, StampGate] = {}
         self._imu: deque[ImuSample] = deque()
-        self._waiting: deque[Measurement] = deque()
+        self._waiting = MeasurementQueue()
         self._last: Measurement | None = None
         self._known: dict[tuple[Instant, str], bool] = {}  # what is processed again, and whether it was answered
-        self._history: History | None = None
-        if config.history > 0.0:
-            # a late IMU sample changes measurements since the sample before it
-            gap = config.maximum_imu_gap
-            margin = 2.0 * gap + abs(config.imu_delay)
-            self._history = History(round(1e9 * (config.history + gap)), round(1e9 * margin))
+        self._history = History.of(self.config)
         self.tracker.reset()
 
     def _new_gate(self) -> StampGate:
@@ -189,12 +185,7 @@ class EstimatorPipeline:
         ConfigurationError
             The covariance does not fit the value or is not positive definite.
         """
-        numbers, noise = np.array(value, dtype=float), np.array(covariance, dtype=float)
-        count = len(numbers)
-        if noise.shape != (count, count) or not np.isfinite(noise).all() or np.linalg.eigvalsh(noise)[0] <= 0.0:
-            raise ConfigurationError(
-                f'{name}: covariance has shape {noise.shape}; it must be ({count}, {count}) and positive definite'
-            )
+        numbers, noise = checked_measurement(value, covariance, name)
         if not np.isfinite(numbers).all():
             self.health.event(stamp, f'{name}_not_finite', f'{name} is not finite: {numbers.tolist()}')
             return []
@@ -222,7 +213,7 @@ class EstimatorPipeline:
                 self._drop_too_late(measurement.topic, measurement.instant)
                 return []
             return self._process_again(taken, measurement)
-        self._wait(measurement)
+        self._waiting.add(measurement)
         return self._process_ready()
 
     def _is_late(self, measurement: Measurement) -> bool:
@@ -232,25 +223,15 @@ class EstimatorPipeline:
             return measurement.instant < self._last.instant
         return measurement_order(measurement) < measurement_order(self._last)
 
-    def _wait(self, measurement: Measurement) -> None:
-        """Insert a measurement into the queue by its time."""
-        waiting = self._waiting
-        if waiting and (order := measurement_order(measurement)) < measurement_order(waiting[-1]):
-            waiting.insert(bisect_left(waiting, order, key=measurement_order), measurement)
-        else:
-            waiting.append(measurement)
-
     def _drop_too_late(self, topic: str, instant: Instant) -> None:
-        self.health.event(
-            instant.stamp, f'{topic}_too_late', f'{topic} sample of {instant.stamp} ns: too late, rejected'
-        )
+        stamp = instant.stamp
+        self.health.event(stamp, f'{topic}_too_late', f'{topic} sample of {stamp} ns: too late, rejected')
 
     def _make_room(self, topic: str) -> None:
         """Drop the oldest measurement of a topic whose queue is full."""
-        places = [place for place, measurement in enumerate(self._waiting) if measurement.topic == topic]
-        if len(places) >= self.config.queue_length:
-            self._known.pop(measurement_order(self._waiting[places[0]]), None)
-            del self._waiting[places[0]]
+        oldest = self._waiting.oldest_of_too_many(topic, self.config.queue_length)
+        if oldest is not None:
+            self._known.pop(measurement_order(oldest), None)
             self.health.count(f'{topic}_queue_overflow')
 
     # -- late samples --------------------------------------------------------------------------------------------------
@@ -273,7 +254,7 @@ class EstimatorPipeline:
         self._imu = deque(self._history.imu)
         self._waiting.extendleft(processed.measurement for processed in reversed(taken))
         if late is not None:
-            self._wait(late)
+            self._waiting.add(late)
         self._known |= {measurement_order(processed.measurement): processed.answered for processed in taken}
         return self._process_ready()
 
@@ -284,8 +265,7 @@ class EstimatorPipeline:
         outputs = []
         while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
             measurement = self._waiting.popleft()
-            process = self._process_silently if self._known else self._process
-            output, answered = process(measurement)
+            output, answered = (self._process_silently if self._known else self._process)(measurement)
             if output is not None:
                 self.health.output(output)
                 outputs.append(output)
@@ -305,9 +285,7 @@ class EstimatorPipeline:
             self.health.count(f'{measurement.topic}_answered_late')
         return None if answered_before else output, answered or answered_before is not None
 
-    def _process(
-        self, measurement: Measurement, answered_before: bool = False
-    ) -> tuple[EstimatorOutput | None, bool]:
+    def _process(self, measurement: Measurement, answered_before: bool = False) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement; also whether it was used."""
         tracker, output = self.tracker, None
         before = None if self._history is None else (tracker.due(measurement.instant), tracker.snapshot())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import pairwise
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -26,18 +24,9 @@ from pkm_estimation.stream.angular_acceleration import AngularAcceleration
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.history import Memory
-from pkm_estimation.stream.messages import LegSample
+from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput, OutputModel
-from pkm_estimation.stream.samples import (
-    ImuSample,
-    InputPath,
-    LegMeasurement,
-    Segment,
-    UserMeasurement,
-    seconds,
-    take_input,
-)
-from pkm_estimation.stream.stamps import Instant
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, take_input
 
 
 class Tracker:
@@ -54,9 +43,7 @@ class Tracker:
     health : gets all counters and events
     """
 
-    def __init__(
-        self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame
-    ) -> None:
+    def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
         self.machine, self.config = machine, config
         self.filter = PlatformFilter(
             EstimatorGeometry.from_machine(machine),
@@ -144,7 +131,8 @@ class Tracker:
         if innovation is None or not self._is_sound(stamp, path.end, innovation):
             return self._start(measurement, path.end)
         output = self._output(measurement, path.end.value, innovation, started=False)
-        self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
+        if self.delay.is_estimated:
+            self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
         return output
 
     def process_user(self, measurement: UserMeasurement, queue: deque[ImuSample]) -> bool:
@@ -188,22 +176,11 @@ class Tracker:
         if isinstance(path, str):
             self.health.event(instant.stamp, path, 'measurement without IMU samples around it: rejected')
             return None
-        reason = self._cause_to_restart(due, path)
-        if reason:
-            self._fail(instant.stamp, reason, reason.replace('_', ' '))
+        if self.now is not None:
+            gap = path.gap_after(self.now.instant, self.config.maximum_leg_gap, self.config.maximum_imu_gap)
+            if gap is not None:
+                self._fail(instant.stamp, gap, gap.replace('_', ' '))
         return path
-
-    def _cause_to_restart(self, due: Instant, path: InputPath) -> str | None:
-        if self.now is None:
-            return None
-        if due.epoch != self.now.instant.epoch:
-            return 'clock_reset'
-        if seconds(self.now.instant, due) > self.config.maximum_leg_gap:
-            return 'leg_gap'
-        for segment in path.segments:
-            if max(segment.duration, segment.imu_interval) > self.config.maximum_imu_gap:
-                return 'imu_gap'
-        return None
 
     # -- prediction and correction -------------------------------------------------------------------------------------
 
@@ -234,12 +211,13 @@ class Tracker:
     def _is_sound(self, stamp: int, now: ImuSample, innovation: Innovation) -> bool:
         """Check the filter after a correction; False if it was stopped."""
         self.now = now
-        if self.delay.is_impossible(self.filter.ukf):
+        if self.delay.is_estimated and self.delay.is_impossible(self.filter.ukf):
             self.delay.reset()
             self._fail(stamp, 'imu_delay_lost', 'the estimated delay went beyond five times imu_delay_std')
             return False
         is_lost = not innovation.nis <= self.config.divergence_nis
-        if not is_lost and self.noise.accept(innovation):  # a lost filter says nothing about the noise
+        # a lost filter says nothing about the noise
+        if not is_lost and self.noise.is_on and self.noise.accept(innovation):
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
         if not self._side.holds(self.filter):
@@ -259,21 +237,12 @@ class Tracker:
 
     def _predict_along(self, path: InputPath) -> None:
         for segment in path.segments:
-            if segment.end.instant > segment.start.instant:
-                self._predict(segment)
-
-    def _predict(self, segment: Segment) -> None:
-        """Predict over a segment in steps of at most ``maximum_step``."""
-        self.angular_acceleration.advance(segment)
-        first, last, duration = segment.start.value, segment.end.value, segment.duration
-        imu_interval = max(duration, segment.imu_interval)
-        if duration <= self.config.maximum_step:
-            self.filter.predict(first, last, duration, imu_interval)
-            return
-        steps = ceil(duration / self.config.maximum_step - 1e-9)
-        inputs = first + np.linspace(0.0, 1.0, steps + 1)[:, None] * (last - first)
-        for start, end in pairwise(inputs):
-            self.filter.predict(start, end, duration / steps, imu_interval)
+            if segment.is_empty:
+                continue
+            self.angular_acceleration.advance(segment)
+            imu_interval = max(segment.duration, segment.imu_interval)
+            for start, end, duration in segment.steps(self.config.maximum_step):
+                self.filter.predict(start, end, duration, imu_interval)
 
     # -- start and stop ------------------------------------------------------------------------------------------------
 
@@ -316,11 +285,7 @@ class Tracker:
         self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
     ) -> EstimatorOutput:
         instant, sample = measurement.instant, measurement.sample
-        baseline = None
-        if self.baseline_wanted:
-            baseline = self.baseline.estimate(instant, sample)
-        else:
-            self.baseline.reset()  # so that it restarts when it is switched on again
+        baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
         return EstimatorOutput(
             instant, started, self.filter.known(imu), self._output_model, innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
+from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import declare_stream_qos
-from pkm_description.ros.stamps import nanoseconds
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import MultiThreadedExecutor
