@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.machine.common_chain import common_actuated_index, common_joint_kinds
 from pkm_description.machine.parts import Joint, Leg, RigidBody
 from pkm_description.machine.universal_prismatic import UniversalPrismaticLegs
 
@@ -46,7 +47,7 @@ class StackedLegs:
     @cached_property
     def joint_kinds(self) -> tuple[str, ...]:
         """Kinds of the J joints of every leg: ``'revolute'`` / ``'prismatic'``."""
-        return _common_joint_kinds(self.name, self.legs)
+        return common_joint_kinds(self.name, self.legs)
 
     @cached_property
     def joint_count(self) -> int:
@@ -56,7 +57,7 @@ class StackedLegs:
     @cached_property
     def actuated_index(self) -> int:
         """Place of the driven joint in each chain."""
-        return _common_actuated_index(self.name, self.legs)
+        return common_actuated_index(self.name, self.legs)
 
     @cached_property
     def actuated_joints(self) -> tuple[Joint, ...]:
@@ -275,45 +276,3 @@ def _generator(axis: Array) -> Array:
     """Matrix of the cross product with a vector (3,)."""
     x, y, z = axis
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def _common_joint_kinds(name: str, legs: tuple[Leg, ...]) -> tuple[str, ...]:
-    """Joint kinds that all legs share."""
-    if not legs:
-        raise KinematicsError(f'{name}: a machine needs at least one leg')
-
-    def kinds(leg: Leg) -> tuple[str, ...]:
-        return tuple(joint.kind for joint in leg.joints)
-
-    first = legs[0]
-    for leg in legs:
-        if kinds(leg) != kinds(first):
-            raise KinematicsError(
-                f'{name}: {leg.name} has joints {kinds(leg)}, {first.name} has {kinds(first)}; '
-                'all legs need the same joint kinds in the same order'
-            )
-        for joint in leg.joints:
-            _check_joint(joint)
-    return kinds(first)
-
-
-def _check_joint(joint: Joint) -> None:
-    if joint.kind not in ('revolute', 'prismatic'):
-        raise KinematicsError(f"{joint.name}: kind {joint.kind!r} is neither 'revolute' nor 'prismatic'")
-    if abs(np.linalg.norm(joint.axis) - 1.0) > 1e-9:
-        raise KinematicsError(f'{joint.name}: axis {joint.axis} is not a unit vector')
-
-
-def _common_actuated_index(name: str, legs: tuple[Leg, ...]) -> int:
-    """Place of the one driven joint in each chain."""
-    index = None
-    for leg in legs:
-        driven = [place for place, joint in enumerate(leg.joints) if joint.actuated]
-        if len(driven) != 1 or index not in (None, driven[0]):
-            raise KinematicsError(
-                f'{name}: {leg.name} drives joints {[leg.joints[place].name for place in driven]}; '
-                'each leg needs exactly one actuated joint, at the same place in every leg'
-            )
-        index = driven[0]
-    assert index is not None
-    return index
