@@ -11,7 +11,8 @@ prepare_ros_installation() {
     local wanted=(mujoco rosbags)
     [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy importlinter)
     # requirements-test.txt has it for these only
-    if [[ $purpose == test ]] && "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
+    if [[ $purpose == test && $(uname -m) == x86_64 ]] &&
+        "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
         wanted+=(dartpy)
     fi
     # ROS 2 from wheels, set up before this one was sourced, must not be mixed with it
