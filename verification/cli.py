@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     # one thread per process: the matrices are small
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # also where a script has started this in the background, which ignores Ctrl-C
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     machines = tuple(options.machine_file)
     runs: list[Run] = []
     done: list[Run] = []
