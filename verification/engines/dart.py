@@ -52,14 +52,16 @@ class DartWorld:
     Raises
     ------
     EngineMissingError
-        DART is not installed.
+        DART is not installed or cannot be loaded.
     """
 
     def __init__(self, sdf: SdfModel, step: float) -> None:
         try:
             self.dart: Any = importlib.import_module('dartpy')
-        except ImportError:
+        except ModuleNotFoundError:
             raise EngineMissingError('DART is not installed: pip install dartpy') from None
+        except ImportError as error:  # its wheel needs libraries of the system
+            raise EngineMissingError(f'DART cannot be loaded: {error}; on Debian: apt-get install libgl1') from None
         self.world = self.dart.simulation.World()
         self.world.setTimeStep(step)
         self.world.setGravity(_numbers(sdf.root.findtext('world/gravity', '')))

@@ -29,7 +29,7 @@ def home_of_drives(machine: Machine) -> np.ndarray:
 
 @pytest.mark.parametrize('name', [*FILES, *CLOSED])
 def test_dart_needs_the_forces_of_the_inverse_dynamics(name: str) -> None:
-    pytest.importorskip('dartpy')
+    pytest.importorskip('dartpy', exc_type=ImportError)  # on a bare Debian libGL.so.1 is missing
     checks = list(dart_checks.checks(built(name), quick=True))
     assert [check for check in checks if check.status != 'met'] == []
     assert len(checks) == 5
@@ -38,7 +38,7 @@ def test_dart_needs_the_forces_of_the_inverse_dynamics(name: str) -> None:
 @pytest.mark.parametrize('name', ['palida', '3-RPS', 'planar 3-PRR'])
 def test_a_wrong_mass_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDF gets a platform that is heavier by one per cent: what is left no longer halves with the step."""
-    pytest.importorskip('dartpy')
+    pytest.importorskip('dartpy', exc_type=ImportError)
     right = dart.sdf_text
 
     def of_wrong_machine(machine: Machine, *options: object) -> str:
@@ -48,6 +48,16 @@ def test_a_wrong_mass_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(dart, 'sdf_text', of_wrong_machine)
     failed = {check.what for check in dart_checks.checks(built(name), quick=True) if check.status == 'failed'}
     assert 'controllers at 0.5 ms over those at 1 ms' in failed
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_loaded(name: str) -> None:
+        raise ImportError('libGL.so.1: cannot open shared object file')
+
+    monkeypatch.setattr(dart.importlib, 'import_module', not_loaded)
+    (check,) = dart_checks.checks(heimann_check_robot(), quick=True)
+    assert check.status == 'not reachable'
+    assert 'libGL.so.1' in check.measured and 'libgl1' in check.measured
 
 
 def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
