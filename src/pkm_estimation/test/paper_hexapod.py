@@ -5,32 +5,12 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 
-#: z-down axes to z-up axes and back: vectors ``D v``, rotations ``D R D``, quaternion vector parts ``D q``
-D = np.diag([1.0, -1.0, -1.0])
+from verification.miletovic_2017.data import BASE_POINTS, PLATFORM_POINTS, D
+
+__all__ = ['BASE_POINTS', 'PLATFORM_POINTS', 'D']
+
 GRAVITY = np.array([0.0, 0.0, 9.80665])
 IMU_POSITION = np.array([-0.305, 0.0, -0.0105])
-
-#: joints worked out from Table 1, m
-PLATFORM_POINTS = np.array(
-    [
-        [1.596871942, -0.100000000, 0.0],
-        [1.596871942, 0.100000000, 0.0],
-        [-0.711833431, 1.432931669, 0.0],
-        [-0.885038512, 1.332931669, 0.0],
-        [-0.885038512, -1.332931669, 0.0],
-        [-0.711833431, -1.432931669, 0.0],
-    ]
-)
-BASE_POINTS = np.array(
-    [
-        [1.071056658, -1.255124550, 0.0],
-        [1.071056658, 1.255124550, 0.0],
-        [0.551441416, 1.555124550, 0.0],
-        [-1.622498074, 0.300000000, 0.0],
-        [-1.622498074, -0.300000000, 0.0],
-        [0.551441416, -1.555124550, 0.0],
-    ]
-)
 
 #: check state and input
 STATE = np.array(
