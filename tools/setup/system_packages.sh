@@ -38,3 +38,29 @@ install_system_packages() {
         fail "system packages are missing: sudo apt-get update && sudo $install   (or run again with --yes)"
     fi
 }
+
+# What some tests use besides: a browser for the viewer's page, Gazebo's parser for SDF, OpenGL for pictures and DART.
+# Those that the system does not know are left out; the tests that need them are skipped and say so.
+install_test_packages() {
+    local name wanted=() known=()
+    command -v chromium >/dev/null || wanted+=(chromium)
+    command -v ign >/dev/null || command -v gz >/dev/null || wanted+=(ignition-tools sdformat-sdf libsdformat-dev)
+    [[ $(ldconfig -p) == *libGL.so.1* ]] || wanted+=(libgl1)
+    [[ $(ldconfig -p) == *libEGL.so.1* ]] || wanted+=(libegl1 libgl1-mesa-dri)
+    ((${#wanted[@]})) && command -v apt-get >/dev/null || return 0
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo)
+    if ((EUID != 0)) && ! { [[ $assume_yes ]] && command -v sudo >/dev/null; }; then
+        say "note: tests that need ${wanted[*]} are skipped (./pkm test --yes installs them)"
+        return 0
+    fi
+    "${as_root[@]}" apt-get update -q >/dev/null 2>&1 || true
+    for name in "${wanted[@]}"; do
+        [[ $(apt-cache policy "$name" 2>/dev/null) == *Candidate:\ [0-9]* ]] && known+=("$name")
+    done
+    ((${#known[@]})) || return 0
+    # without them the tests are fewer; that is no reason to end here
+    (step "installing system packages for tests: ${known[*]}" \
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${known[@]}") ||
+        say "note: tests that need ${known[*]} are skipped"
+}

@@ -19,6 +19,7 @@ prepare_wheels() {
         mark_current wheels "$base_python"
     fi
     if [[ $purpose == test ]] && ! is_current test "$base_python"; then
+        install_test_packages
         install_wheels 'test tools from wheels' requirements-test.txt
         mark_current test "$base_python"
     fi
