@@ -136,7 +136,7 @@ class _WatchedSimulation(MujocoSimulation):
 
     def _truth(self) -> TruthSample:
         self.accelerometer, self.gyro = (
-            self.data.sensor(name).data.copy() for name in ('imu_accelerometer', 'imu_gyro')
+            self.data.sensor(name).data.copy() for name in ('imu_accel', 'imu_gyro')
         )
         return super()._truth()
 

@@ -26,7 +26,8 @@ def urdf_tree(text: str) -> dict[str, Any]:
 def _content(element: ElementTree.Element) -> dict[str, Any]:
     content: dict[str, Any] = {key: _value(key, text) for key, text in element.attrib.items()}
     if element.text and element.text.strip():
-        content['text'] = _pose(element.text) if element.tag == 'pose' else element.text.strip()
+        text = element.text.strip()
+        content['text'] = _pose(text) if element.tag == 'pose' else _value('', text)
     if element.tag == 'visual' and element.find('origin') is None:
         content['origin'] = [{'xyz': _numbers([0.0] * 3), 'rpy': _rotation([0.0] * 3)}]
     for child in element:

@@ -21,6 +21,7 @@ from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
 from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
 from pkm_description.machine import Joint, Leg, Machine, RigidBody
@@ -200,8 +201,10 @@ def _add_bars(element: Element, bars: list[Bar]) -> None:
 def _add_sensors(root: Element, machine: Machine) -> None:
     sensors = SubElement(root, 'sensor')
     if machine.has_imu:
-        SubElement(sensors, 'accelerometer', name='imu_accelerometer', site=machine.imu.frame)
-        SubElement(sensors, 'gyro', name='imu_gyro', site=machine.imu.frame)
+        # names by which mujoco_ros2_control knows that the three are one IMU; it takes none without orientation
+        SubElement(sensors, 'accelerometer', name=f'{MUJOCO_IMU}_accel', site=machine.imu.frame)
+        SubElement(sensors, 'gyro', name=f'{MUJOCO_IMU}_gyro', site=machine.imu.frame)
+        SubElement(sensors, 'framequat', name=f'{MUJOCO_IMU}_quat', objtype='site', objname=machine.imu.frame)
     for joint in machine.actuated_joints:
         SubElement(sensors, 'jointpos', name=f'{joint.name}_position', joint=joint.name)
         SubElement(sensors, 'jointvel', name=f'{joint.name}_velocity', joint=joint.name)

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.urdf_parts import (
     add_balls,
     add_box,
@@ -33,11 +34,16 @@ from pkm_description.machine import ImuSensor, Leg, Machine, RigidBody
 _RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
 
 
-def urdf_text(machine: Machine) -> str:
+def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
     """Write the machine as URDF.
 
     Friction laws appear as the nearest viscous and Coulomb friction. ``legN_base`` has the frame of the leg's first
     joint at zero position.
+
+    Parameters
+    ----------
+    machine : all numbers come from it
+    control : hardware of a ``<ros2_control>`` block; without it there is none
     """
     require_machine(machine)
     robot = Element('robot', name='pkm')
@@ -52,6 +58,8 @@ def urdf_text(machine: Machine) -> str:
         _add_leg(robot, leg, reach, machine.has_platform)
     if machine.has_platform:
         _add_platform(robot, machine, reach)
+    if control is not None:
+        add_ros2_control(robot, machine, control)
     ElementTree.indent(robot)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
 

@@ -1,4 +1,4 @@
-"""Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo) or its inverse dynamics as C code."""
+"""Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo), C code (inverse dynamics), or for ros2_control."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pkm_description.errors import PkmError
+from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.export.c_code import c_text
+from pkm_description.export.controllers import controllers_text, initial_values_text, mujoco_pids_text
 from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.export.sdf import SdfOptions, sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine, machine_names
+from pkm_description.machine import Machine
 
 FORMATS = ['urdf', 'mjcf', 'sdf', 'c']
+#: parameter files that ros2_control reads
+CONTROL_FILES = ['controllers', 'mujoco_pids', 'initial_values']
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,14 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         machine = load_machine(options.machine, options.overlay)
-        if options.format == 'urdf':
-            text = urdf_text(machine)
-        elif options.format == 'mjcf':
-            text = mjcf_text(machine)
-        elif options.format == 'c':
-            text = c_text(machine)
-        else:
-            text = sdf_text(machine, SdfOptions(options.loop, options.gazebo, options.drive, options.world))
+        text = _text(machine, options)
         if options.output is None:
             sys.stdout.write(text)
         else:
@@ -39,16 +37,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
-    for lost in not_expressed(machine, options.format):
-        print(f'warning: {machine.name}: {lost}', file=sys.stderr)
+    if options.format in FORMATS:
+        for lost in not_expressed(machine, options.format):
+            print(f'warning: {machine.name}: {lost}', file=sys.stderr)
     return 0
+
+
+def _text(machine: Machine, options: argparse.Namespace) -> str:
+    """What was asked for."""
+    match options.format:
+        case 'mjcf':
+            return mjcf_text(machine)
+        case 'c':
+            return c_text(machine)
+        case 'sdf':
+            return sdf_text(machine, SdfOptions(options.loop, options.gazebo, options.drive, options.world))
+        case 'mujoco_pids':
+            return mujoco_pids_text(machine)
+        case 'initial_values':
+            return initial_values_text(machine)
+    control = None
+    if options.hardware != 'none':
+        parameters = read_hardware_parameters(options.hardware_parameters)
+        control = ControlOptions(options.hardware, options.plugin, parameters, options.gazebo)
+    if options.format == 'urdf':
+        return urdf_text(machine, control)
+    if control is None:
+        raise ConfigurationError(f'controllers depend on the hardware: give --hardware {"|".join(HARDWARE)}')
+    return controllers_text(machine, control, options.update_rate)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='export_machine', description=__doc__)
     parser.add_argument('machine', help=f'machine file, or one of: {", ".join(machine_names())}')
-    parser.add_argument('place_format', nargs='?', choices=FORMATS, metavar='{urdf,mjcf,sdf,c}', help='what to write')
-    parser.add_argument('--format', choices=FORMATS, help='the same, as an option')
+    formats = [*FORMATS, *CONTROL_FILES]
+    parser.add_argument(
+        'place_format', nargs='?', choices=formats, metavar='{' + ','.join(formats) + '}', help='what to write'
+    )
+    parser.add_argument('--format', choices=formats, help='the same, as an option')
     parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
     parser.add_argument('--overlay', help='parameter overlay')
     sdf = parser.add_argument_group('SDF')
@@ -61,6 +87,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         '--drive', choices=['position', 'force'], default='position', help='commands that the driven joints take'
     )
     sdf.add_argument('--world', action='store_true', help='write a world with physics settings, not only the model')
+    control = parser.add_argument_group('ros2_control (URDF and controllers)')
+    control.add_argument(
+        '--hardware', choices=['none', *HARDWARE], default='none', help='what drives the machine; none: no such block'
+    )
+    control.add_argument('--plugin', default='', help='class of the hardware interface; needed for real hardware')
+    control.add_argument(
+        '--hardware-parameters', default='', metavar='"NAME=VALUE ..."', help='of the plugin; or a YAML file'
+    )
+    control.add_argument('--update-rate', type=int, metavar='HZ', help='default: the rate of the leg sensors')
     options = parser.parse_args(arguments)
     if options.format is None:
         options.format = options.place_format

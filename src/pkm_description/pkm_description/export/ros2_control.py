@@ -1,0 +1,199 @@
+"""The ``<ros2_control>`` block of a URDF: which hardware plugin drives which joints, and what they take and tell.
+
+Keys as in the sources of ros2_control, gz_ros2_control and mujoco_ros2_control. Only driven joints stand in the block:
+passive ones have neither motor nor sensor. The IMU has the interfaces that imu_sensor_broadcaster asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, get_args
+from xml.etree.ElementTree import Element, SubElement
+
+import yaml
+
+from pkm_description.errors import ConfigurationError
+from pkm_description.export.home import home_configuration
+from pkm_description.export.numbers_text import numbers
+from pkm_description.machine import Joint, Machine
+
+Hardware = Literal['mock', 'gz', 'mujoco', 'real']
+HARDWARE: tuple[str, ...] = get_args(Hardware)
+
+#: hardware plugins; Gazebo's depends on its version, a real robot's on the robot
+PLUGINS = {
+    'mock': 'mock_components/GenericSystem',
+    'gz': 'gz_ros2_control/GazeboSimSystem',
+    'mujoco': 'mujoco_ros2_control/MujocoSystemInterface',
+    'real': '',
+}
+_PLUGIN_OF_FORTRESS = 'ign_ros2_control/IgnitionSystem'
+
+#: parameters of the hardware plugins, where nothing else is asked for
+PARAMETERS: dict[str, dict[str, str]] = {
+    # with dynamics calculated, GenericSystem refuses controllers that command efforts alone
+    'mock': {'calculate_dynamics': 'false'},
+    'gz': {},
+    'mujoco': {'initial_keyframe': 'home'},
+    'real': {},
+}
+
+#: the file of servo gains (:func:`~pkm_description.export.controllers.mujoco_pids_text`) that mujoco_ros2_control needs
+#: to take positions
+PIDS_FILE = 'pids_config_file'
+
+#: what the MJCF calls the IMU's sensors, without their suffixes _accel, _gyro and _quat
+MUJOCO_IMU = 'imu'
+
+STATES = ('position', 'velocity', 'effort')
+IMU_STATES = tuple(
+    f'{quantity}.{axis}'
+    for quantity, axes in (('orientation', 'xyzw'), ('angular_velocity', 'xyz'), ('linear_acceleration', 'xyz'))
+    for axis in axes
+)
+
+
+@dataclass(frozen=True)
+class ControlOptions:
+    """What drives the machine.
+
+    Attributes
+    ----------
+    hardware : ``mock`` (commands come back as states), ``gz`` (Gazebo), ``mujoco`` or ``real``
+    plugin : class of the hardware interface; empty: the one of ``hardware``, which ``real`` does not have
+    parameters : of the plugin; they take the place of those in :data:`PARAMETERS`
+    gazebo : version of Gazebo, such as ``fortress`` or ``harmonic``, whose names the plugin gets
+
+    Raises
+    ------
+    ConfigurationError
+        Unknown hardware, or real hardware without a plugin.
+    """
+
+    hardware: Hardware
+    plugin: str = ''
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    gazebo: str = 'harmonic'
+
+    def __post_init__(self) -> None:
+        if self.hardware not in HARDWARE:
+            raise ConfigurationError(f'hardware = {self.hardware!r}, expected one of {", ".join(HARDWARE)}')
+        if self.hardware == 'real' and not self.plugin:
+            raise ConfigurationError(
+                'hardware real needs the class of its ros2_control plugin, such as plugin:=my_robot_driver/MySystem'
+            )
+
+    @property
+    def plugin_class(self) -> str:
+        """Class of the hardware interface."""
+        if self.hardware == 'gz' and self.gazebo == 'fortress':
+            return self.plugin or _PLUGIN_OF_FORTRESS
+        return self.plugin or PLUGINS[self.hardware]
+
+    @property
+    def all_parameters(self) -> dict[str, str]:
+        """Parameters of the plugin, defaults included."""
+        return {**PARAMETERS[self.hardware], **self.parameters}
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Command interfaces of each driven joint.
+
+        Gazebo takes efforts only: its joints count from home, so that position limits would not fit. MuJoCo takes
+        positions only with servo gains, see :data:`PIDS_FILE`.
+        """
+        if self.hardware == 'gz' or (self.hardware == 'mujoco' and PIDS_FILE not in self.parameters):
+            return ('effort',)
+        return 'effort', 'position'
+
+
+def read_hardware_parameters(text: str) -> dict[str, str]:
+    """Parameters of a hardware plugin from ``name=value name=value``, or from a YAML file ``name: value``.
+
+    Raises
+    ------
+    ConfigurationError
+        Neither a YAML file that is there, nor words of that form.
+    """
+    if re.search(r'\.ya?ml$', text.strip()) and '=' not in text:
+        try:
+            content = yaml.safe_load(Path(text.strip()).read_text(encoding='utf-8'))
+        except (OSError, yaml.YAMLError) as error:
+            raise ConfigurationError(f'hardware_parameters: {text.strip()}: {error}') from None
+        if not isinstance(content, dict) or any(isinstance(value, dict | list) for value in content.values()):
+            raise ConfigurationError(f'hardware_parameters: {text.strip()}: expected lines of the form name: value')
+        return {str(name): _parameter_text(value) for name, value in content.items()}
+    words = [word.partition('=') for word in text.split()]
+    for name, equals, value in words:
+        if not (name and equals and value):
+            raise ConfigurationError(
+                f'hardware_parameters: {name + equals + value!r}: expected name=value, or the path of a YAML file'
+            )
+    return {name: value for name, _, value in words}
+
+
+def _parameter_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def initial_values(machine: Machine) -> dict[str, float]:
+    """What a machine at rest at home measures: ``joint/interface`` and ``imu/interface`` -> m, rad, N, N m, m/s^2."""
+    home = home_configuration(machine)
+    values: dict[str, float] = {}
+    for joint, force in zip(machine.actuated_joints, home.drive_forces.tolist(), strict=True):
+        values |= {f'{joint.name}/position': home.joint_positions[joint.name], f'{joint.name}/effort': force}
+    if machine.has_imu:
+        rotation_base_imu = machine.home.rotation_base_platform @ machine.imu.rotation_platform_imu
+        specific_force = -rotation_base_imu.T @ machine.gravity
+        for axis, value in zip('xyz', specific_force.tolist(), strict=True):
+            values[f'{machine.imu.frame}/linear_acceleration.{axis}'] = value
+    return values
+
+
+def add_ros2_control(robot: Element, machine: Machine, options: ControlOptions) -> None:
+    """Block of the whole machine.
+
+    The mock hardware starts as the machine at rest at home: else an estimator would see it fall.
+    """
+    system = SubElement(robot, 'ros2_control', name=machine.name, type='system')
+    hardware = SubElement(system, 'hardware')
+    SubElement(hardware, 'plugin').text = options.plugin_class
+    for name, value in options.all_parameters.items():
+        _add_parameter(hardware, name, value)
+    start = initial_values(machine) if options.hardware == 'mock' else {}
+    for joint in machine.actuated_joints:
+        element = SubElement(system, 'joint', name=joint.name)
+        for interface in options.commands:
+            command = SubElement(element, 'command_interface', name=interface)
+            for side, bound in _bounds(joint, interface).items():
+                _add_parameter(command, side, numbers([bound]))
+        _add_states(element, STATES, start)
+    if machine.has_imu:
+        sensor = SubElement(system, 'sensor', name=machine.imu.frame)
+        if options.hardware == 'mujoco':
+            _add_parameter(sensor, 'mujoco_type', 'imu')
+            _add_parameter(sensor, 'mujoco_sensor_name', MUJOCO_IMU)
+        _add_states(sensor, IMU_STATES, start)
+
+
+def _bounds(joint: Joint, interface: str) -> dict[str, float]:
+    """Finite limits of a command."""
+    limits = joint.limits
+    both = (limits.lower, limits.upper) if interface == 'position' else (-limits.effort, limits.effort)
+    return {name: value for name, value in zip(('min', 'max'), both, strict=True) if isfinite(value)}
+
+
+def _add_states(element: Element, interfaces: tuple[str, ...], start: Mapping[str, float]) -> None:
+    for interface in interfaces:
+        state = SubElement(element, 'state_interface', name=interface)
+        value = start.get(f'{element.get("name")}/{interface}')
+        if value is not None:
+            _add_parameter(state, 'initial_value', numbers([value]))
+
+
+def _add_parameter(element: Element, name: str, value: str) -> None:
+    SubElement(element, 'param', name=name).text = value
