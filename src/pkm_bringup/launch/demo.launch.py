@@ -101,7 +101,7 @@ def generate_launch_description() -> LaunchDescription:
     """Start simulator, estimator, identification, recorder and the demo that leads them."""
     return LaunchDescription(
         [
-            *machine_arguments(),
+            *machine_arguments(use_sim_time='true'),
             DeclareLaunchArgument(
                 'output',
                 default_value='',

@@ -11,6 +11,7 @@ from pkm_description.launching import (
     boolean_argument,
     machine_arguments,
     machine_parameters,
+    place_arguments,
     rviz,
     state_publisher,
     suite_node,
@@ -24,6 +25,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *machine_arguments(),
+            *place_arguments(),
             DeclareLaunchArgument(
                 'estimator_settings', default_value=settings, description='YAML file with its parameters'
             ),

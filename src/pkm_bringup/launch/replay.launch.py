@@ -14,7 +14,18 @@ from launch.substitutions import (
 )
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-from pkm_description.launching import boolean_argument, machine_arguments, number, suite_node, text, truth
+from pkm_description.launching import (
+    PLACE_ARGUMENTS,
+    boolean_argument,
+    handed_on,
+    machine_arguments,
+    number,
+    place_arguments,
+    publish_clock_argument,
+    suite_node,
+    text,
+    truth,
+)
 
 #: topics that the estimator computes again
 COMPUTED = [
@@ -38,13 +49,15 @@ def generate_launch_description() -> LaunchDescription:
     )
     return LaunchDescription(
         [
-            *machine_arguments(),
+            *machine_arguments(use_sim_time='true'),
+            *place_arguments(),
             DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
             DeclareLaunchArgument('rate', default_value='1.0', description='speed, 1 is as recorded'),
             DeclareLaunchArgument(
                 'start_offset', default_value='0.0', description='s to skip at the beginning'
             ),
             boolean_argument('loop', 'false', 'start again at the end'),
+            publish_clock_argument(),
             boolean_argument('estimation', 'true', 'run the estimator on it'),
             boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
             boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
@@ -54,11 +67,7 @@ def generate_launch_description() -> LaunchDescription:
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(launch),
                 launch_arguments={
-                    **{
-                        name: LaunchConfiguration(name)
-                        for name in ('machine', 'machine_file', 'overlay', 'namespace')
-                    },
-                    'use_sim_time': 'true',
+                    **handed_on(*PLACE_ARGUMENTS),
                     'reliability': 'reliable',
                     'rviz': LaunchConfiguration('rviz'),
                     'state_publisher': LaunchConfiguration('state_publisher'),
@@ -80,6 +89,7 @@ def generate_launch_description() -> LaunchDescription:
                         'rate': number('rate'),
                         'start_offset': number('start_offset'),
                         'loop': truth('loop'),
+                        'publish_clock': truth('publish_clock'),
                         'exclude': COMPUTED,
                         'wait_for_topics': ['joint_states', 'imu/data_raw'],
                         'wait_for_nodes': ParameterValue(listener, value_type=str),

@@ -11,6 +11,7 @@ from pkm_description.launching import (
     machine_arguments,
     machine_parameters,
     number,
+    publish_clock_argument,
     suite_node,
     text,
     truth,
@@ -24,7 +25,8 @@ def generate_launch_description() -> LaunchDescription:
     """Start the simulator."""
     return LaunchDescription(
         [
-            *machine_arguments(),
+            *machine_arguments(use_sim_time='true'),
+            publish_clock_argument(),
             DeclareLaunchArgument(
                 'real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'
             ),
@@ -58,6 +60,7 @@ def generate_launch_description() -> LaunchDescription:
                         'noise': truth('noise'),
                         'start_paused': truth('start_paused'),
                         'controller': text('controller'),
+                        'publish_clock': truth('publish_clock'),
                     },
                 ],
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pkm_bringup.simulation.pacing import Pacer
+from pkm_bringup.simulation.pacing import ClockFollower, Pacer
 
 MS = 10**6
 
@@ -33,3 +33,14 @@ def test_achieved_factor_is_that_of_the_last_interval() -> None:
     pacer.achieved(1000 * MS, 0)
     assert pacer.achieved(2000 * MS, 500 * MS) == pytest.approx(0.5)
     assert pacer.achieved(3000 * MS, 1500 * MS) == pytest.approx(1.0)
+
+
+def test_a_followed_clock_begins_on_a_grid_and_again_where_it_jumps_to() -> None:
+    follower = ClockFollower()
+    assert follower.begin(0) is None  # not yet published
+    assert follower.begin(12_345 * MS) == 12_400 * MS
+    assert follower.begin(12_349 * MS) is None
+    assert follower.begin(20_000 * MS) is None  # this computer was busy for some seconds: caught up
+    assert follower.begin(300 * MS) == 300 * MS  # the clock was started again
+    assert follower.begin(10**18) == 10**18  # a bag of another day
+    assert follower.begin(10**18 + MS) is None

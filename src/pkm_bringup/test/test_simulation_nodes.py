@@ -20,6 +20,7 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.conversions import nanoseconds, stamp
+from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import REFERENCE_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
@@ -30,6 +31,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 MACHINE = load_machine('palida')
+FRAMES = Frames(MACHINE)
 NAMES = [f'leg{i}_prismatic' for i in range(1, 7)]
 
 
@@ -120,7 +122,7 @@ def test_simulator_publishes_a_machines_topics_at_their_rates(listener: Listener
 def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(
     listener: Listener,
 ) -> None:
-    message = message_from_motion(profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9)
+    message = message_from_motion(profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9, FRAMES)
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
     listener.hear(Imu, 'imu/data_raw')
     with _start('simulator', start_paused=True, seed=7, real_time_factor=3.0) as simulator:
@@ -132,7 +134,7 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
         heard = listener.wait_messages('joint_states', 400)[:400]
         imu = listener.wait_messages('imu/data_raw', 400)[:400]
         assert simulator.stop() == 0
-    expected = simulate(MACHINE, motion_from_message(message), seed=7)
+    expected = simulate(MACHINE, motion_from_message(message, FRAMES), seed=7)
     assert _stamps(heard).tolist() == expected.joint_stamps[:400].tolist()
     for field, values in (
         ('position', expected.joint_positions),
@@ -147,8 +149,10 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
 
 def test_simulator_survives_unusable_references(listener: Listener) -> None:
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
-    good = message_from_motion(profile('hold', MACHINE, 1.0, KNOT_RATE), 0)
-    wrong_name, not_finite, far_away = (message_from_motion(motion_from_message(good), 0) for _ in range(3))
+    good = message_from_motion(profile('hold', MACHINE, 1.0, KNOT_RATE), 0, FRAMES)
+    wrong_name, not_finite, far_away = (
+        message_from_motion(motion_from_message(good, FRAMES), 0, FRAMES) for _ in range(3)
+    )
     wrong_name.joint_names = ['wheel']
     not_finite.points[3].transforms[0].translation.x = float('nan')
     for point in far_away.points:
@@ -187,7 +191,7 @@ def test_leg_controller_moves_the_simulated_machine_over_topics(listener: Listen
     reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
     with _start('simulator', controller='effort') as simulator, _start('leg_controller') as controller:
         listener.wait_messages('leg_effort_controller/commands', 20)
-        reference.publish(message_from_motion(_straight_line(raised, 1.0), 0))
+        reference.publish(message_from_motion(_straight_line(raised, 1.0), 0, FRAMES))
         controller.wait_for_output('reference of ')
 
         def there() -> bool:
@@ -232,7 +236,7 @@ def test_motion_player_sends_a_latched_reference(listener: Listener) -> None:
         message = listener.wait_messages('platform/reference', 1)[0]
         assert player.stop() == 0
     assert nanoseconds(message.header.stamp) == 2_500_000_000
-    read, expected = motion_from_message(message), profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4)
+    read, expected = motion_from_message(message, FRAMES), profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4)
     assert read.position.tobytes() == expected.position.tobytes()
     assert read.twist.tobytes() == expected.twist.tobytes()
 

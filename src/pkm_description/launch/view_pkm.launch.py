@@ -18,6 +18,7 @@ from pkm_description.launching import (
     machine_and_overlay,
     machine_arguments,
     machine_parameters,
+    place_arguments,
     rviz,
     state_publisher,
     suite_node,
@@ -68,7 +69,8 @@ def generate_launch_description() -> LaunchDescription:
     """Description, frames, pose, leg forces; sliders and rviz where they are installed."""
     return LaunchDescription(
         [
-            *machine_arguments(use_sim_time='false'),
+            *machine_arguments(),
+            *place_arguments(),
             DeclareLaunchArgument(
                 'rviz', default_value='auto', choices=['auto', 'true', 'false'], description='start rviz'
             ),

@@ -15,9 +15,14 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
-from pkm_description.viewing.rviz_view import rviz_config
+from pkm_description.ros.frames import BASE_LINK, pose_numbers
+from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 
-MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'use_sim_time')
+#: what every launch file takes, and hands on to those that it includes
+MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'frame_prefix', 'use_sim_time')
+
+#: what launch files with a publisher of frames take besides
+PLACE_ARGUMENTS = ('base_pose', 'world_frame')
 
 
 def boolean_argument(name: str, default: str, description: str) -> DeclareLaunchArgument:
@@ -25,8 +30,8 @@ def boolean_argument(name: str, default: str, description: str) -> DeclareLaunch
     return DeclareLaunchArgument(name, default_value=default, description=description, choices=['true', 'false'])
 
 
-def machine_arguments(use_sim_time: str = 'true') -> list[DeclareLaunchArgument]:
-    """Arguments that every launch file of the suite has."""
+def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument]:
+    """Arguments that every launch file of the suite has: :data:`MACHINE_ARGUMENTS`."""
     return [
         DeclareLaunchArgument(
             'machine', default_value='srs', description='machine of pkm_description, e.g. srs or palida'
@@ -38,8 +43,38 @@ def machine_arguments(use_sim_time: str = 'true') -> list[DeclareLaunchArgument]
             'overlay', default_value='', description='path of a parameter overlay, e.g. from an identification'
         ),
         DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes and relative topics'),
+        DeclareLaunchArgument(
+            'frame_prefix',
+            default_value='',
+            description='put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree',
+        ),
         boolean_argument('use_sim_time', use_sim_time, 'take the time from /clock'),
     ]
+
+
+def place_arguments() -> list[DeclareLaunchArgument]:
+    """Arguments of launch files that start :func:`state_publisher`: :data:`PLACE_ARGUMENTS`."""
+    return [
+        DeclareLaunchArgument(
+            'base_pose',
+            default_value='',
+            description="place of the machine among others: 'x y z roll pitch yaw' of base_link in world_frame, m and "
+            'rad; empty: no such frame',
+        ),
+        DeclareLaunchArgument('world_frame', default_value='world', description='frame in which base_pose is given'),
+    ]
+
+
+def publish_clock_argument() -> DeclareLaunchArgument:
+    """Argument of launch files that set the time: one of all programs may."""
+    return boolean_argument(
+        'publish_clock', 'true', 'set the time on /clock; false for all but one of several simulators and players'
+    )
+
+
+def handed_on(*names: str) -> dict[str, LaunchConfiguration]:
+    """Arguments for an included launch file with the values that this one has; besides :data:`MACHINE_ARGUMENTS`."""
+    return {name: LaunchConfiguration(name) for name in (*MACHINE_ARGUMENTS, *names)}
 
 
 def text(name: str) -> ParameterValue:
@@ -63,8 +98,8 @@ def truth(name: str) -> ParameterValue:
 
 
 def machine_parameters() -> dict[str, Any]:
-    """Parameters that tell a node its machine."""
-    return {'machine': text('machine'), 'machine_file': text('machine_file'), 'overlay': text('overlay')}
+    """Parameters that tell a node its machine, and how its frames are called."""
+    return {name: text(name) for name in ('machine', 'machine_file', 'overlay', 'frame_prefix')}
 
 
 def suite_node(package: str, executable: str, parameters: list[Any], **options: Any) -> Node:
@@ -106,15 +141,29 @@ def state_publisher(joint_states: str, condition: Any = None) -> OpaqueFunction:
 
     def choose(context: LaunchContext) -> list[Node]:
         if not is_installed('robot_state_publisher'):
-            parameters = [machine_parameters()]
+            parameters = [machine_parameters(), {name: text(name) for name in PLACE_ARGUMENTS}]
             return [suite_node('pkm_description', 'state_publisher', parameters, remappings=remappings)]
         # as text: launch_ros would read a YAML value into it
         description = ParameterValue(urdf_text(load_machine(*machine_and_overlay(context))), value_type=str)
-        parameters = [{'robot_description': description}]
+        parameters = [{'robot_description': description, 'frame_prefix': text('frame_prefix')}]
         program = 'robot_state_publisher'
-        return [suite_node(program, program, parameters, remappings=remappings)]
+        return [suite_node(program, program, parameters, remappings=remappings), *_place(context)]
 
     return OpaqueFunction(function=choose, condition=condition)
+
+
+def _place(context: LaunchContext) -> list[Node]:
+    """Publish ``base_pose``, if it is given, by tf2_ros, which robot_state_publisher brings."""
+    pose, world, prefix = (
+        LaunchConfiguration(name).perform(context) for name in ('base_pose', 'world_frame', 'frame_prefix')
+    )
+    if not pose:
+        return []
+    options = ('--x', '--y', '--z', '--roll', '--pitch', '--yaw')
+    numbers = [str(number) for number in pose_numbers(pose)]
+    arguments = [word for pair in zip(options, numbers, strict=True) for word in pair]
+    arguments += ['--frame-id', world, '--child-frame-id', f'{prefix}{BASE_LINK}']
+    return [suite_node('tf2_ros', 'static_transform_publisher', [], arguments=arguments)]
 
 
 def rviz(condition: Any, otherwise: str) -> OpaqueFunction | LogInfo:
@@ -122,12 +171,20 @@ def rviz(condition: Any, otherwise: str) -> OpaqueFunction | LogInfo:
     if not is_installed('rviz2'):
         return LogInfo(msg=otherwise, condition=condition)
 
-    def start(context: LaunchContext) -> list[Node]:
+    def start(context: LaunchContext) -> list[Node | LogInfo]:
         machine = load_machine(*machine_and_overlay(context))
         source = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
         # rviz reads its configuration some time after the launch has started it
         file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{machine.name}.rviz')
-        file.write_text(rviz_config(source.read_text(encoding='utf-8'), machine), encoding='utf-8')
-        return [suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]
+        pose, world, prefix, namespace = (
+            LaunchConfiguration(name).perform(context)
+            for name in ('base_pose', 'world_frame', 'frame_prefix', 'namespace')
+        )
+        robot = ShownRobot(machine, namespace, prefix, world if pose else '')
+        file.write_text(rviz_config(source.read_text(encoding='utf-8'), robot), encoding='utf-8')
+        shown: list[Node | LogInfo] = [suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]
+        if prefix and not prefix.endswith('/'):
+            shown.append(LogInfo(msg=f"frame_prefix '{prefix}' does not end in '/': rviz cannot show the robot model"))
+        return shown
 
     return OpaqueFunction(function=start, condition=condition)

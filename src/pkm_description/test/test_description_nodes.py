@@ -184,7 +184,7 @@ def test_platform_poser_follows_parameters_and_poses_and_refuses_what_it_cannot_
             (pose(2.0), 'leg1_prismatic: position'),
             (pose(float('nan')), 'not finite'),
             (zero, 'not a unit quaternion'),
-            (pose(0.0, frame='map'), "frame 'map', expected base_link"),
+            (pose(0.0, frame='map'), "frame_id 'map' is not 'base_link'"),
         ):
             poses.publish(message)
             listener.wait(lambda words=words: listener.diagnosed('refused', words), f'a refusal with {words!r}')

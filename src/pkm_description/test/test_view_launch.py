@@ -187,7 +187,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
         changed, plain = (urdf_text(load_machine('palida', one)) for one in (overlay, None))
         assert parameters['robot_description'] == changed != plain
     else:
-        assert parameters == {'machine': 'palida', 'machine_file': '', 'overlay': str(overlay)}
+        assert parameters == {'machine': 'palida', 'machine_file': '', 'overlay': str(overlay), 'frame_prefix': ''}
     assert 'joint_state_publisher_gui is not installed: move the platform by' in printed
     assert 'rviz2 is not installed' in printed
 

@@ -18,7 +18,7 @@ from pkm_description.machine import JointLimits, Machine, Pose
 from pkm_description.viewing.coupled_pose import COORDINATES, coordinates_of_pose, pose_of_coordinates
 from pkm_description.viewing.extent import home_positions
 from pkm_description.viewing.posing import Poser
-from pkm_description.viewing.rviz_view import rviz_config
+from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 from pkm_description.viewing.sliders import Slider, SliderBoard, slider_urdf
 from scipy.spatial.transform import Rotation
 
@@ -201,7 +201,7 @@ def test_only_sliders_that_move_count() -> None:
 def test_rviz_looks_at_the_whole_machine(name: str) -> None:
     machine = load_machine(name)
     text = (config_directory().parent / 'rviz' / 'pkm.rviz').read_text()
-    fitted, plain = yaml.safe_load(rviz_config(text, machine)), yaml.safe_load(text)
+    fitted, plain = yaml.safe_load(rviz_config(text, ShownRobot(machine))), yaml.safe_load(text)
     view = fitted['Visualization Manager']['Views']['Current']
     # every joint lies in a cone of 45 degrees, the field of view, around the line of sight from the camera
     chain = chain_pose(machine, home_positions(machine)[None])

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.errors import PkmError
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -75,6 +76,7 @@ class DemoNode(Node):
         super().__init__('demo')
         self._machine = declare_machine(self)
         self._settings = settings = declare_settings(self, DemoSettings)
+        self._frames = declare_frames(self, self._machine)
         if not settings.output:
             raise DemoError("parameter 'output' is empty: name the directory of this run")
         self._output = Path(settings.output)
@@ -163,7 +165,7 @@ class DemoNode(Node):
 
     def send_reference(self, motion: PlatformMotion, start: float) -> None:
         """Publish a reference with an absolute stamp."""
-        self._references.publish(message_from_motion(motion, round(start * 1e9)))
+        self._references.publish(message_from_motion(motion, round(start * 1e9), self._frames))
 
     def call(self, service: str, patience: float) -> str:
         """Call a Trigger service and serve everything else meanwhile."""

@@ -8,6 +8,7 @@ from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -45,7 +46,7 @@ class LegControllerNode(Node):
         machine = declare_machine(self)
         settings = declare_settings(self, LegControllerSettings)
         feedforward, delay = settings.feedforward, settings.loop_delay
-        self._machine = machine
+        self._machine, self._frames = machine, declare_frames(self, machine)
         self._reader = JointStateReader.of_drives(machine)
         period = 1.0 / machine.leg_sensors.rate
         gains = gains_for_delay(self._machine, machine.servo, delay if delay >= 0.0 else 1.5 * period)
@@ -89,7 +90,7 @@ class LegControllerNode(Node):
 
     def _follow(self, message: MultiDOFJointTrajectory, now_ns: int) -> None:
         try:
-            motion = motion_from_message(message)
+            motion = motion_from_message(message, self._frames)
             reference = self._servo.add_reference(motion, nanoseconds(message.header.stamp), now_ns)
         except PkmError as error:
             self._rejections.add('platform/reference', error)

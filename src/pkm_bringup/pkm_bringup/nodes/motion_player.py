@@ -9,6 +9,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_description.motion.recorded_poses import RecordedPoses
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -44,6 +45,7 @@ class MotionPlayerNode(Node):
         super().__init__('motion_player')
         machine = declare_machine(self)
         self._settings = declare_settings(self, MotionPlayerSettings)
+        self._frames = declare_frames(self, machine)
         motion = self._motion(machine)
         between = np.linspace(motion.time[0], motion.time[-1], _CHECKS_PER_KNOT * (len(motion) - 1) + 1)
         legs = check_reference(machine, QuinticInterpolator(motion).evaluate(between))
@@ -76,7 +78,7 @@ class MotionPlayerNode(Node):
             self._send(now_ns + round(self._settings.start_delay * 1e9))
 
     def _send(self, start_ns: int) -> None:
-        self._publisher.publish(message_from_motion(self._knots, start_ns))
+        self._publisher.publish(message_from_motion(self._knots, start_ns, self._frames))
         self.get_logger().info(
             f'reference sent: t = {start_ns * 1e-9:.3f} s to {start_ns * 1e-9 + self._motion_seconds:.3f} s'
         )

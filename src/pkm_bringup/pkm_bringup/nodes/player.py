@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pkm_description.ros.clock_watch import CLOCK
+from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.settings import Settings, setting
@@ -41,7 +43,8 @@ class PlayerSettings(Settings):
     wait_for_topics: tuple[str, ...] = setting([''], 'topics that need a subscriber; empty: all')
     remap: tuple[str, ...] = setting([''], "topics to rename, entries of the form 'from:=to'")
     wait_for_nodes: tuple[str, ...] = setting([], 'nodes, with commas, that must be the subscribers', commas=True)
-    clock_rate: float = setting(200.0, 'most messages on /clock per recorded second; 0: none', 0.0, 1e4)
+    publish_clock: bool = setting(True, 'set the time on /clock')
+    clock_rate: float = setting(200.0, 'most messages on /clock per recorded second', 1e-3, 1e4)
     wait_for_subscribers: float = setting(
         0.0, 'longest wait until every topic has a subscriber [s]', 0.0, 3600.0
     )
@@ -75,8 +78,9 @@ class PlayerNode(Node):
         }
         self._awaited = self._resolved(settings.wait_for_topics) or list(self._publishers_by_topic)
         self._awaited_nodes = set(settings.wait_for_nodes)
-        self._clock_interval = round(1e9 / settings.clock_rate) if settings.clock_rate else None
-        self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        self._clock_interval = round(1e9 / settings.clock_rate)
+        self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
+        self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
         self._messages = iter(self._playback)
         self._next = next(self._messages)
         self._last_clock: int | None = None
@@ -86,7 +90,9 @@ class PlayerNode(Node):
         self.done = False
         length = (self._playback.end_time - self._playback.start_time) * 1e-9
         self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
-        self._timer = self.create_timer(1e-3, self._step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(1e-3, self._step, clock=steady)
+        self.create_timer(1.0, self._report, clock=steady)
 
     def _resolved(self, topics: Sequence[str]) -> list[str]:
         return [self.resolve_topic_name(topic) for topic in topics if topic]
@@ -137,14 +143,19 @@ class PlayerNode(Node):
         return self._awaited_nodes <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)}
 
     def _publish_clock(self, recorded: int) -> None:
-        if self._clock_interval is None or (
-            self._last_clock is not None and 0 <= recorded - self._last_clock < self._clock_interval
-        ):
+        if self._clock_publisher is None:
+            return
+        if self._last_clock is not None and 0 <= recorded - self._last_clock < self._clock_interval:
             return
         self._last_clock = recorded
         message = ClockMessage()
         message.clock.sec, message.clock.nanosec = divmod(recorded, 10**9)
         self._clock_publisher.publish(message)
+
+    def _report(self) -> None:
+        text = 'waits for subscribers' if self._began is None else 'playing'
+        played = (self._next.time - self._playback.start_time) * 1e-9
+        self._diagnostics.publish({'playback': (Level.OK, text, {'played [s]': played})}, self._next.time)
 
     def _end(self) -> None:
         """Start again, or leave once every reliable subscriber has everything."""

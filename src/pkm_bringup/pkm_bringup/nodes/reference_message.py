@@ -14,6 +14,7 @@ from geometry_msgs.msg import Transform, Twist
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import matrix_from_quaternion, quaternion_from_matrix
 from pkm_description.machine import PlatformMotion
+from pkm_description.ros.frames import Frames
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from pkm_bringup.control import ReferenceRefusedError
@@ -22,8 +23,8 @@ from pkm_bringup.control import ReferenceRefusedError
 KNOT_RATE = 50.0
 
 
-def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
-    """Read the knots of a reference; ``time`` counts from the message's stamp.
+def motion_from_message(message: MultiDOFJointTrajectory, frames: Frames) -> PlatformMotion:
+    """Read the knots of a reference in the frames of a robot; ``time`` counts from the message's stamp.
 
     Raises
     ------
@@ -31,10 +32,11 @@ def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
         Says which point or field cannot be used.
 
     """
-    if message.header.frame_id not in ('', 'base_link'):
-        raise ReferenceRefusedError(f'frame_id = {message.header.frame_id!r}: references are given in base_link')
-    if list(message.joint_names) not in ([], ['platform_link']):
-        raise ReferenceRefusedError(f"joint_names = {list(message.joint_names)}: expected ['platform_link']")
+    if problem := frames.problem(message.header.frame_id, frames.base):
+        raise ReferenceRefusedError(f'{problem}: references are given in the frame of the base')
+    # joints have no prefix; what the URDF calls the platform is the one that moves
+    if list(message.joint_names) not in ([], [frames.platform_link]):
+        raise ReferenceRefusedError(f'joint_names = {list(message.joint_names)}: expected [{frames.platform_link!r}]')
     # a message is a tree of objects: reading it takes a loop
     rows = []
     for place, point in enumerate(message.points):
@@ -59,12 +61,12 @@ def motion_from_message(message: MultiDOFJointTrajectory) -> PlatformMotion:
     )  # fmt: skip
 
 
-def message_from_motion(motion: PlatformMotion, start_ns: int) -> MultiDOFJointTrajectory:
-    """Write a motion whose ``time`` 0 is at ``start_ns``."""
+def message_from_motion(motion: PlatformMotion, start_ns: int, frames: Frames) -> MultiDOFJointTrajectory:
+    """Write a motion whose ``time`` 0 is at ``start_ns``, in the frames of a robot."""
     message = MultiDOFJointTrajectory()
-    message.header.frame_id = 'base_link'
+    message.header.frame_id = frames.base
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, 10**9)
-    message.joint_names = ['platform_link']
+    message.joint_names = [frames.platform_link]
     quaternions = quaternion_from_matrix(motion.rotation_base_platform)
     message.points = [_point(motion, quaternions[i], i) for i in range(len(motion))]
     return message

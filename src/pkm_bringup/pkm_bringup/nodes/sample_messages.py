@@ -8,6 +8,7 @@ from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
+from pkm_description.ros.frames import Frames
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_bringup.simulation import ImuSample, JointSample, TruthSample
@@ -19,13 +20,14 @@ class SampleMessages:
     Parameters
     ----------
     machine : names and IMU data
+    frames : frame ids of the headers
     noise : whether the sensors are noisy; covariances say so (REP 145: zero would mean unknown)
 
     """
 
-    def __init__(self, machine: Machine, noise: bool) -> None:
+    def __init__(self, machine: Machine, frames: Frames, noise: bool) -> None:
         self._joint_names = [joint.name for joint in machine.actuated_joints]
-        self._imu_frame = machine.imu.frame
+        self._frames = frames
         self._accelerometer_covariance = _covariance(machine.imu.accelerometer_noise, noise)
         self._gyroscope_covariance = _covariance(machine.imu.gyroscope_noise, noise)
 
@@ -43,7 +45,7 @@ class SampleMessages:
         """Specific force and angular rate; no orientation, which REP 145 marks by -1."""
         message = Imu()
         message.header.stamp = stamp
-        message.header.frame_id = self._imu_frame
+        message.header.frame_id = self._frames.imu
         force, rate = message.linear_acceleration, message.angular_velocity
         force.x, force.y, force.z = sample.specific_force.tolist()
         rate.x, rate.y, rate.z = sample.angular_rate.tolist()
@@ -56,7 +58,7 @@ class SampleMessages:
         """True pose in base_link, twist in platform_link axes; covariances are zero."""
         message = Odometry()
         message.header.stamp = stamp
-        message.header.frame_id, message.child_frame_id = 'base_link', 'platform_link'
+        message.header.frame_id, message.child_frame_id = self._frames.base, self._frames.platform
         position, orientation = message.pose.pose.position, message.pose.pose.orientation
         position.x, position.y, position.z = sample.position.tolist()
         quaternion = quaternion_from_matrix(sample.rotation_base_platform)

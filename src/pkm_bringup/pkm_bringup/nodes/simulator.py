@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
+from pkm_description.ros.clock_watch import CLOCK
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -28,10 +30,13 @@ from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
-from pkm_bringup.simulation.pacing import Pacer
+from pkm_bringup.simulation.pacing import ClockFollower, Pacer
 
 #: s of wall time between two bursts of physics steps
 _BURST_PERIOD = 0.004
+
+#: s behind a followed clock before that is told
+_TOLERATED_LAG = 0.5
 
 #: physics steps after which messages are served even when the simulation is behind
 _BURST_STEPS = 50
@@ -48,11 +53,14 @@ class SimulatorSettings(Settings):
     feedforward: str = setting('gravity', 'feed-forward of the servo', choices=FEEDFORWARD_MODES)
     command_timeout: float = setting(0.2, 'time without a command after which the pose is held [s]', 1e-3, 1e3)
     start_paused: bool = setting(False, 'wait at t = 0 without publishing until ~/start is called')
+    publish_clock: bool = setting(
+        True, 'set the time on /clock; else follow it (use_sim_time) or the time of the system'
+    )
     publish_ground_truth: bool = setting(True, 'publish ground_truth/odometry')
 
 
 class SimulatorNode(Node):
-    """Steps the physics at a wall-clock pace; every stamp is simulation time."""
+    """Steps the physics at a wall-clock pace, or as another clock goes; every stamp is simulation time."""
 
     def __init__(self) -> None:
         super().__init__('simulator')
@@ -67,17 +75,20 @@ class SimulatorNode(Node):
             feedforward=settings.feedforward,
             command_timeout=settings.command_timeout,
         )
-        self._messages = SampleMessages(machine, settings.noise)
+        self._frames = declare_frames(self, machine)
+        self._messages = SampleMessages(machine, self._frames, settings.noise)
         self._pacer = Pacer(self._factor)
+        self._follower = None if settings.publish_clock else ClockFollower()
+        self._lag = 0.0
         self._running = not settings.start_paused
         self._failure = ''
         self._closure_error = 0.0
         self._rejections = Rejections(self)
 
-        self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
         self._joint_states = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
         self._imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
-        self._diagnostics = DiagnosticsPublisher(self)
+        self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
         self._truth = None
         if settings.publish_ground_truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
@@ -87,11 +98,11 @@ class SimulatorNode(Node):
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         self.create_service(Trigger, '~/start', self._start)
 
-        wall = Clock(clock_type=ClockType.STEADY_TIME)  # the pace must not depend on /clock, which this node publishes
-        period = _BURST_PERIOD if self._factor > 0.0 else 1e-4
+        wall = Clock(clock_type=ClockType.STEADY_TIME)  # /clock may stand still, or be this node's own
+        period = _BURST_PERIOD if self._factor > 0.0 or self._follower else 1e-4
         self.create_timer(period, self._advance, clock=wall)
         self.create_timer(1.0, self._diagnose, clock=wall)
-        state = 'runs' if self._running else f'waits for {self.get_name()}/start'
+        state = 'runs' if self._running else f'waits for {self.get_fully_qualified_name()}/start'
         rate = 1.0 / self._controlled.simulation.time_step
         self.get_logger().info(f'{machine.name}: physics at {rate:g} Hz, {settings.controller} controller; {state}')
 
@@ -103,7 +114,7 @@ class SimulatorNode(Node):
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
         try:
-            motion = motion_from_message(message)
+            motion = motion_from_message(message, self._frames)
             reference = self._controlled.add_reference(motion, nanoseconds(message.header.stamp))
         except PkmError as error:
             self._rejections.add('platform/reference', error)
@@ -123,7 +134,7 @@ class SimulatorNode(Node):
         if not self._running:
             return
         simulation = self._controlled.simulation
-        target = self._pacer.target(time.monotonic_ns(), simulation.time_ns)
+        target = self._target()
         try:
             for _ in range(_BURST_STEPS):
                 if target is not None and simulation.time_ns >= target:
@@ -135,10 +146,24 @@ class SimulatorNode(Node):
             self._running, self._failure = False, str(error)
             self.get_logger().fatal(f'{error}; the simulation stops, restart the node')
 
+    def _target(self) -> int | None:
+        """Simulation time to be reached by now, ns; None: as far as possible."""
+        simulation = self._controlled.simulation
+        if self._follower is None:
+            return self._pacer.target(time.monotonic_ns(), simulation.time_ns)
+        now_ns = self.get_clock().now().nanoseconds
+        begin_ns = self._follower.begin(now_ns)
+        if begin_ns is not None:
+            self._controlled.set_time(begin_ns)
+            self.get_logger().info(f'goes on at t = {begin_ns * 1e-9:.3f} s of the clock that it follows')
+        self._lag = (now_ns - simulation.time_ns) * 1e-9
+        return now_ns
+
     def _publish(self, sample: Sample) -> None:
         time_stamp = stamp(sample.stamp_ns)
         self._closure_error = max(self._closure_error, sample.truth.closure_error)
-        self._clock_publisher.publish(ClockMessage(clock=time_stamp))
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(ClockMessage(clock=time_stamp))
         if sample.imu is not None:
             self._imu.publish(self._messages.imu(time_stamp, sample.imu))
         if sample.joints is not None:
@@ -152,6 +177,11 @@ class SimulatorNode(Node):
         level, text = Level.OK, 'running' if self._running else 'paused'
         if self._rejections.recent():
             level, text = Level.WARN, self._rejections.last
+        elif self._running and self._follower is not None:
+            if simulation.step_index == 0:
+                level, text = Level.WARN, 'waits for the clock that it follows; is /clock published?'
+            elif self._lag > _TOLERATED_LAG:
+                level, text = Level.WARN, f'{self._lag:.1f} s behind the clock that it follows: computer too slow'
         elif self._running and factor < 0.9 * self._factor:
             level, text = (
                 Level.WARN,

@@ -58,8 +58,19 @@ class ControlledSimulation:
         self.commanded = False
         self.timeout_count = 0
         self._takes_commands = controller == 'effort'
-        names = [joint.name for joint in machine.actuated_joints]
-        self._commands = EffortCommands(names, round(command_timeout * 1e9))
+        self._command_timeout_ns = round(command_timeout * 1e9)
+        self._commands = self._no_commands()
+
+    def _no_commands(self) -> EffortCommands:
+        return EffortCommands(self.simulation.machine.actuated_joint_names, self._command_timeout_ns)
+
+    def set_time(self, time_ns: int) -> None:
+        """Call the present instant ``time_ns`` [ns]; what was planned or commanded by the old time is forgotten."""
+        simulation = self.simulation
+        simulation.start_ns = time_ns - simulation.step_index * simulation.step_ns
+        self._commands, self.commanded = self._no_commands(), False
+        if simulation.step_index:
+            self._hold_here()
 
     def add_reference(self, motion: PlatformMotion, start_ns: int) -> LegReference:
         """Let the servo follow a motion, see :meth:`LegServo.add_reference`."""

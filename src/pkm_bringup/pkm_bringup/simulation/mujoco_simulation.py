@@ -38,6 +38,7 @@ class MujocoSimulation:
     machine, time_step : as given
     step_ns : length of a step in nanoseconds
     step_index : steps done so far
+    start_ns : time [ns] of step 0
     model, data : MuJoCo's objects, to look at (rendering)
     saturation_count : (L,) steps in which a drive was asked for more than its limit
 
@@ -70,7 +71,7 @@ class MujocoSimulation:
         self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
 
-        self.step_index = 0
+        self.step_index, self.start_ns = 0, 0
         self.saturation_count = np.zeros(len(joints), dtype=int)
         mujoco.mj_resetDataKeyframe(self.model, self.data, self.model.key('home').id)
         mujoco.mj_forward(self.model, self.data)
@@ -88,7 +89,7 @@ class MujocoSimulation:
     @property
     def time_ns(self) -> int:
         """Present time, ns."""
-        return self.step_index * self.step_ns
+        return self.start_ns + self.step_index * self.step_ns
 
     @property
     def time(self) -> float:
@@ -117,7 +118,7 @@ class MujocoSimulation:
         Returns
         -------
         Sample or None
-            Sensors and truth of the instant *before* the step, where a sensor's rate asks for one; none at 0.
+            Sensors and truth of the instant *before* the step, where a sensor's rate asks for one; none at the first.
 
         Raises
         ------

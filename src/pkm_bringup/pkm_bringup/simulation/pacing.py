@@ -6,6 +6,29 @@ from __future__ import annotations
 _LARGEST_LAG = 500_000_000
 
 
+#: ns of a followed clock; steps of it that are longer are no lag but another time: a simulator that was started again,
+#: a bag that began anew
+_LONGEST_STEP = 10_000_000_000
+
+#: ns, the times at which a simulation takes up a followed clock are multiples of it, so that the samples of simulations
+#: side by side have the same stamps
+_GRID = 100_000_000
+
+
+class ClockFollower:
+    """Lets a simulation follow a clock that another program sets; what it is behind is never given up."""
+
+    def __init__(self) -> None:
+        self._clock_ns = 0
+
+    def begin(self, clock_ns: int) -> int | None:
+        """Time [ns] at which the simulation is to go on, if the clock [ns] has begun or jumped; else ``None``."""
+        before, self._clock_ns = self._clock_ns, clock_ns
+        if clock_ns <= 0 or (before > 0 and 0 <= clock_ns - before <= _LONGEST_STEP):
+            return None
+        return -(-clock_ns // _GRID) * _GRID
+
+
 class Pacer:
     """Relates simulation time to wall-clock time; decides nothing but when to step, never a stamp.
 

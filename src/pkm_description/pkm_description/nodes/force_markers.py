@@ -13,6 +13,7 @@ from visualization_msgs.msg import MarkerArray
 from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.markers import force_markers
 from pkm_description.ros.node_main import run_node
@@ -38,6 +39,7 @@ class ForceMarkers(Node):
         super().__init__('force_markers')
         machine = declare_machine(self)
         settings = declare_settings(self, ForceMarkersSettings)
+        self._frames = declare_frames(self, machine)
         self._arrows = ForceArrows(machine, settings.scale)
         self._reader = JointReader(machine, self._arrows.joint_names)
         self._period = int(1e9 / settings.rate)
@@ -71,7 +73,7 @@ class ForceMarkers(Node):
             'static forces' if static.all() else 'measured and static forces' if static.any() else 'measured forces'
         )
         arrows = self._arrows.arrows(reading.joint_positions, forces)
-        self._markers.publish(force_markers(arrows, self._arrows.size, time))
+        self._markers.publish(force_markers(arrows, self._arrows.size, time, self._frames.base))
 
     def _report(self) -> None:
         level = Level.WARN if self._problem else Level.OK

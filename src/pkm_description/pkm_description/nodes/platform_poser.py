@@ -18,6 +18,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.rotation_formats import rotation_from_quaternion
 from pkm_description.ros.conversions import array3, array4, point, quaternion_of_rotation, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare, declare_settings
@@ -45,7 +46,7 @@ class PlatformPoser(Node):
     def __init__(self) -> None:
         super().__init__('platform_poser')
         machine = declare_machine(self)
-        self._machine = machine
+        self._machine, self._frames = machine, declare_frames(self, machine)
         self._poser = Poser(self._machine)
         rate = declare_settings(self, PlatformPoserSettings).rate
         # all six for every machine: what it cannot do is refused by name, not ignored
@@ -109,8 +110,9 @@ class PlatformPoser(Node):
 
     def _on_pose(self, message: PoseStamped) -> None:
         position, quaternion = array3(message.pose.position), array4(message.pose.orientation)
-        if message.header.frame_id not in ('', 'base_link'):
-            self._refuse(f'frame {message.header.frame_id!r}, expected base_link')
+        problem = self._frames.problem(message.header.frame_id, self._frames.base)
+        if problem:
+            self._refuse(f'platform/reference_pose: {problem}')
         elif not np.isfinite(position).all() or abs(np.linalg.norm(quaternion) - 1.0) > 1e-3:
             self._refuse(f'position {position}, quaternion {quaternion}: not finite, or not a unit quaternion')
         else:
@@ -126,11 +128,11 @@ class PlatformPoser(Node):
         self._joints.publish(message)
         if posture.position is None or posture.rotation_base_platform is None:
             return
-        platform = self._machine.platform.name
+        base, platform = self._frames.base, self._frames.platform
         pose = posture.position, posture.rotation_base_platform
-        self._broadcaster.sendTransform(transform_stamped(now.nanoseconds, 'base_link', platform, *pose))
+        self._broadcaster.sendTransform(transform_stamped(now.nanoseconds, base, platform, *pose))
         odometry = Odometry()
-        odometry.header.stamp, odometry.header.frame_id = now.to_msg(), 'base_link'
+        odometry.header.stamp, odometry.header.frame_id = now.to_msg(), base
         odometry.child_frame_id = platform
         odometry.pose.pose.position = point(posture.position)
         odometry.pose.pose.orientation = quaternion_of_rotation(posture.rotation_base_platform)

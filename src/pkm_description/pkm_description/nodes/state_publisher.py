@@ -17,8 +17,10 @@ from pkm_description.joint_states import JointStateReader, require_finite
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import nanoseconds, transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import BASE_LINK, checked_prefix, pose_of_text
 from pkm_description.ros.machine_parameters import declare_machine_files
 from pkm_description.ros.node_main import run_node
+from pkm_description.ros.node_settings import FrameSettings
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
@@ -27,10 +29,13 @@ from pkm_description.settings import Settings, setting
 
 @dataclass(frozen=True)
 class StatePublisherSettings(Settings):
-    """Parameters of robot_state_publisher that this node has, too."""
+    """What is published besides the machine's joints."""
 
     robot_description: str = setting('', 'URDF text; empty: made from the machine')
-    frame_prefix: str = setting('', 'put before every frame name')
+    world_frame: str = setting('world', 'frame in which base_pose is given')
+    base_pose: str = setting(
+        '', 'place of base_link in world_frame: x y z roll pitch yaw [m, rad]; empty: not published'
+    )
 
 
 class StatePublisher(Node):
@@ -39,16 +44,21 @@ class StatePublisher(Node):
     def __init__(self) -> None:
         super().__init__('state_publisher')
         settings = declare_settings(self, StatePublisherSettings)
+        prefix = declare_settings(self, FrameSettings).frame_prefix
         machine, overlay = declare_machine_files(self)
         text = settings.robot_description or urdf_text(load_machine(machine, overlay))
         joints = urdf_joints(text)
-        self._prefix, self._problem = settings.frame_prefix, ''
+        self._prefix, self._problem = checked_prefix(prefix), ''
         self._moving = moving_joints(joints)
         self._reader = JointStateReader(joint.name for joint in self._moving)
         self._static = StaticTransformBroadcaster(self)
         self._broadcaster = TransformBroadcaster(self)
         now = self.get_clock().now().nanoseconds
-        self._static.sendTransform([self._transform(joint, 0.0, now) for joint in joints if joint.kind == 'fixed'])
+        fixed = [self._transform(joint, 0.0, now) for joint in joints if joint.kind == 'fixed']
+        if settings.base_pose:
+            pose = pose_of_text(settings.base_pose)
+            fixed.append(transform_stamped(now, settings.world_frame, self._prefix + BASE_LINK, *pose))
+        self._static.sendTransform(fixed)
         self._description = self.create_publisher(String, 'robot_description', LATCHED_QOS)
         self._description.publish(String(data=text))
         self._diagnostics = DiagnosticsPublisher(self)

@@ -8,6 +8,7 @@ from enum import IntEnum
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from pkm_description.ros.clock_watch import ClockWatch
 from pkm_description.ros.conversions import stamp
 
 
@@ -40,17 +41,33 @@ def diagnostic_array(node_name: str, statuses: Statuses, time_ns: int) -> Diagno
 
 
 class DiagnosticsPublisher:
-    """Publisher on ``/diagnostics`` for one node."""
+    """Publisher on ``/diagnostics`` for one node; adds a status ``clock`` while several programs set the time.
 
-    def __init__(self, node: Node) -> None:
+    Parameters
+    ----------
+    node : publishes
+    publishes_clock : the node publishes ``/clock``, too
+    """
+
+    def __init__(self, node: Node, publishes_clock: bool = False) -> None:
         self._node = node
+        self._clock_watch = ClockWatch(node, publishes_clock)
+        self._clock_problem = ''
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
 
     def publish(self, statuses: Statuses, time_ns: int | None = None) -> None:
         """Publish the statuses, stamped with ``time_ns`` or the node's clock."""
         if time_ns is None:
             time_ns = self._node.get_clock().now().nanoseconds
-        self._publisher.publish(diagnostic_array(self._node.get_fully_qualified_name(), statuses, time_ns))
+        told = {**statuses, **self._clock_status()}
+        self._publisher.publish(diagnostic_array(self._node.get_fully_qualified_name(), told, time_ns))
+
+    def _clock_status(self) -> Statuses:
+        before, self._clock_problem = self._clock_problem, self._clock_watch.problem()
+        if self._clock_problem:
+            return {'clock': (Level.ERROR, self._clock_problem, {})}
+        # whoever shows the statuses keeps the last one: it has to be taken back
+        return {'clock': (Level.OK, 'one clock', {})} if before else {}
 
 
 def _text(value: object) -> str:

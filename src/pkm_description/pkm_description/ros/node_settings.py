@@ -17,6 +17,15 @@ class MachineSettings(Settings):
 
 
 @dataclass(frozen=True)
+class FrameSettings(Settings):
+    """How a node names frames."""
+
+    frame_prefix: str = setting(
+        '', "put before every frame id, e.g. 'left/', so that several robots share one tf tree"
+    )
+
+
+@dataclass(frozen=True)
 class SubscriptionSettings(Settings):
     """How a node subscribes to sensor streams."""
 

@@ -36,11 +36,12 @@ UNREADABLE = (struct.error, ValueError, RuntimeError)
 
 
 class ImuReading(NamedTuple):
-    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate and specific force."""
+    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame."""
 
     stamp: int
     angular_rate: tuple[float, ...]
     specific_force: tuple[float, ...]
+    frame: str
 
 
 class JointReading(NamedTuple):
@@ -70,8 +71,9 @@ def with_stamp(data: bytes, time: int) -> bytes:
 def read_imu(data: bytes) -> ImuReading:
     """Read a serialised ``sensor_msgs/Imu``."""
     data = _in_own_representation(data, Imu)
-    numbers = _RATE_AND_FORCE.unpack_from(data, _aligned(_end_of_header(data), 8))
-    return ImuReading(read_stamp(data), numbers[:3], numbers[3:])
+    length, at = _read_count(data, _AFTER_STAMP)
+    numbers = _RATE_AND_FORCE.unpack_from(data, _aligned(at + length, 8))
+    return ImuReading(read_stamp(data), numbers[:3], numbers[3:], _text(data[at : at + length]))
 
 
 def read_joint_state(data: bytes) -> JointReading:
@@ -81,8 +83,7 @@ def read_joint_state(data: bytes) -> JointReading:
     names = []
     for _ in range(count):
         length, at = _read_count(data, at)
-        # up to the zero at its end, and whatever bytes there are: as rclpy does
-        names.append(data[at : at + length].partition(b'\0')[0].decode(errors='replace'))
+        names.append(_text(data[at : at + length]))
         at += length
     arrays = []
     for _ in range(3):
@@ -125,6 +126,11 @@ def _coded_stamp(time: int) -> bytes:
 def _in_own_representation(data: bytes, kind: type) -> bytes:
     """Bytes from a computer or middleware with another order or alignment are written anew."""
     return data if data.startswith(_NAME) else bytes(serialize_message(deserialize_message(data, kind)))
+
+
+def _text(data: bytes) -> str:
+    # up to the zero at its end, and whatever bytes there are: as rclpy does
+    return data.partition(b'\0')[0].decode(errors='replace')
 
 
 def _end_of_header(data: bytes) -> int:

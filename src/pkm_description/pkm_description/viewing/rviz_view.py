@@ -1,6 +1,9 @@
-"""The suite's rviz configuration, with camera and grid for a machine of a given size."""
+"""The suite's rviz configuration for a machine of a given size, in its namespace and with its frame prefix."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import yaml
@@ -9,22 +12,57 @@ from pkm_description.machine import Machine
 from pkm_description.viewing.extent import machine_extent
 
 
-def rviz_config(text: str, machine: Machine) -> str:
+@dataclass(frozen=True)
+class ShownRobot:
+    """A machine to be shown.
+
+    Attributes
+    ----------
+    machine : gives camera and grid their size
+    namespace : of its topics; they get absolute names, so that displays of several robots can stand in one file
+    frame_prefix : of its frames
+    fixed_frame : what does not move; empty: the machine's base
+    """
+
+    machine: Machine
+    namespace: str = ''
+    frame_prefix: str = ''
+    fixed_frame: str = ''
+
+
+def rviz_config(text: str, robot: ShownRobot) -> str:
     """Rviz configuration ``text`` that shows the whole machine; planar machines are seen from above.
 
     Desk-top machines and motion bases differ by a factor of ten; rviz itself does not look where the robot is.
     """
     content = yaml.safe_load(text)
     manager = content['Visualization Manager']
-    center, size = machine_extent(machine)
+    center, size = machine_extent(robot.machine)
     view = manager['Views']['Current']
     view['Distance'] = round(2.0 * size, 3)
     view['Focal Point'] = {axis.upper(): round(float(value), 3) for axis, value in zip('xyz', center, strict=True)}
-    if machine.planar:
+    if robot.machine.planar:
         view['Pitch'], view['Yaw'] = 1.57, 4.712
+    base = f'{robot.frame_prefix}base_link'
+    view['Target Frame'] = base
+    manager['Global Options']['Fixed Frame'] = robot.fixed_frame or base
     for display in manager['Displays']:
-        if display['Class'].endswith('/Grid'):
-            display['Cell Size'] = 10.0 ** np.floor(np.log10(0.5 * size)).item()
-        elif display['Class'].endswith('/TF'):
-            display['Marker Scale'] = round(0.1 * size, 3)
+        _fit(display, robot, size)
     return str(yaml.safe_dump(content, sort_keys=False))
+
+
+def _fit(display: dict[str, Any], robot: ShownRobot, size: float) -> None:
+    """Give a display the robot's topics, frames and size."""
+    if 'Reference Frame' in display:
+        display['Reference Frame'] = f'{robot.frame_prefix}{display["Reference Frame"]}'
+    for key in ('Topic', 'Description Topic'):
+        if key in display:
+            namespace = robot.namespace.strip('/')
+            display[key]['Value'] = f'/{namespace}/{display[key]["Value"]}' if namespace else display[key]['Value']
+    kind = display['Class'].rpartition('/')[2]
+    if kind == 'Grid':
+        display['Cell Size'] = 10.0 ** np.floor(np.log10(0.5 * size)).item()
+    elif kind == 'TF':
+        display['Marker Scale'] = round(0.1 * size, 3)
+    elif kind == 'RobotModel' and robot.frame_prefix:
+        display['TF Prefix'] = robot.frame_prefix.removesuffix('/')  # rviz puts a slash behind it

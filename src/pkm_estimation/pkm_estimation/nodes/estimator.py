@@ -21,6 +21,12 @@ from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.verdict import summarise, values
 
+#: what to do about an IMU in another frame; a name alone does not make its numbers wrong, so they are used
+FOREIGN_IMU = (
+    "it is used as this machine's IMU; make sure that it is, and set frame_id in its driver or sensors.imu.link in the "
+    'machine file'
+)
+
 
 class RateLimit:
     """Lets stamps pass at no more than a rate [Hz]; 0 means all of them."""
@@ -77,6 +83,7 @@ class EstimatorNode(StreamNode):
         return super().on_activate(state)
 
     def _take_imu(self, sample: ImuReading) -> None:
+        self.frame_check.is_ours('imu/data_raw', sample.frame, self.frames.imu, FOREIGN_IMU)
         self._publish(self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate))
 
     def _take_joint_state(self, sample: JointReading) -> None:
@@ -93,9 +100,9 @@ class EstimatorNode(StreamNode):
             self.publish_odometry(self._odometry, output.stamp, motion, motion.twist_covariance)
             # then topics with subscribers: a message costs more time than the filter's step
             if self._imu.get_subscription_count():
-                self._imu.publish(messages.imu(stamp(output.stamp), self.machine.imu.frame, output))
+                self._imu.publish(messages.imu(stamp(output.stamp), self.frames.imu, output))
             if self._acceleration.get_subscription_count():
-                self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.machine.imu.frame, output))
+                self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.frames.imu, output))
             if output.baseline is not None:
                 self.publish_odometry(self._baseline, output.stamp, output.baseline, messages.UNKNOWN)
             if self._viewing.is_due(output.stamp):
@@ -107,7 +114,7 @@ class EstimatorNode(StreamNode):
         if self._transforms is not None:
             origin = output.motion.position - rotation @ self._point
             self._transforms.sendTransform(
-                transform_stamped(output.stamp, messages.BASE_FRAME, messages.PLATFORM_FRAME, origin, rotation)
+                transform_stamped(output.stamp, self.frames.base, self.frames.platform, origin, rotation)
             )
         if not self._joint_states.get_subscription_count():
             return

@@ -15,7 +15,6 @@ from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.stream import EstimatorOutput
 
-BASE_FRAME, PLATFORM_FRAME = 'base_link', 'platform_link'
 #: covariance (6, 6) that says nothing
 UNKNOWN = np.zeros((6, 6))
 

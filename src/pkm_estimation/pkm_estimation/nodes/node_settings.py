@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pkm_description.ros.node_settings import MachineSettings, SubscriptionSettings
+from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.settings import Settings, setting
 
 from pkm_estimation.config import EstimatorConfig
@@ -39,5 +39,5 @@ def load_config(path: str | Path) -> EstimatorConfig:
     ConfigurationError
         The file cannot be read, or has an unknown name or a value that is not allowed.
     """
-    of_the_node = (MachineSettings, SubscriptionSettings, StreamNodeSettings, EstimatorNodeSettings)
+    of_the_node = (MachineSettings, FrameSettings, SubscriptionSettings, StreamNodeSettings, EstimatorNodeSettings)
     return EstimatorConfig.from_file(path, 'estimator', of_the_node)

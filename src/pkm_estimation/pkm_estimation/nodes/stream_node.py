@@ -12,6 +12,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
@@ -23,7 +24,6 @@ from std_srvs.srv import Trigger
 
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.filtering.point_motion import PointMotion
-from pkm_estimation.nodes.estimator_messages import BASE_FRAME, PLATFORM_FRAME
 from pkm_estimation.nodes.node_settings import StreamNodeSettings
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
@@ -48,8 +48,10 @@ class StreamNode(LifecycleNode):
         self.machine = declare_machine(self)
         self.config = declare_settings(self, EstimatorConfig, settings)
         of_node = declare_settings(self, StreamNodeSettings)
+        self.frames = declare_frames(self, self.machine)
+        self.frame_check = FrameCheck(self, self.frames)
         self.child_frame = self._child_frame(of_node.child_frame)
-        self._write_odometry = OdometryWriter(BASE_FRAME, self.child_frame)
+        self._write_odometry = OdometryWriter(self.frames.base, self.child_frame)
         self.autostart = of_node.autostart
         self._input_qos = declare_stream_qos(self)
         self.is_active = False
@@ -80,12 +82,13 @@ class StreamNode(LifecycleNode):
 
     def _child_frame(self, frame: str) -> str:
         point: Array = np.array(self.config.reference_point)
-        if point.any() and frame == PLATFORM_FRAME:
+        platform = self.machine.platform.name
+        if point.any() and frame == platform:
             raise PkmError(
                 f'child_frame = {frame!r} is the frame of the platform origin, but reference_point = {point.tolist()}: '
                 'give the point a frame of its own'
             )
-        return frame or ('reference_point' if point.any() else PLATFORM_FRAME)
+        return self.frames.id_of(frame or ('reference_point' if point.any() else platform))
 
     # -- for the nodes -------------------------------------------------------------------------------------------------
 
@@ -141,10 +144,10 @@ class StreamNode(LifecycleNode):
 
     def broadcast_reference_point(self) -> None:
         """Say on ``/tf_static`` where the reference point lies, if it has a frame of its own."""
-        if self.child_frame != PLATFORM_FRAME:
+        if self.child_frame != self.frames.platform:
             self._static = StaticTransformBroadcaster(self)
             point = np.array(self.config.reference_point)
-            self._static.sendTransform(transform_stamped(0, PLATFORM_FRAME, self.child_frame, point, np.eye(3)))
+            self._static.sendTransform(transform_stamped(0, self.frames.platform, self.child_frame, point, np.eye(3)))
 
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
@@ -213,7 +216,8 @@ class StreamNode(LifecycleNode):
             return
         report = self._pipeline.health.report()
         part, level, sentence, values = self.statuses(report)
-        self._diagnostics.publish({part: (_LEVELS[level], sentence, values)}, self._last_stamp)
+        told = {part: (_LEVELS[level], sentence, values)} | self.frame_check.statuses()
+        self._diagnostics.publish(told, self._last_stamp)
         details = {event.name: event.detail for event in report.events}
         for name, count in report.event_counts.items():
             detail = details.get(name, 'not among the last events')

@@ -14,6 +14,7 @@ from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
@@ -29,6 +30,11 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.session import IdentificationSession
 
+#: what to do about poses of something else; they would give wrong forces, so they are not used
+FOREIGN_POSE = (
+    "the pose is not used; give the estimator of this robot this node's frame_prefix, and reference_point [0, 0, 0]"
+)
+
 
 class IdentificationNode(Node):
     """Converts messages and services for one :class:`IdentificationSession`."""
@@ -38,6 +44,8 @@ class IdentificationNode(Node):
         machine = declare_machine(self)
         config = declare_settings(self, IdentificationConfig)
         settings = declare_settings(self, IdentificationNodeSettings)
+        self._frames = declare_frames(self, machine)
+        self._frame_check = FrameCheck(self, self._frames)
         qos = declare_stream_qos(self)
         self._session = IdentificationSession(
             machine, config, _output_directory(settings.output_directory), settings.longest_recording
@@ -53,7 +61,7 @@ class IdentificationNode(Node):
         self._diagnostics = DiagnosticsPublisher(self)
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self._diagnose, callback_group=streams, clock=wall)
-        self.get_logger().info(f'{machine.name}: ready; call {self.get_name()}/start_recording')
+        self.get_logger().info(f'{machine.name}: ready; call {self.get_fully_qualified_name()}/start_recording')
 
     def _take_joint_states(self, message: JointState) -> None:
         self._session.add_joint_states(
@@ -61,6 +69,15 @@ class IdentificationNode(Node):
         )
 
     def _take_odometry(self, message: Odometry) -> None:
+        ours = [
+            self._frame_check.is_ours(f'{topic} of platform/odometry', frame, wanted, FOREIGN_POSE)
+            for topic, frame, wanted in (
+                ('frame', message.header.frame_id, self._frames.base),
+                ('child frame', message.child_frame_id, self._frames.platform),
+            )
+        ]
+        if not all(ours):
+            return
         position, orientation = message.pose.pose.position, message.pose.pose.orientation
         self._session.add_pose(
             nanoseconds(message.header.stamp),
@@ -95,7 +112,8 @@ class IdentificationNode(Node):
         level = Level.WARN if session.trouble else Level.OK
         text = session.trouble or session.state
         values: dict[str, object] = {'state': session.state, 'threads': threading.active_count()}
-        self._diagnostics.publish({'identification': (level, text, values | session.figures())})
+        told = {'identification': (level, text, values | session.figures())}
+        self._diagnostics.publish(told | self._frame_check.statuses())
 
 
 def _output_directory(text: str) -> Path:
