@@ -1,14 +1,16 @@
-"""Read joint states from messages or recordings into arrays in the order of the machine's joints."""
+"""Read joint states from messages or recordings into arrays in the order of the machine's joints, in its units."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.driver import STANDARD_DRIVER, Channel, Driver
 from pkm_description.errors import JointStateError
 from pkm_description.machine import Machine
 
@@ -19,8 +21,23 @@ _REMEMBERED = 16
 
 
 @dataclass(frozen=True)
+class ChannelOrder:
+    """Which entries of a joint state are those of one of the driver's channels of effort.
+
+    Attributes
+    ----------
+    entries, joints : (K,) indices into the names and the wanted joints, of the entries that are there
+    missing : entries that are not there
+    """
+
+    entries: NDArray[np.intp]
+    joints: NDArray[np.intp]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class JointOrder:
-    """Which entries of a joint state belong to which of J wanted joints.
+    """Which entries of a joint state belong to which of J wanted joints, and what their values mean.
 
     Attributes
     ----------
@@ -31,6 +48,8 @@ class JointOrder:
     unknown : names that are there, but belong to no joint of the machine
     blank : (J,) NaN
     is_plain : the joint state has the wanted joints in the wanted order, and no others
+    driver : converts values where the driver has a convention of its own
+    efforts : entries of the driver's channels of effort, if they are not the joints' own
     """
 
     wanted: tuple[str, ...]
@@ -41,19 +60,24 @@ class JointOrder:
     unknown: tuple[str, ...]
     blank: Array
     is_plain: bool
+    driver: Driver = STANDARD_DRIVER
+    efforts: tuple[ChannelOrder, ...] = ()
 
-    def by_joint(self, values: Sequence[float] | Array, quantity: str = 'position') -> Array:
-        """Sort one message's values (M,), or those of N messages (N, M), by wanted joint.
+    def by_joint(
+        self, values: Sequence[float] | Array, quantity: str = 'position', at: Sequence[float] | Array | None = None
+    ) -> Array:
+        """Sort one message's values (M,), or those of N messages (N, M), by wanted joint, in the suite's convention.
 
         Parameters
         ----------
         values : as many as there are names
-        quantity : ``'position'``, ``'velocity'`` or ``'effort'``, for the error
+        quantity : ``'position'``, ``'velocity'`` or ``'effort'``
+        at : positions of the same messages: velocities of a sensor whose periodic error is compensated need them
 
         Returns
         -------
         Array
-            (J,) or (N, J) in the units of the message; NaN for joints that are missing.
+            (J,) or (N, J) in the units of the message, or of a driver in SI units; NaN for joints that are missing.
 
         Raises
         ------
@@ -66,25 +90,46 @@ class JointOrder:
             raise JointStateError(
                 f'wrong_number_of_{plural}', f'{len(self.names)} joint names but {numbers.shape[-1]} {plural}'
             )
-        return numbers if self.is_plain else self._placed(numbers)
+        if quantity == 'effort':
+            return self._efforts(numbers)
+        placed = numbers if self.is_plain else self._placed(numbers)
+        conversion = self.driver.position
+        if conversion is None:
+            return placed
+        if quantity == 'position':
+            return conversion.position(placed)
+        return conversion.rate(placed, None if at is None else self._placed(np.array(at, dtype=float)))
 
     def by_joint_or_nan(self, values: Sequence[float] | Array | None) -> Array:
-        """Sort values that a joint state need not have, see :meth:`by_joint`; all NaN if they are not there."""
+        """Sort efforts that a joint state need not have, see :meth:`by_joint`; all NaN if they are not there."""
         numbers = np.array(() if values is None else values, dtype=float)
         if numbers.shape[-1] != len(self.names):
             if numbers.ndim == 1:  # most messages have no efforts: a copy takes a third of the time
                 return self.blank.copy()
             return np.full((*numbers.shape[:-1], len(self.wanted)), np.nan)
-        return numbers if self.is_plain else self._placed(numbers)
+        return self._efforts(numbers)
 
-    def _placed(self, numbers: Array) -> Array:
-        if not self.missing:
-            return numbers.take(self.entries, axis=-1)
+    def _efforts(self, numbers: Array) -> Array:
+        conversion = self.driver.effort
+        if conversion is None:
+            return numbers if self.is_plain else self._placed(numbers)
+        if not self.efforts:
+            return conversion.effort([numbers if self.is_plain else self._placed(numbers)])
+        return conversion.effort([self._taken(numbers, own.entries, own.joints) for own in self.efforts])
+
+    def _taken(self, numbers: Array, entries: NDArray[np.intp], joints: NDArray[np.intp]) -> Array:
+        if len(joints) == len(self.wanted):
+            return numbers.take(entries, axis=-1)
         result = np.full((*numbers.shape[:-1], len(self.wanted)), np.nan)
-        result[..., self.joints] = numbers[..., self.entries]
+        result[..., joints] = numbers[..., entries]
         return result
 
-    def complete(self, values: Sequence[float] | Array, quantity: str = 'position') -> Array:
+    def _placed(self, numbers: Array) -> Array:
+        return self._taken(numbers, self.entries, self.joints)
+
+    def complete(
+        self, values: Sequence[float] | Array, quantity: str = 'position', at: Sequence[float] | Array | None = None
+    ) -> Array:
         """Sort values as :meth:`by_joint` does, and require a finite one for every wanted joint.
 
         Raises
@@ -93,7 +138,7 @@ class JointOrder:
             ``wrong_number_of_positions``, ``missing_joint`` or ``position_not_finite``.
         """
         self.require_all(quantity)
-        numbers = self.by_joint(values, quantity)
+        numbers = self.by_joint(values, quantity, at)
         require_finite(numbers, self.wanted, quantity)
         return numbers
 
@@ -101,10 +146,18 @@ class JointOrder:
         """Raise :class:`JointStateError` (``missing_joint``) unless every wanted joint is there."""
         if self.missing:
             raise JointStateError('missing_joint', self.missing_text(quantity))
+        lacking = [name for channel in self.efforts for name in channel.missing]
+        if lacking and quantity == 'effort':
+            raise JointStateError('missing_joint', self._absent_text(quantity, lacking))
 
     def missing_text(self, quantity: str = 'position') -> str:
         """Name the missing joints."""
-        return f'no {quantity} of {", ".join(self.missing)}; the joint state has {", ".join(self.names) or "no joints"}'
+        foreign = dict(zip(self.wanted, self.driver.joint_names, strict=False))
+        told = [f'{name} (driver: {foreign[name]})' if name in foreign else name for name in self.missing]
+        return self._absent_text(quantity, told)
+
+    def _absent_text(self, quantity: str, absent: Sequence[str]) -> str:
+        return f'no {quantity} of {", ".join(absent)}; the joint state has {", ".join(self.names) or "no joints"}'
 
     def unknown_text(self) -> str:
         """Name the joints that the machine does not have."""
@@ -118,21 +171,31 @@ class JointStateReader:
     ----------
     wanted : names of the joints, in the order of the results
     known : further names that joint states may have, without being called unknown
+    driver : whose joint states they are; its names are by wanted joint
     """
 
-    def __init__(self, wanted: Iterable[str], known: Iterable[str] = ()) -> None:
+    def __init__(self, wanted: Iterable[str], known: Iterable[str] = (), driver: Driver = STANDARD_DRIVER) -> None:
         self.wanted = tuple(wanted)
-        self._known = {*self.wanted, *known}
+        self._driver = driver
+        self._sought = driver.joint_names or self.wanted
+        channels = driver.effort.channels if driver.effort else ()
+        # one channel in the joints' own entries needs no order of its own
+        self._channels = () if all(channel.names == self._sought for channel in channels) else channels
+        of_channels = {name for channel in self._channels for name in channel.names}
+        self._known = {*self._sought, *known, *of_channels}
         self._orders: dict[tuple[str, ...], JointOrder] = {}
 
     @classmethod
     def of_drives(cls, machine: Machine) -> JointStateReader:
-        """Reader of the driven joints (A); the passive joints of the machine may be there, too."""
-        return cls(machine.actuated_joint_names, machine.joint_names)
+        """Reader of the driven joints (A) of what the machine's driver publishes, in the suite's convention.
+
+        The passive joints of the machine may be there, too.
+        """
+        return cls(machine.actuated_joint_names, machine.passive_joint_names, machine.driver)
 
     @classmethod
     def of_all_joints(cls, machine: Machine) -> JointStateReader:
-        """Reader of all joints (L J), leg by leg."""
+        """Reader of all joints (L J), leg by leg, of streams in the suite's convention."""
         return cls(machine.joint_names)
 
     def order(self, names: Sequence[str]) -> JointOrder:
@@ -152,21 +215,38 @@ class JointStateReader:
         return order
 
     def _sort(self, names: tuple[str, ...]) -> JointOrder:
-        joints = [joint for joint, name in enumerate(self.wanted) if name in names]
-        entries = [names.index(self.wanted[joint]) for joint in joints]
-        doubled = sorted({name for name in self.wanted if names.count(name) > 1})
+        sought = (*self._sought, *(name for channel in self._channels for name in channel.names))
+        doubled = sorted({name for name in sought if names.count(name) > 1})
         if doubled:
             raise JointStateError('duplicate_joint', f'{", ".join(doubled)} is named twice in {list(names)}')
+        entries, joints = _places(self._sought, names)
         return JointOrder(
             self.wanted,
             names,
-            np.array(entries, dtype=np.intp),
-            np.array(joints, dtype=np.intp),
-            tuple(name for name in self.wanted if name not in names),
-            tuple(name for name in names if name not in self._known),
+            entries,
+            joints,
+            tuple(want for want, name in zip(self.wanted, self._sought, strict=True) if name not in names),
+            tuple(name for name in names if name not in self._known and not self._is_ignored(name)),
             np.full(len(self.wanted), np.nan),
-            names == self.wanted,
+            names == self._sought,
+            self._driver,
+            tuple(_channel_order(channel, names) for channel in self._channels),
         )
+
+    def _is_ignored(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._driver.ignore)
+
+
+def _places(sought: Sequence[str], names: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Entries of the names that are there, and their places among those that are sought."""
+    joints = [place for place, name in enumerate(sought) if name in names]
+    entries = [names.index(sought[place]) for place in joints]
+    return np.array(entries, dtype=np.intp), np.array(joints, dtype=np.intp)
+
+
+def _channel_order(channel: Channel, names: tuple[str, ...]) -> ChannelOrder:
+    entries, joints = _places(channel.names, names)
+    return ChannelOrder(entries, joints, tuple(name for name in channel.names if name not in names))
 
 
 def require_finite(values: Array, names: Sequence[str], quantity: str = 'position') -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
+from pkm_description.loading.read_driver import driver_of
 from pkm_description.loading.read_legs import read_legs
 from pkm_description.loading.read_parts import read_platform
 from pkm_description.loading.read_sensors import read_sensors
@@ -57,13 +59,17 @@ def machine_file(name_or_path: str | Path) -> Path:
     return path
 
 
-def load_machine(name_or_path: str | Path, overlay: str | Path | None = None) -> Machine:
+def load_machine(
+    name_or_path: str | Path, overlay: str | Path | None = None, driver: str | Path | None = None
+) -> Machine:
     """Read and check a machine file.
 
     Parameters
     ----------
     name_or_path : machine of the package (``'srs'``) or path of a machine file
     overlay : path of an overlay whose values replace those of the file
+    driver : path of a settings file that says what the machine's driver publishes, in place of the file's section
+        ``driver``; ``'standard'``: the streams follow the suite's convention, whatever the file says
 
     Raises
     ------
@@ -73,15 +79,15 @@ def load_machine(name_or_path: str | Path, overlay: str | Path | None = None) ->
     path = machine_file(name_or_path)
     content, keys = machine_content(path, overlay)
     try:
-        return machine_of_content(path, content)
+        return machine_of_content(path, content, driver)
     except MachineFileError as error:
-        if overlay is None:
+        if overlay is None or error.path != path:
             raise
         raise blame_overlay(error, Path(overlay), keys) from None
 
 
-def machine_of_content(path: Path, content: dict[str, Any]) -> Machine:
-    """Read and check the content of a machine file; ``path`` is what messages name.
+def machine_of_content(path: Path, content: dict[str, Any], driver: str | Path | None = None) -> Machine:
+    """Read and check the content of a machine file; ``path`` is what messages name; ``driver`` as of load_machine.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def machine_of_content(path: Path, content: dict[str, Any]) -> Machine:
     machine = unchecked_machine(path, content)
     check_provenance(path, content)
     check_machine(machine)
-    return machine
+    return replace(machine, driver=driver_of(machine, content, driver))
 
 
 def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:
@@ -117,7 +123,7 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
     needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs']
-    optional = ['sensors', 'servo', 'provenance']
+    optional = ['sensors', 'servo', 'driver', 'provenance']
     if 'platform' in content:
         top.expect_keys([*needed, 'platform', 'leg_tip'], [*optional, 'ball_joint'])
     else:

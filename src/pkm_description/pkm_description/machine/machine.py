@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from pkm_description.arrays import Array
+from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_description.machine.parts import Leg, Pose, RigidBody
 from pkm_description.machine.sensors import (
     NO_IMU,
@@ -42,6 +44,7 @@ class Machine(StackedLegs):
         ConfigurationError that says what to add to the file
     freedom : how the platform can move where no leg holds it: ``'free'`` (legs end in ball joints), ``'planar'`` (x, y
         and about z of ``base_link``; legs end in pins) or ``'none'`` (open chains have no platform)
+    driver : what the machine's driver publishes and takes, where that is not the suite's convention
     provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
     """
 
@@ -57,6 +60,7 @@ class Machine(StackedLegs):
     servo: ServoGains = NO_SERVO
     provenance: dict[str, str] = field(default_factory=dict)
     freedom: Freedom = 'free'
+    driver: Driver = STANDARD_DRIVER
 
     @property
     def has_imu(self) -> bool:
@@ -72,6 +76,16 @@ class Machine(StackedLegs):
     def has_servo(self) -> bool:
         """Whether the machine file has ``servo``."""
         return not isinstance(self.servo, MissingSection)
+
+    def on_topics(self, joint_topic: str = '', imu_topic: str = '') -> Machine:
+        """Return the same machine, whose driver publishes on other topics; empty: its own."""
+        driver = self.driver.with_topics(joint_topic, imu_topic)
+        return self if driver is self.driver else replace(self, driver=driver)
+
+    @cached_property
+    def as_converted(self) -> Machine:
+        """The same machine for values that are in the suite's convention already: without its driver."""
+        return self if self.driver.is_standard else replace(self, driver=STANDARD_DRIVER)
 
     def __repr__(self) -> str:
         return f'Machine({self.name!r}, {len(self.legs)} legs)'

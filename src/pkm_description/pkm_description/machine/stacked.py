@@ -74,6 +74,11 @@ class StackedLegs:
         """Names of the driven joints, leg by leg."""
         return tuple(joint.name for joint in self.actuated_joints)
 
+    @cached_property
+    def passive_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints without a drive, leg by leg."""
+        return tuple(joint.name for leg in self.legs for joint in leg.joints if not joint.actuated)
+
     @property
     def has_platform(self) -> bool:
         """False for open chains."""

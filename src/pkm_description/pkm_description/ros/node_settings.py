@@ -14,6 +14,9 @@ class MachineSettings(Settings):
     machine: str = setting('srs', 'name of a machine of pkm_description')
     machine_file: str = setting('', 'path of a machine file; replaces the name')
     overlay: str = setting('', 'path of a parameter overlay, e.g. from an identification')
+    driver: str = setting('', "path of a driver's settings file; empty: as the machine file says; standard: none")
+    joint_topic: str = setting('', 'topic of the joint states; empty: that of the driver')
+    imu_topic: str = setting('', 'topic of the raw IMU; empty: that of the driver')
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pkm_description.driver import STANDARD_DRIVER, Driver
 
 from pkm_estimation.bags import decoding
 from pkm_estimation.bags.errors import BagError
@@ -35,7 +36,11 @@ _STREAMS = {
 
 
 def read_bag(
-    path: str | Path, namespace: str = '', require: Sequence[str] = (), as_recorded: bool = False
+    path: str | Path,
+    namespace: str = '',
+    require: Sequence[str] = (),
+    as_recorded: bool = False,
+    driver: Driver = STANDARD_DRIVER,
 ) -> RecordedData:
     """Read the suite's topics of a bag.
 
@@ -46,6 +51,8 @@ def read_bag(
     require : topics (without namespace) that must have messages, e.g. ``('joint_states', 'imu/data_raw')``
     as_recorded : keep joint states whose names or lengths are unlike those of the first message apart, in place of
         refusing them
+    driver : of the machine; says which topics its joint states and raw IMU have. The arrays stay as recorded: who reads
+        joints with :class:`pkm_description.joint_states.JointStateReader` converts them
 
     Returns
     -------
@@ -64,7 +71,13 @@ def read_bag(
     say what was lost.
     """
     prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
-    wanted = {prefix + topic: (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
+    foreign = {'joint_states': driver.joint_topic, 'imu/data_raw': driver.imu_topic}
+
+    def full(topic: str) -> str:
+        topic = foreign.get(topic, topic)
+        return topic if topic.startswith('/') else prefix + topic
+
+    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
     with open_bag(path) as bag:
         if not bag.message_count:
             raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
@@ -74,11 +87,11 @@ def read_bag(
         counts, types, warnings = bag.topics, bag.types, bag.warnings
     streams = _decode(str(path), wanted, raw, types, as_recorded)
     for topic in require:
-        if not raw.get(prefix + topic):
-            raise missing_topic(str(path), prefix + topic, counts)
+        if not raw.get(full(topic)):
+            raise missing_topic(str(path), full(topic), counts)
     for warning in warnings:
         _logger.warning('%s: %s', path, warning)
-    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), **streams)
+    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), foreign=foreign, **streams)
 
 
 def _decode(

@@ -127,6 +127,7 @@ class RecordedData:
         ``baseline/odometry``
     platform_accel : ``platform/accel``
     platform_joint_states : ``platform/joint_states``, all joints
+    foreign : topic of the suite -> the driver's topic that was read in its place
     """
 
     path: str
@@ -140,17 +141,18 @@ class RecordedData:
     baseline_odometry: Odometry | None = None
     platform_accel: Acceleration | None = None
     platform_joint_states: JointStates | None = None
+    foreign: dict[str, str] = field(default_factory=dict)
 
     def require(self, stream: _Stream | None, topic: str) -> _Stream:
         """Return ``stream``, or raise :class:`MissingTopicError` naming ``topic`` and what the bag holds."""
         if stream is None:
-            raise missing_topic(self.path, topic, self.topics)
+            raise missing_topic(self.path, self.foreign.get(topic, topic), self.topics)
         return stream
 
     @property
     def streams(self) -> dict[str, JointStates | Imu | Odometry | Acceleration]:
         """The streams that are there, by attribute name."""
-        skipped = ('path', 'topics', 'warnings')
+        skipped = ('path', 'topics', 'warnings', 'foreign')
         found = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in skipped}
         return {name: stream for name, stream in found.items() if stream is not None}
 
@@ -160,5 +162,5 @@ def missing_topic(path: str, topic: str, topics: dict[str, int]) -> MissingTopic
     present = ', '.join(f'{name} ({count})' for name, count in sorted(topics.items())) or 'none at all'
     return MissingTopicError(
         f"{path}: no messages on topic '{topic}'; the bag holds {present}. "
-        'If the topics carry a namespace or other names, give the namespace or remap when recording.'
+        'If the topics have a namespace or other names, give --namespace, --joint-topic, --imu-topic or --driver.'
     )

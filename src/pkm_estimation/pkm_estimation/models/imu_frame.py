@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.driver import STANDARD_IMU, ImuConversion
 from pkm_description.kinematics.rotation import rotated
 from pkm_description.machine import ImuSensor
 
@@ -11,19 +12,25 @@ from pkm_description.machine import ImuSensor
 class ImuFrame:
     """Turns vectors and covariances between IMU axes and platform axes.
 
+    Parameters
+    ----------
+    imu : its axes and noise
+    conversion : units and signs of the samples that :meth:`to_platform` takes
+
     Attributes
     ----------
     noise_covariance : (6, 6) of one sample, specific force and angular rate, platform axes
     """
 
-    def __init__(self, imu: ImuSensor) -> None:
+    def __init__(self, imu: ImuSensor, conversion: ImuConversion = STANDARD_IMU) -> None:
+        self._scale = None if conversion.is_standard else conversion.scale
         self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
         variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2
         self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
 
     def to_platform(self, sample: Array) -> Array:
-        """Pair of vectors (6,) from IMU axes to platform axes."""
-        return self._block.dot(sample)
+        """Pair of vectors (6,) of the driver from IMU axes to platform axes, in SI units."""
+        return self._block.dot(sample if self._scale is None else sample * self._scale)
 
     def to_imu(self, samples: Array) -> Array:
         """Pairs of vectors (..., 6) from platform axes to IMU axes."""

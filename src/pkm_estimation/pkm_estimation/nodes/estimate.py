@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from pkm_description.errors import PkmError
-from pkm_description.loading import load_machine
+from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
+    add_driver_arguments(parser)
     parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
     parser.add_argument('--start-stamp', type=int, help='leave out leg measurements before this stamp [ns]')
@@ -64,9 +65,9 @@ def _seconds(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> int:
-    machine = load_machine(options.machine, options.overlay)
+    machine = machine_of_options(options)
     config = load_config(options.config) if options.config else EstimatorConfig()
-    data = read_bag(options.bag, namespace=options.namespace, as_recorded=True)
+    data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
     start, baseline_start = options.start_stamp, None
     if options.compare_live:
         live = data.require(data.platform_odometry, 'platform/odometry')

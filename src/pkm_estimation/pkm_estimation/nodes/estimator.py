@@ -68,8 +68,8 @@ class EstimatorNode(StreamNode):
         if self._publish_tf and self._transforms is None:  # it stays when the node is cleaned up
             self._transforms = TransformBroadcaster(self)
             self.broadcast_reference_point()
-        self.subscribe(Imu, 'imu/data_raw', read_imu, self._take_imu)
-        self.subscribe(JointState, 'joint_states', read_joint_state, self._take_joint_state)
+        self.subscribe(Imu, self.machine.driver.imu_topic, read_imu, self._take_imu)
+        self.subscribe(JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
         return self.pipeline
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

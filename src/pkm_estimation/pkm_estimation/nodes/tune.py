@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from pkm_description.errors import PkmError
-from pkm_description.loading import load_machine
+from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 
@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
     kind.add_argument('--motion', action='store_true', help='it moves: delay, observability, Q and R from innovations')
+    add_driver_arguments(parser)
     parser.add_argument('--config', type=Path, help='settings of the estimator that Q and R start from (YAML)')
     parser.add_argument('--keep-r', action='store_true', help='suggest Q alone')
     parser.add_argument('--begin', type=float, default=float('-inf'), help='leave out what is before [s]')
@@ -96,12 +97,12 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if (options.bag is None) == (options.profile is None):
         raise TuningError('give either a recording or --profile NAME')
-    machine = load_machine(options.machine, options.overlay)
+    machine = machine_of_options(options)
     config = load_config(options.config) if options.config else EstimatorConfig()
     if options.profile is not None:
         print(*observability_report(observability(machine, _profile(machine, options), config=config)), sep='\n')
         return
-    data = read_bag(options.bag, namespace=options.namespace)
+    data = read_bag(options.bag, namespace=options.namespace, driver=machine.driver)
     streams = SensorStreams.from_recording(machine, data)
     if streams.dropped:
         print(

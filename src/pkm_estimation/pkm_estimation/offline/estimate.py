@@ -58,7 +58,10 @@ def estimate(
     >>> error = result.motion.position - motion.position  # (N, 3) m
     >>> deviation = np.sqrt(np.diagonal(result.motion.pose_covariance, axis1=1, axis2=2))  # (N, 6) m, rad
     """
-    return estimate_recording(machine, data if isinstance(data, RecordedData) else _recorded(machine, data), config)
+    if isinstance(data, RecordedData):
+        return estimate_recording(machine, data, config)
+    # these arrays are in the suite's convention, whatever the machine's driver publishes
+    return estimate_recording(machine.as_converted, _recorded(machine, data), config)
 
 
 def _recorded(machine: Machine, data: SensorData) -> RecordedData:

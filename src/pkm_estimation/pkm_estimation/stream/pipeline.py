@@ -61,7 +61,7 @@ class EstimatorPipeline:
             raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
         self.machine = machine
         self.config = config = config or EstimatorConfig()
-        self.imu_frame = ImuFrame(machine.imu)
+        self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, config, self.imu_frame)
         self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate
         self.baseline = self.tracker.baseline.estimator
@@ -111,7 +111,7 @@ class EstimatorPipeline:
     def add_imu(
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
-        """Process an IMU sample (IMU axes) of ``stamp`` [ns]; returns the estimates that are now possible."""
+        """Process an IMU sample, as its driver has it, of ``stamp`` [ns]; returns the estimates now possible."""
         value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate

@@ -57,7 +57,7 @@ class SensorStreams:
         except JointStateError as error:
             raise TuningError(f'{data.path}: joint_states: {error}') from None
         drive_positions = order.by_joint(legs.positions)
-        samples = np.hstack([imu.specific_force, imu.angular_rate])
+        samples = np.hstack([imu.specific_force, imu.angular_rate]) * machine.driver.imu.scale
         leg_rows, imu_rows = _usable(legs.stamps, drive_positions), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):
             if np.count_nonzero(rows) < 2:

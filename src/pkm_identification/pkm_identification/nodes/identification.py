@@ -53,7 +53,8 @@ class IdentificationNode(Node):
 
         # a long identification must not hold up the recording of messages, nor the diagnostics
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
-        self.create_subscription(JointState, 'joint_states', self._take_joint_states, qos, callback_group=streams)
+        topic = machine.driver.joint_topic
+        self.create_subscription(JointState, topic, self._take_joint_states, qos, callback_group=streams)
         if config.motion_source == 'estimator':
             self.create_subscription(Odometry, 'platform/odometry', self._take_odometry, qos, callback_group=streams)
         for name in ('start_recording', 'stop_recording', 'identify', 'save'):

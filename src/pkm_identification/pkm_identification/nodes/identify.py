@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
+from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         '--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)'
     )
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the nominal machine')
+    add_driver_arguments(parser)
     parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
     parser.add_argument(
@@ -59,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    machine = load_machine(options.machine, options.overlay)
+    machine = machine_of_options(options)
     config = load_config(options.config) if options.config else IdentificationConfig()
     intervals = parse_split(options.split) if options.split else []
     recordings = read_recordings(machine, options.bag, intervals[:2], options.namespace)

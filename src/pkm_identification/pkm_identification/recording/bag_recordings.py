@@ -62,7 +62,7 @@ def read_recordings(
     machine: Machine, path: str | Path, intervals: Sequence[tuple[float, float]] = (), namespace: str = ''
 ) -> list[Recording]:
     """Recordings of a bag, one per interval, see :func:`read_recording`; the whole bag without intervals."""
-    data = read_bag(path, namespace, require=('joint_states',))
+    data = read_bag(path, namespace, require=('joint_states',), driver=machine.driver)
     states = data.require(data.joint_states, 'joint_states')
     seconds = (states.stamps - states.stamps[0]) / 1e9
     result = []

@@ -98,12 +98,12 @@ class StreamRecorder:
             hint = f'; rejected messages: {rejected}' if rejected else ''
             if len(self._stamps) < 2:
                 raise RecordingError(
-                    f'{self._source}: {len(self._stamps)} usable joint_states '
+                    f'{self._source}: {len(self._stamps)} usable {self._machine.driver.joint_topic} '
                     f'were recorded{hint or "; is the topic published?"}'
                 )
             try:
                 return recording_from_joint_states(
-                    self._machine,
+                    self._machine.as_converted,
                     np.array(self._stamps, dtype=np.int64),
                     self._reader.wanted,
                     np.array(self._positions),

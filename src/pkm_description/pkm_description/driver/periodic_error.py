@@ -1,0 +1,139 @@
+"""Error of a position sensor that repeats with the pitch of its magnets or lines: compensation, and its fit.
+
+Hall sensors in linear motors give the angle within one magnetic pitch. Offsets, unequal amplitudes and harmonics of
+their two signals make an error that repeats with the pitch (Heimann and Abdellatif, section 1: Hall sensors of limited
+information, positioning ten times as accurate by compensation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pkm_description.arrays import Array
+from pkm_description.errors import ArgumentError
+
+#: fixed-point steps of the inverse; each gains the factor of the error's largest slope, usually 0.01
+_STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicError:
+    """Error ``e(r) = sum_k cosine_k cos(2 pi k r / pitch) + sine_k sin(2 pi k r / pitch)``, k = 1..K.
+
+    Attributes
+    ----------
+    pitch : (A,) m or rad, after which the error repeats
+    cosine, sine : (K, A) m or rad
+    """
+
+    pitch: Array
+    cosine: Array
+    sine: Array
+
+    def error(self, reading: Array) -> Array:
+        """Error (..., A) [m or rad] at sensor readings (..., A)."""
+        phase, _ = self._phases(reading)
+        total: Array = (self.cosine * np.cos(phase) + self.sine * np.sin(phase)).sum(axis=-2)
+        return total
+
+    def slope(self, reading: Array) -> Array:
+        """Derivative (..., A) of the error with respect to the reading."""
+        phase, rate = self._phases(reading)
+        total: Array = (rate * (self.sine * np.cos(phase) - self.cosine * np.sin(phase))).sum(axis=-2)
+        return total
+
+    def reading(self, position: Array) -> Array:
+        """Readings (..., A) whose compensated value is ``position``: solves ``r - e(r) = position``."""
+        position = np.asarray(position, dtype=float)
+        reading = position
+        for _ in range(_STEPS):
+            better = position + self.error(reading)
+            if np.array_equal(better, reading):
+                break
+            reading = better
+        return reading
+
+    @property
+    def steepest(self) -> Array:
+        """Bound (A,) of the slope's magnitude; from 1 on, two positions would have the same reading."""
+        harmonic = np.arange(1.0, len(self.cosine) + 1.0)[:, None]
+        bound: Array = (2.0 * np.pi * harmonic / self.pitch * np.hypot(self.cosine, self.sine)).sum(axis=0)
+        return bound
+
+    def _phases(self, reading: Array) -> tuple[Array, Array]:
+        """Phases (..., K, A) and their rates (K, A) per m or rad."""
+        rate: Array = 2.0 * np.pi * np.arange(1.0, len(self.cosine) + 1.0)[:, None] / self.pitch
+        phase: Array = np.asarray(reading, dtype=float)[..., None, :] * rate
+        return phase, rate
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicErrorFit:
+    """Compensation found from a recording.
+
+    Attributes
+    ----------
+    error : the compensation
+    offset : (A,) m or rad, constant to add to the compensated reading
+    before, after : (A,) m or rad, root mean square of reading minus reference about its mean, and of what the
+        compensation leaves of it
+    """
+
+    error: PeriodicError
+    offset: Array
+    before: Array
+    after: Array
+
+    @property
+    def improvement(self) -> Array:
+        """Factor (A,) by which the compensation makes the sensor more accurate on these data."""
+        factor: Array = self.before / self.after
+        return factor
+
+
+def fit_periodic_error(reading: Array, reference: Array, pitch: ArrayLike, harmonics: int = 4) -> PeriodicErrorFit:
+    """Fit the periodic error of sensors to readings and a reference, by linear least squares.
+
+    Parameters
+    ----------
+    reading : (N, A) m or rad, what the sensors said: the driver's positions times scale and sign, without offset
+    reference : (N, A) m or rad, where the drives were, e.g. by a laser, or by leg lengths of a measured pose
+    pitch : m or rad, one for all drives or (A,)
+    harmonics : K, how many multiples of the pitch's frequency the error has
+
+    Raises
+    ------
+    ArgumentError
+        Shapes differ, the pitch is not positive, or the data do not determine 2 K + 1 numbers: a drive's readings must
+        cover a pitch.
+    """
+    reading, reference = np.atleast_2d(np.asarray(reading, float)), np.atleast_2d(np.asarray(reference, float))
+    if reading.shape != reference.shape or not (np.isfinite(reading).all() and np.isfinite(reference).all()):
+        raise ArgumentError(
+            f'readings {reading.shape} and reference {reference.shape} must have the same shape and be finite'
+        )
+    count = reading.shape[1]
+    pitches = np.broadcast_to(np.asarray(pitch, dtype=float), (count,))
+    if not (pitches > 0.0).all() or harmonics < 1:
+        raise ArgumentError(f'pitch {pitches.tolist()} must be greater than 0, and harmonics {harmonics} at least 1')
+    cosine, sine = np.empty((harmonics, count)), np.empty((harmonics, count))
+    offset, before, after = np.empty(count), np.empty(count), np.empty(count)
+    for drive in range(count):  # every drive has its own readings, so its own equations
+        phase = 2.0 * np.pi / pitches[drive] * np.outer(reading[:, drive], np.arange(1, harmonics + 1))
+        columns = np.hstack([np.ones((len(phase), 1)), np.cos(phase), np.sin(phase)])
+        deviation = reading[:, drive] - reference[:, drive]
+        solution, _, rank, values = np.linalg.lstsq(columns, deviation, rcond=None)
+        if rank < columns.shape[1] or values[-1] < 1e-3 * values[0]:
+            covered = float(np.ptp(reading[:, drive]))
+            raise ArgumentError(
+                f'drive {drive + 1}: {len(columns)} samples over {covered:.4g} of a pitch of {pitches[drive]:.4g} do '
+                f'not determine {harmonics} harmonics; move the drive slowly over more than a pitch, or ask for fewer'
+            )
+        offset[drive] = -solution[0]
+        cosine[:, drive], sine[:, drive] = solution[1 : harmonics + 1], solution[harmonics + 1 :]
+        before[drive] = np.std(deviation)
+        after[drive] = np.sqrt(np.mean((deviation - columns @ solution) ** 2))
+    return PeriodicErrorFit(PeriodicError(pitches.copy(), cosine, sine), offset, before, after)

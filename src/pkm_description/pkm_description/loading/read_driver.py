@@ -1,0 +1,134 @@
+"""Read the section ``driver`` of a machine file, or a driver's settings file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkm_description.driver import STANDARD_DRIVER, CommandConversion, Driver, ImuConversion
+from pkm_description.driver.driver import COMMAND_TOPIC, IMU_TOPIC, JOINT_TOPIC
+from pkm_description.driver.units import ACCELERATION, ANGULAR_RATE
+from pkm_description.loading.driver_columns import read_columns
+from pkm_description.loading.driver_efforts import read_command, read_effort
+from pkm_description.loading.driver_positions import read_position
+from pkm_description.loading.driver_values import choice, leg_names, texts, topic
+from pkm_description.loading.yaml_reader import Section, read_yaml
+from pkm_description.machine import Machine
+
+#: word in place of a settings file: the streams follow the suite's convention, whatever the machine file says
+STANDARD = 'standard'
+
+_KEYS = (
+    'machine', 'joint_topic', 'imu_topic', 'joints', 'ignore', 'position', 'velocity', 'effort', 'command', 'imu',
+    'csv',
+)  # fmt: skip
+
+
+def driver_of(machine: Machine, content: dict[str, Any], driver: str | Path | None) -> Driver:
+    """Driver of a machine: of a settings file, of the machine file, or the standard one.
+
+    Parameters
+    ----------
+    machine : names and kinds of the driven joints
+    content : content of the machine file
+    driver : path of a settings file; ``'standard'``: as the suite has it; None: what the machine file says
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    if driver is None:
+        if 'driver' not in content:
+            return STANDARD_DRIVER
+        return read_driver(machine, Section(machine.path, '', content).section('driver'))
+    if str(driver) == STANDARD:
+        return STANDARD_DRIVER
+    path = Path(driver).expanduser()
+    file = Section(path, '', read_yaml(path))
+    file.expect_keys(['driver'])
+    section = file.section('driver')
+    if 'machine' not in section.content:
+        raise section.error('machine', None, f'is missing; say whose driver it is, e.g. machine: {machine.name}')
+    return read_driver(machine, section)
+
+
+def read_driver(machine: Machine, section: Section) -> Driver:
+    """Read one section ``driver`` for a machine.
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    section.expect_keys([], _KEYS)
+    if 'machine' in section.content and section.text('machine') != machine.name:
+        raise section.error(
+            'machine', section.content['machine'], f'this driver is for another machine; here it is {machine.name!r}'
+        )
+    foreign, order = _read_joints(section, machine)
+    names = foreign or machine.actuated_joint_names
+    position, effort = None, None
+    sign = np.ones(machine.leg_count)
+    if 'position' in section.content or 'velocity' in section.content:
+        position = read_position(section, machine)
+        sign = np.sign(position.linear.scale)
+    if 'effort' in section.content:
+        effort = read_effort(section.section('effort'), machine, names, sign)
+    command, command_topic = None, COMMAND_TOPIC
+    if 'command' in section.content:
+        command, command_topic = read_command(section.section('command'), machine, names, order, sign)
+    elif effort is not None and effort.takes_commands:
+        command = CommandConversion(effort.channels[0].scale, order, effort.quantity)
+    elif effort is None and foreign:
+        command = CommandConversion(sign, order, 'force')
+    return Driver(
+        joint_names=foreign,
+        order=order,
+        ignore=texts(section, 'ignore'),
+        joint_topic=topic(section, 'joint_topic', JOINT_TOPIC),
+        imu_topic=topic(section, 'imu_topic', IMU_TOPIC),
+        command_topic=command_topic,
+        position=position,
+        effort=effort,
+        command=command,
+        imu=_read_imu(section.section('imu')) if 'imu' in section.content else ImuConversion(),
+        columns=read_columns(section.section('csv'), names) if 'csv' in section.content else {},
+        path=section.path,
+    )
+
+
+def _read_joints(section: Section, machine: Machine) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The driver's names by drive, and the drives in the order of the driver's list."""
+    if 'joints' not in section.content:
+        return (), tuple(range(machine.leg_count))
+    joints, legs = section.section('joints'), leg_names(machine)
+    by_leg: dict[str, str] = {}
+    for name in joints.content:
+        if not isinstance(name, str) or not name:
+            raise joints.error(str(name), joints.content[name], "a joint's name must be a text; put it in quotes")
+        leg = joints.content[name]
+        if leg not in legs:
+            raise joints.error(name, leg, f'is no leg of {machine.name}; its legs are {", ".join(legs)}')
+        if leg in by_leg:
+            raise joints.error(name, leg, f'{leg} stands here twice; {by_leg[leg]!r} is it already')
+        by_leg[leg] = name
+    missing = [leg for leg in legs if leg not in by_leg]
+    if missing:
+        raise section.error(
+            'joints', dict(joints.content), f'lacks {", ".join(missing)}; every leg needs the name of its joint'
+        )
+    return tuple(by_leg[leg] for leg in legs), tuple(legs.index(leg) for leg in by_leg)
+
+
+def _read_imu(section: Section) -> ImuConversion:
+    """Units of the IMU, and whether it reports gravity in place of its reaction."""
+    section.expect_keys([], ['acceleration', 'angular_rate', 'gravity'])
+    acceleration = ACCELERATION[choice(section, 'acceleration', ACCELERATION, 'm/s2')]
+    at_rest = choice(section, 'gravity', ('up', 'down'), 'up')
+    return ImuConversion(
+        acceleration if at_rest == 'up' else -acceleration,
+        ANGULAR_RATE[choice(section, 'angular_rate', ANGULAR_RATE, 'rad/s')],
+    )
