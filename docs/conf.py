@@ -8,7 +8,8 @@ from pathlib import Path
 
 # rosdoc2 executes this file from a folder of its own and tells the place of the sources by this variable
 HERE = Path(os.environ.get('PKM_DOCS', Path(__file__).parent)).resolve()
-sys.path[:0] = [str(HERE / 'extensions'), str(HERE.parent)]
+PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
+sys.path[:0] = [str(HERE / 'extensions'), *(str(HERE.parent / 'src' / package) for package in PACKAGES)]
 
 project = 'PKM suite'
 author = "The PKM suite's developers"
@@ -50,12 +51,14 @@ python_use_unqualified_type_names = True
 add_module_names = False
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# as a list of names: entries of their own would stand twice, with the members
+napoleon_custom_sections = [('Attributes', 'params_style')]
 
 copybutton_exclude = '.linenos, .gp, .go'
 
 # references to functions are checked; the types in signatures are links only where the class has an entry
 nitpicky = True
-nitpick_ignore_regex = [('py:(class|data|attr|obj|exc|meth|mod)', '.*')]
+nitpick_ignore_regex = [('py:.*', r'(?!pkm_).*')]
 
 rosdoc2_settings = {
     'allow_other_extensions': True,

@@ -4,18 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import python_api
+import reference_tables
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+from suite_contents import PACKAGES
 
-GENERATORS: dict[str, Callable[[], str]] = {}
+#: modules whose functions the pages about the mathematics name
+FURTHER_MODULES = (
+    'pkm_description.machine', 'pkm_description.kinematics', 'pkm_description.kinematics.closure',
+    'pkm_description.kinematics.overall_jacobian', 'pkm_description.kinematics.jacobian_rates',
+    'pkm_description.kinematics.rotation', 'pkm_description.kinematics.admissible_home',
+    'pkm_description.kinematics.hexapod.forward', 'pkm_description.kinematics.workspace',
+    'pkm_description.dynamics', 'pkm_description.dynamics.regressor', 'pkm_description.dynamics.projection',
+    'pkm_description.dynamics.leg_forces', 'pkm_description.dynamics.terms',
+    'pkm_description.dynamics.parameter_reduction.reduction', 'pkm_description.friction_laws',
+    'pkm_description.motion.fourier', 'pkm_description.motion.limits', 'pkm_description.motion.profiles',
+    'pkm_description.loading', 'pkm_description.skeleton', 'pkm_description.settings', 'pkm_description.errors',
+    'pkm_estimation.filters', 'pkm_estimation.models', 'pkm_estimation.models.attitude',
+    'pkm_estimation.models.imu_constants',
+    'pkm_estimation.filtering.point_motion', 'pkm_estimation.filtering.adaptation', 'pkm_estimation.legs.gate',
+    'pkm_estimation.baseline', 'pkm_estimation.sensors', 'pkm_estimation.tuning.allan', 'pkm_estimation.bags',
+    'pkm_identification.motion_source.fourier_fit', 'pkm_identification.prepared_data',
+    'pkm_identification.estimator.least_squares', 'pkm_identification.judgement.identifiability',
+    'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
+)
+
+GENERATORS: dict[str, Callable[[], str]] = {
+    **{f'python-api-{package}': partial(python_api.front_door, package) for package in PACKAGES},
+    'python-api-further': partial(python_api.further, FURTHER_MODULES),
+    'nodes': reference_tables.nodes,
+    'programs': reference_tables.programs,
+    'launch-files': reference_tables.launch_files,
+    'machine-file-keys': reference_tables.machine_file_keys,
+    'machine-file-example': reference_tables.machine_file_example,
+}
 _PLACE = re.compile(r'^<!-- generated: (?P<name>[\w-]+) -->$', re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the reading of pages."""
     app.connect('source-read', _fill)
+    app.connect('missing-reference', python_api.resolve)
     return {'version': '1', 'parallel_read_safe': True, 'parallel_write_safe': True}
 
 

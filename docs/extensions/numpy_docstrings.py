@@ -26,7 +26,7 @@ def _process(app: Sphinx, kind: str, name: str, thing: Any, options: Any, lines:
 
 def rewritten(lines: Iterable[str]) -> Iterator[str]:
     """Lines of a docstring with the descriptions of its entries below their names."""
-    rows, section = list(lines), ''
+    rows, section = [_without_substitutions(line) for line in lines], ''
     for row, following in zip(rows, [*rows[1:], ''], strict=True):
         if _UNDERLINE.fullmatch(following.strip()) and row.strip():
             section = row.strip()
@@ -36,3 +36,9 @@ def rewritten(lines: Iterable[str]) -> Iterator[str]:
             yield f'{match["indent"]}    {match["text"]}'
         else:
             yield row
+
+
+def _without_substitutions(line: str) -> str:
+    """Line in which ``|x|`` is a magnitude, not a substitution of reStructuredText; literals stay as they are."""
+    parts = line.split('``')
+    return '``'.join(part if index % 2 else part.replace('|', '\\|') for index, part in enumerate(parts))

@@ -133,7 +133,7 @@ def write_overlay(
     method: str,
     standard_deviations: Mapping[str, float] | None = None,
 ) -> Path:
-    """Write an overlay that :func:`pkm_description.machine.load_machine` takes.
+    """Write an overlay that :func:`pkm_description.loading.load_machine` takes.
 
     Parameters
     ----------

@@ -1,0 +1,48 @@
+"""Print as JSON which keys the loader knows at every place of a machine file, and a complete example."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+
+from pkm_description.loading import load_machine, machine_names
+from pkm_description.loading.yaml_reader import Section
+from pkm_description.skeleton import skeleton_text
+
+#: without a platform: what is needed for all others is not for them
+OPEN_CHAINS = ('double_pendulum',)
+
+
+def main() -> int:
+    """Load all machine files and note what the loader expects."""
+    places: dict[str, list[tuple[set[str], set[str]]]] = {}
+    expect = Section.expect_keys
+
+    def noted(section: Section, required: Iterable[str], optional: Iterable[str] = ()) -> None:
+        needed, further = list(required), list(optional)
+        places.setdefault(_general(section.place), []).append((set(needed), {*needed, *further}))
+        expect(section, needed, further)
+
+    Section.expect_keys = noted  # type: ignore[assignment,method-assign]
+    for name in (name for name in machine_names() if name not in OPEN_CHAINS):
+        load_machine(name)
+    rows = []
+    for place, expected in sorted(places.items()):
+        # friction has a table of its own: its keys depend on the law
+        if not place.endswith('.friction'):
+            needed = set.intersection(*(one for one, _ in expected))
+            known = set.union(*(every for _, every in expected))
+            rows.append({'place': place, 'needed': sorted(needed), 'optional': sorted(known - needed)})
+    print(json.dumps({'keys': rows, 'example': skeleton_text('6ups', 'desk', {})}))
+    return 0
+
+
+def _general(place: str) -> str:
+    """Place with a placeholder for names that the user chooses."""
+    return re.sub(r'^legs\.\w+', 'legs.<leg>', re.sub(r'^leg_chain\.\w+', 'leg_chain.<joint>', place))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
