@@ -27,6 +27,7 @@ setup(
     entry_points={
         'console_scripts': [
             'simulator = pkm_bringup.nodes.simulator:main',
+            'make_pictures = pkm_bringup.pictures.cli:main',
             'simulate = pkm_bringup.simulation.cli:main',
             'leg_controller = pkm_bringup.nodes.leg_controller:main',
             'motion_player = pkm_bringup.nodes.motion_player:main',

@@ -15,6 +15,7 @@ PACKAGES = sorted(path.parent.name for path in SOURCE.glob('*/package.xml'))
 
 #: rosdep keys of modules that are not called like their package
 KEYS = {
+    'PIL': 'python3-pil',
     'hypothesis': 'python3-hypothesis',
     'jinja2': 'python3-jinja2',
     'matplotlib': 'python3-matplotlib',

@@ -1,0 +1,23 @@
+"""Look of the figures: colours that colour-blind readers can tell apart (Okabe and Ito), light background."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from pkm_description.report import figures
+
+BLUE, ORANGE, GREEN, GREY, BLACK = '#0072B2', '#D55E00', '#009E73', '#999999', '#000000'
+AXES = (BLUE, ORANGE, GREEN)
+
+STYLE: Any = figures.STYLE | {
+    'font.size': 10, 'axes.spines.top': False, 'axes.spines.right': False, 'legend.frameon': False,
+    'axes.titlesize': 11, 'axes.titleweight': 'bold', 'axes.titlelocation': 'left',
+}  # fmt: skip
+
+
+def save(figure: Figure, path: Path, dpi: int = 130) -> None:
+    """Write a figure as PNG, the same bytes for the same data."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=dpi, facecolor='white', metadata={'Software': None})
