@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.export.home import home_configuration
-from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.rest import home_configuration
+from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.kinematics import motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors

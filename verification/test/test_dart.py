@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot
 from other_machines import CLOSED
-from pkm_description.export.home import home_configuration
+from pkm_description.export.rest import home_configuration
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, Machine
 

@@ -13,7 +13,8 @@ import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
 from other_machines import cart_with_pendulum, planar_prr, three_rps
-from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.inspection.describe import describe
 from pkm_description.inspection.provenance import count_origins
@@ -158,8 +159,9 @@ def test_export_machine_needs_one_format(arguments: list[str], words: str, capsy
 
 @pytest.mark.parametrize('format_name', export_machine.FORMATS)
 def test_export_machine_says_what_a_format_loses(
-    format_name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    format_name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # gazebo writes files
     content = yaml.safe_load(machine_file('palida').read_text())
     content['leg_chain']['prismatic']['rotor_inertia'] = 1.5
     content['leg_chain']['universal_1']['friction'] = {'law': 'power', 'viscous': 0.3, 'coulomb': 0.1, 'exponent': 0.5}

@@ -13,9 +13,10 @@ import mujoco
 import numpy as np
 import pytest
 from exported_machines import EXPORTED, exported_machine
-from pkm_description.export.home import home_configuration
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.rest import home_configuration
+from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics.chain import chain_pose

@@ -12,7 +12,8 @@ import pytest
 from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
-from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_tips import ExportError, split_platform
 from pkm_description.export.servo import gains_without_rotors
 from pkm_description.export.urdf import urdf_text
@@ -94,14 +95,14 @@ def test_loops_are_closed_where_the_links_stand(machine: Machine, sdf: SdfModel)
             assert np.abs(sdf.pose(f'{leg.name}_closure')[0] - tip).max() < 1e-9
 
 
-def test_links_stand_at_the_home_positions_that_joints_carry(machine: Machine, sdf: SdfModel) -> None:
-    """Every link's pose by our own steps along the leg, with each joint at its ``pkm:home_position``."""
+def test_links_stand_at_the_start_positions_that_joints_carry(machine: Machine, sdf: SdfModel) -> None:
+    """Every link's pose by our own steps along the leg, with each joint at its ``pkm:start_position``."""
     for leg in machine.legs:
         pose, parent = (np.zeros(3), np.eye(3)), 'base_link'
         for joint in leg.joints:
             element = sdf.joints[joint.name]
             assert (element.get('type'), sdf.ends(joint.name)) == (joint.kind, (parent, joint.body.name))
-            home = float(element.findtext(f'{PKM}home_position', 'nan'))
+            home = float(element.findtext(f'{PKM}start_position', 'nan'))
             axis = np.array([float(word) for word in element.findtext('axis/xyz', '').split()])
             assert axis.tolist() == joint.axis.tolist()
             pose = compose(pose, (joint.translation, joint.rotation_parent_joint))
@@ -144,7 +145,7 @@ def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
 def test_limits_and_friction_count_from_home(machine: Machine, sdf: SdfModel) -> None:
     for joint in (joint for leg in machine.legs for joint in leg.joints):
         element, limits = sdf.joints[joint.name], joint.limits
-        home = float(element.findtext(f'{PKM}home_position', 'nan'))
+        home = float(element.findtext(f'{PKM}start_position', 'nan'))
         for key in ('lower', 'upper'):
             given = float(element.findtext(f'axis/limit/{key}', 'nan'))
             if np.isfinite(getattr(limits, key)):
@@ -159,6 +160,7 @@ def test_limits_and_friction_count_from_home(machine: Machine, sdf: SdfModel) ->
 
 
 def test_imu(machine: Machine, sdf: SdfModel) -> None:
+    """The bias stands in the mean of the noise: Gazebo gives its ``bias_mean`` a random sign."""
     sensors = sdf.model.findall('link/sensor')
     if not machine.has_platform:
         assert sensors == []
@@ -169,11 +171,19 @@ def test_imu(machine: Machine, sdf: SdfModel) -> None:
     assert sdf.pose(imu.frame)[0] == pytest.approx(origin, abs=1e-14)
     assert sdf.pose(imu.frame)[1] == pytest.approx(rotation, abs=1e-14)
     assert float(sensor.findtext('update_rate', 'nan')) == imu.rate
-    for place, axis in enumerate('xyz'):
-        noise = sensor.find(f'imu/linear_acceleration/{axis}/noise')
-        assert noise is not None
-        assert float(noise.findtext('stddev', 'nan')) == imu.accelerometer_noise[place]
-        assert float(noise.findtext('bias_mean', 'nan')) == imu.accelerometer_bias[place]
+    assert sensor.findtext('topic') == f'/model/{machine.name}/imu'
+    assert sensor.findtext('gz_frame_id') == imu.frame
+    assert sensor.findtext('imu/enable_orientation') == '0'
+    assert list(sensor.iter('bias_mean')) == []
+    for quantity, stds, biases in (
+        ('linear_acceleration', imu.accelerometer_noise, imu.accelerometer_bias),
+        ('angular_velocity', imu.gyroscope_noise, imu.gyroscope_bias),
+    ):
+        for place, axis in enumerate('xyz'):
+            noise = sensor.find(f'imu/{quantity}/{axis}/noise')
+            assert noise is not None
+            assert float(noise.findtext('stddev', 'nan')) == stds[place]
+            assert float(noise.findtext('mean', 'nan')) == biases[place]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +191,8 @@ def test_imu(machine: Machine, sdf: SdfModel) -> None:
     [
         ('fortress', 'libignition-gazebo-{}-system.so', 'ignition::gazebo::systems::{}', 'topic'),
         ('harmonic', 'gz-sim-{}-system', 'gz::sim::systems::{}', 'detach_topic'),
+        ('ionic', 'gz-sim-{}-system', 'gz::sim::systems::{}', 'detach_topic'),
+        ('jetty', 'gz-sim-{}-system', 'gz::sim::systems::{}', 'detach_topic'),
     ],
 )
 def test_systems_have_the_names_of_the_version(gazebo: str, file: str, name: str, topic: str) -> None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
-from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.rest import home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation

@@ -17,8 +17,8 @@ from xml.etree.ElementTree import Element, SubElement
 import yaml
 
 from pkm_description.errors import ConfigurationError
-from pkm_description.export.home import home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.rest import home_configuration
 from pkm_description.machine import Joint, Machine
 
 Hardware = Literal['mock', 'gz', 'mujoco', 'real']

@@ -1,8 +1,9 @@
 """Gazebo model (SDF 1.9) of a machine, written from the machine file's data.
 
 SDF places links by their poses, and joint position zero is where they are placed. Loops can only be closed between
-links that stand right, so the links stand at home: **Gazebo's joint positions count from home**. Each joint carries its
-own position at home as ``pkm:home_position``; limits are shifted accordingly.
+links that stand right, so the links stand where the machine starts, at home or elsewhere: **Gazebo's joint positions
+count from there**. Each joint carries its own position at the start as ``pkm:start_position``; limits are shifted
+accordingly.
 
 Gazebo's physics gives a link one parent joint. Two ways to close the loops all the same:
 
@@ -16,8 +17,6 @@ Gazebo's physics gives a link one parent joint. Two ways to close the loops all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Comment, Element, SubElement
 
@@ -25,9 +24,10 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import drawing_size, leg_bars, rail, ring
-from pkm_description.export.home import HomeConfiguration, home_configuration
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_names import unused_name, with_unique_links
+from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_parts import (
     PKM_NAMESPACE,
     add_axis,
@@ -39,34 +39,11 @@ from pkm_description.export.sdf_parts import (
     add_pose,
     add_visuals,
 )
-from pkm_description.export.sdf_systems import Drive, Gazebo, add_model_systems, add_weld, add_world_systems
+from pkm_description.export.sdf_systems import add_model_systems, add_weld, add_world_systems
 from pkm_description.export.sdf_tips import split_platform
 from pkm_description.kinematics.arguments import require_machine
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Leg, Machine, RigidBody
-
-Loop = Literal['detachable', 'native']
-
-#: s, physics step of the world
-TIME_STEP = 0.001
-
-
-@dataclass(frozen=True)
-class SdfOptions:
-    """What the file is for.
-
-    Attributes
-    ----------
-    loop : how loops are closed, see the module
-    gazebo : whose names the systems (plugins) get
-    drive : commands that the driven joints take: positions (PID with the machine file's servo gains; holds the
-        machine at home) or forces
-    world : a complete world with physics, gravity and light instead of the model alone
-    """
-
-    loop: Loop = 'detachable'
-    gazebo: Gazebo = 'harmonic'
-    drive: Drive = 'position'
-    world: bool = False
 
 
 def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
@@ -75,7 +52,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     Raises
     ------
     KinematicsError
-        The loops cannot be closed at home.
+        The loops cannot be closed where the machine shall start.
     ExportError
         The platform is too light for the links that detachable joints need.
     """
@@ -84,9 +61,9 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     machine = with_unique_links(machine)
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})
     if options.world:
-        parent = SubElement(root, 'world', name=f'{machine.name}_world')
-        _add_physics(parent, machine)
-        add_world_systems(parent, options.gazebo)
+        parent = SubElement(root, 'world', name=options.world_name)
+        _add_physics(parent, machine, options)
+        add_world_systems(parent, options.version)
     else:
         parent = root
         root.append(Comment(' the world needs the systems physics and imu, and the pgs solver: see option world '))
@@ -95,22 +72,27 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding='unicode') + '\n'
 
 
-def _add_physics(world: Element, machine: Machine) -> None:
-    physics = SubElement(world, 'physics', name=unused_name('dart', [machine.name], '_engine'), type='dart')
-    SubElement(physics, 'max_step_size').text = numbers([TIME_STEP])
+def _add_physics(world: Element, machine: Machine, options: SdfOptions) -> None:
+    taken = [options.model_name_of(machine)]
+    physics = SubElement(world, 'physics', name=unused_name('dart', taken, '_engine'), type='dart')
+    SubElement(physics, 'max_step_size').text = numbers([options.time_step])
     SubElement(physics, 'real_time_factor').text = '1.0'
     # the default solver (dantzig) crashes on redundant loops, gz-physics issue 719
     SubElement(SubElement(SubElement(physics, 'dart'), 'solver'), 'solver_type').text = 'pgs'
-    SubElement(world, 'gravity').text = numbers(machine.gravity)
-    light = SubElement(world, 'light', name=unused_name('sun', [machine.name], '_light'), type='directional')
+    # the file's gravity is in axes of the base
+    rotation_world_base = rotation_from_rpy(np.array(options.base_pose[3:]))
+    SubElement(world, 'gravity').text = numbers(rotation_world_base @ machine.gravity)
+    light = SubElement(world, 'light', name=unused_name('sun', taken, '_light'), type='directional')
     SubElement(light, 'pose').text = '0 0 10 0 0 0'
     SubElement(light, 'direction').text = '-0.4 0.2 -0.9'
 
 
 def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
-    model = SubElement(parent, 'model', name=machine.name)
+    model = SubElement(parent, 'model', name=options.model_name_of(machine))
+    if any(options.base_pose):
+        SubElement(model, 'pose').text = numbers(options.base_pose)
     SubElement(model, 'self_collide').text = 'false'
-    home = home_configuration(machine)
+    start = start_configuration(machine, options.start)
     radius = 0.01 * drawing_size(machine)
 
     # base_link stands still, its inertia has no effect; but a link without one is not accepted
@@ -120,40 +102,40 @@ def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
     add_visuals(base, ring(machine.base_points, 1.2 * radius, 'base') + rails)
     add_joint(model, 'base_mount', 'fixed', 'world', 'base_link')
     for leg in machine.legs:
-        _add_leg(model, leg, home, radius)
+        _add_leg(model, leg, start, radius)
     if machine.has_platform:
-        _add_platform(model, machine, home, options)
-    add_model_systems(model, options.gazebo, options.drive, machine, home)
+        _add_platform(model, machine, start, options)
+    add_model_systems(model, options, machine, start)
 
 
-def _add_leg(model: Element, leg: Leg, home: HomeConfiguration, radius: float) -> None:
+def _add_leg(model: Element, leg: Leg, start: RestConfiguration, radius: float) -> None:
     bars, parent = leg_bars(leg, radius), 'base_link'
     for joint in leg.joints:
         name = joint.body.name
-        link = add_link(model, name, home.link_poses[name])
+        link = add_link(model, name, start.link_poses[name])
         add_inertial(link, joint.body)
         add_visuals(link, [bars[name]] if name in bars else [])
-        add_axis(add_joint(model, joint.name, joint.kind, parent, name), joint, home.joint_positions[joint.name])
+        add_axis(add_joint(model, joint.name, joint.kind, parent, name), joint, start.joint_positions[joint.name])
         parent = name
     add_frame(model, f'{leg.name}_tip', parent, leg.tip)
 
 
-def _add_platform(model: Element, machine: Machine, home: HomeConfiguration, options: SdfOptions) -> None:
+def _add_platform(model: Element, machine: Machine, start: RestConfiguration, options: SdfOptions) -> None:
     name = machine.platform.name
     body, tips = split_platform(machine) if options.loop == 'detachable' else (machine.platform, {})
-    link = add_link(model, name, home.link_poses[name])
+    link = add_link(model, name, start.link_poses[name])
     add_inertial(link, body)
     add_visuals(link, ring(machine.platform_points, 0.02 * drawing_size(machine), 'platform'))
     if machine.has_imu:
         add_frame(model, machine.imu.frame, name, machine.imu.position, machine.imu.rotation_platform_imu)
-        add_imu(link, machine.imu, f'{machine.name}/imu')
+        add_imu(link, machine.imu, options.topic(machine, 'imu'), options.version, options.frame_prefix)
     for number, leg in enumerate(machine.legs, start=1):
         child = name
         if leg.name in tips:
             tip = tips[leg.name]
             child = tip.name
             add_inertial(add_link(model, child, (leg.platform_point, np.eye(3)), relative_to=name), tip)
-            add_weld(model, options.gazebo, machine, leg.name, child)
+            add_weld(model, options, machine, leg.name, child)
         _add_closing_joint(model, machine, leg, child, leg.platform_point if child == name else np.zeros(3))
         add_frame(model, f'platform_anchor{number}', name, leg.platform_point)
 

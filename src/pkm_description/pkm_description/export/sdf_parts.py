@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.export.drawing import COLORS, Bar
+from pkm_description.export.gazebo_versions import GazeboVersion
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.sdf_names import unused_name
 from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
@@ -59,15 +60,15 @@ def add_joint(model: Element, name: str, kind: str, parent: str, child: str) -> 
     return joint
 
 
-def add_axis(element: Element, joint: Joint, home: float) -> None:
-    """Axis, limits and friction of a leg joint whose zero in Gazebo is its position at home [rad, m]."""
+def add_axis(element: Element, joint: Joint, start: float) -> None:
+    """Axis, limits and friction of a leg joint whose zero in Gazebo is its position at the start [rad, m]."""
     axis = SubElement(element, 'axis')
     SubElement(axis, 'xyz').text = numbers(joint.axis)
     limits, losses = joint.limits, joint.friction
     limit = SubElement(axis, 'limit')
     # both are always written: some versions take absent bounds for zero
-    SubElement(limit, 'lower').text = numbers([max(limits.lower - home, -1e16)])
-    SubElement(limit, 'upper').text = numbers([min(limits.upper - home, 1e16)])
+    SubElement(limit, 'lower').text = numbers([max(limits.lower - start, -1e16)])
+    SubElement(limit, 'upper').text = numbers([min(limits.upper - start, 1e16)])
     if np.isfinite(limits.effort):
         SubElement(limit, 'effort').text = numbers([limits.effort])
     if np.isfinite(limits.velocity):
@@ -75,20 +76,25 @@ def add_axis(element: Element, joint: Joint, home: float) -> None:
     dynamics = SubElement(axis, 'dynamics')
     SubElement(dynamics, 'damping').text = numbers([losses.viscous])
     SubElement(dynamics, 'friction').text = numbers([losses.coulomb])
-    SubElement(element, 'pkm:home_position').text = numbers([home])
+    SubElement(element, 'pkm:start_position').text = numbers([start])
     if joint.rotor_inertia:
         SubElement(element, 'pkm:rotor_inertia').text = numbers([joint.rotor_inertia])
 
 
-def add_imu(link: Element, imu: ImuSensor, topic: str) -> None:
-    """Inertial measurement unit with its noise and bias."""
+def add_imu(link: Element, imu: ImuSensor, topic: str, version: GazeboVersion, frame_prefix: str = '') -> None:
+    """Inertial measurement unit with its noise and bias, without the orientation that a real one does not know.
+
+    The bias is written as mean of the noise: that of Gazebo's ``bias_mean`` gets a random sign in every run.
+    """
     visuals = [str(visual.get('name')) for visual in link.findall('visual')]
     sensor = SubElement(link, 'sensor', name=unused_name(imu.frame, visuals, '_sensor'), type='imu')
     add_pose(sensor, imu.position, imu.rotation_platform_imu)
     SubElement(sensor, 'always_on').text = '1'
     SubElement(sensor, 'update_rate').text = numbers([imu.rate])
     SubElement(sensor, 'topic').text = topic
+    SubElement(sensor, version.sensor_frame).text = f'{frame_prefix}{imu.frame}'
     element = SubElement(sensor, 'imu')
+    SubElement(element, 'enable_orientation').text = '0'
     for key, noise, bias in (
         ('angular_velocity', imu.gyroscope_noise, imu.gyroscope_bias),
         ('linear_acceleration', imu.accelerometer_noise, imu.accelerometer_bias),
@@ -96,10 +102,8 @@ def add_imu(link: Element, imu: ImuSensor, topic: str) -> None:
         quantity = SubElement(element, key)
         for axis, std, offset in zip('xyz', noise, bias, strict=True):
             one = SubElement(SubElement(quantity, axis), 'noise', type='gaussian')
-            SubElement(one, 'mean').text = '0.0'
+            SubElement(one, 'mean').text = numbers([offset])
             SubElement(one, 'stddev').text = numbers([std])
-            SubElement(one, 'bias_mean').text = numbers([offset])
-            SubElement(one, 'bias_stddev').text = '0.0'
 
 
 def add_visuals(link: Element, bars: list[Bar]) -> None:

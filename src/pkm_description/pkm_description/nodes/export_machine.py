@@ -1,4 +1,7 @@
-"""Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo), C code (inverse dynamics), or for ros2_control."""
+"""Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo), C code (inverse dynamics), or for ros2_control.
+
+Format gazebo writes world, model and the configuration of ros_gz_bridge into a directory.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,17 @@ from pathlib import Path
 from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.export.c_code import c_text
 from pkm_description.export.controllers import controllers_text, initial_values_text, mujoco_pids_text
+from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.limits_of_formats import not_expressed
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
-from pkm_description.export.sdf import SdfOptions, sdf_text
+from pkm_description.export.sdf import sdf_text
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Machine
+from pkm_description.nodes.sdf_arguments import add_sdf_arguments, sdf_options
 
-FORMATS = ['urdf', 'mjcf', 'sdf', 'c']
+FORMATS = ['urdf', 'mjcf', 'sdf', 'c', 'gazebo']
 #: parameter files that ros2_control reads
 CONTROL_FILES = ['controllers', 'mujoco_pids', 'initial_values']
 
@@ -28,11 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         machine = load_machine(options.machine, options.overlay)
-        text = _text(machine, options)
-        if options.output is None:
-            sys.stdout.write(text)
+        if options.format == 'gazebo':
+            directory = options.output or Path(f'{options.model_name or machine.name}_gazebo')
+            for path in write_gazebo_files(machine, sdf_options(options), directory).all:
+                print(f'{path} written')
+        elif options.output is None:
+            sys.stdout.write(_text(machine, options))
         else:
-            options.output.write_text(text, encoding='utf-8')
+            options.output.write_text(_text(machine, options), encoding='utf-8')
             print(f'{options.output} written')
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
@@ -51,7 +59,7 @@ def _text(machine: Machine, options: argparse.Namespace) -> str:
         case 'c':
             return c_text(machine)
         case 'sdf':
-            return sdf_text(machine, SdfOptions(options.loop, options.gazebo, options.drive, options.world))
+            return sdf_text(machine, sdf_options(options))
         case 'mujoco_pids':
             return mujoco_pids_text(machine)
         case 'initial_values':
@@ -75,18 +83,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         'place_format', nargs='?', choices=formats, metavar='{' + ','.join(formats) + '}', help='what to write'
     )
     parser.add_argument('--format', choices=formats, help='the same, as an option')
-    parser.add_argument('-o', '--output', type=Path, help='file to write; standard output by default')
-    parser.add_argument('--overlay', help='parameter overlay')
-    sdf = parser.add_argument_group('SDF')
-    sdf.add_argument(
-        '--loop', choices=['detachable', 'native'], default='detachable',
-        help='how loops are closed: by detachable joints at start, or as joints (not supported by Gazebo yet)',
-    )  # fmt: skip
-    sdf.add_argument('--gazebo', choices=['fortress', 'harmonic'], default='harmonic', help='version of Gazebo')
-    sdf.add_argument(
-        '--drive', choices=['position', 'force'], default='position', help='commands that the driven joints take'
+    parser.add_argument(
+        '-o', '--output', type=Path, help='file to write, standard output by default; of gazebo a directory'
     )
-    sdf.add_argument('--world', action='store_true', help='write a world with physics settings, not only the model')
+    parser.add_argument('--overlay', help='parameter overlay')
+    add_sdf_arguments(parser.add_argument_group('SDF and Gazebo'))
     control = parser.add_argument_group('ros2_control (URDF and controllers)')
     control.add_argument(
         '--hardware', choices=['none', *HARDWARE], default='none', help='what drives the machine; none: no such block'
