@@ -14,6 +14,7 @@ from pkm_bringup.control import (
     LegReference,
     LegServo,
     ReferenceRefusedError,
+    ServoSettings,
     check_reference,
     gains_for_delay,
 )
@@ -27,6 +28,9 @@ from pkm_description.motion.profiles import profile
 MACHINE = hand_built_platform(viscous=20.0, coulomb=1.0)
 MECHANISM = MACHINE
 SECOND = 10**9
+
+#: for tests that feed positions of no machine
+UNSUPERVISED = ServoSettings(tracking_error_limit=-1.0)
 
 
 def _knots(rate: float = 50.0) -> PlatformMotion:
@@ -44,7 +48,7 @@ def knots() -> PlatformMotion:
 
 
 def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) -> None:
-    reference = LegReference(MECHANISM, knots, 3 * SECOND, 'inverse_dynamics')
+    reference = LegReference(MECHANISM, knots, 3 * SECOND, 'rigid_body_friction')
     times = np.arange(0.0, 14.0, 0.00137)
     setpoint = reference.evaluate(3 * SECOND + np.round(times * 1e9).astype(np.int64))
     motion = six_axis_sinusoids(MACHINE).evaluate(times)
@@ -58,7 +62,7 @@ def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) ->
 
 def test_forces_have_no_steps_of_the_knots(knots: PlatformMotion) -> None:
     """At 1 kHz successive forces differ smoothly; a 50 Hz staircase would show up in the second difference."""
-    for mode in ('gravity', 'inverse_dynamics'):
+    for mode in ('gravity', 'rigid_body_friction'):
         frictionless = hand_built_platform()
         reference = LegReference(frictionless, knots, 0, mode)
         forces = reference.evaluate(np.arange(14000, dtype=np.int64) * 10**6).forces
@@ -113,7 +117,7 @@ def _with_limits(**limits: float) -> Machine:
 
 
 def test_plan_follows_references_in_turn_whatever_their_order(knots: PlatformMotion) -> None:
-    forward, backward = LegServo(MECHANISM, 10**6), LegServo(MECHANISM, 10**6)
+    forward, backward = LegServo(MECHANISM, 10**6, UNSUPERVISED), LegServo(MECHANISM, 10**6, UNSUPERVISED)
     forward.add_reference(knots, SECOND, 0)
     forward.add_reference(knots, 20 * SECOND, 0)
     backward.add_reference(knots, 20 * SECOND, 0)
@@ -124,7 +128,7 @@ def test_plan_follows_references_in_turn_whatever_their_order(knots: PlatformMot
 
 
 def test_forces_do_not_depend_on_when_a_reference_arrived(knots: PlatformMotion) -> None:
-    early, late = LegServo(MECHANISM, 10**6), LegServo(MECHANISM, 10**6)
+    early, late = LegServo(MECHANISM, 10**6, UNSUPERVISED), LegServo(MECHANISM, 10**6, UNSUPERVISED)
     early.add_reference(knots, SECOND, 0)
     zero = np.zeros(6)
     for step in range(3000):
@@ -135,7 +139,7 @@ def test_forces_do_not_depend_on_when_a_reference_arrived(knots: PlatformMotion)
 
 
 def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: PlatformMotion) -> None:
-    servo = LegServo(MECHANISM, 10**6)
+    servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
     servo.add_reference(knots, SECOND, 0)
     zero = np.zeros(6)
     before = servo.forces(5 * SECOND, zero, zero)
@@ -150,7 +154,7 @@ def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion
     """R4-05: whoever sent it; the reference before goes on."""
     fastest = np.abs(joint_motion(MECHANISM, knots).velocities[..., 2]).max()
     machine = _with_limits(velocity=0.99 * fastest)
-    servo, zero = LegServo(machine, 10**6), np.zeros(6)
+    servo, zero = LegServo(machine, 10**6, UNSUPERVISED), np.zeros(6)
     before = servo.forces(5 * SECOND, zero, zero)
     with pytest.raises(ReferenceRefusedError, match=r'leg\d_prismatic: speed .* m/s exceeds .* m/s at t = '):
         servo.add_reference(knots, SECOND, 0)
@@ -159,7 +163,7 @@ def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion
 
 
 def test_servo_saturates_and_says_so() -> None:
-    servo = LegServo(MECHANISM, 10**6)
+    servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
     forces = servo.forces(7 * 10**6, np.full(6, -1.0), np.zeros(6))
     assert forces.tolist() == [300.0] * 6
     assert servo.saturation_count.tolist() == [1] * 6
@@ -167,7 +171,7 @@ def test_servo_saturates_and_says_so() -> None:
 
 
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
-    servo = LegServo(MECHANISM, 10**6)
+    servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
     raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
     pose = servo.hold(raised)
     assert pose.position == pytest.approx(MACHINE.home.position + np.array([0.0, 0.0, 0.03]), abs=1e-10)
@@ -180,9 +184,9 @@ def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
 def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: int) -> None:
     """Noisy samples at the sensors' rate, forces held for a period and late: the loop of the node leg_controller."""
     period = 1.0 / machine.leg_sensors.rate
-    servo = LegServo(
-        machine, round(period * 1e9), 'inverse_dynamics', gains_for_delay(machine, machine.servo, 1.5 * period)
-    )
+    settings = ServoSettings(feedforward='rigid_body_friction')
+    gains = gains_for_delay(machine, machine.servo, 1.5 * period)
+    servo = LegServo(machine, round(period * 1e9), settings, gains)
     servo.add_reference(profile('fourier', machine, 8.0, 50.0), SECOND, 0)
     simulation = MujocoSimulation(machine, seed=1)
     forces = simulation.data.ctrl.copy()

@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_built_platform import hand_built_platform, six_axis_sinusoids
+from pkm_bringup.control import ServoSettings
 from pkm_bringup.simulation import MujocoSimulation, SimulationRecord, TruthSample, simulate
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
+
+FEEDFORWARD = ServoSettings(feedforward='rigid_body_friction')
 
 
 def _times(duration: float, rate: float = 100.0) -> np.ndarray:
@@ -23,7 +26,7 @@ def _times(duration: float, rate: float = 100.0) -> np.ndarray:
 def frictionless() -> tuple[Machine, PlatformMotion, SimulationRecord]:
     machine = hand_built_platform()
     motion = six_axis_sinusoids(machine).evaluate(_times(14.0))
-    return machine, motion, simulate(machine, motion, noise=False, feedforward='inverse_dynamics')
+    return machine, motion, simulate(machine, motion, noise=False, settings=FEEDFORWARD)
 
 
 def test_loops_stay_closed(frictionless: tuple[Machine, PlatformMotion, SimulationRecord]) -> None:
@@ -87,7 +90,7 @@ def _second_order_errors(time_step: float) -> np.ndarray:
         machine, imu=replace(machine.imu, rate=rate), leg_sensors=replace(machine.leg_sensors, rate=rate),
     )  # fmt: skip
     motion = six_axis_sinusoids(machine).evaluate(_times(14.0))
-    record = simulate(machine, motion, noise=False, feedforward='inverse_dynamics', time_step=time_step)
+    record = simulate(machine, motion, noise=False, settings=FEEDFORWARD, time_step=time_step)
     during = slice(round(4.0 / time_step), round(6.0 / time_step))
     truth = record.truth[during]
     turn = truth.rotation_base_platform[2:] @ np.swapaxes(truth.rotation_base_platform[:-2], 1, 2)

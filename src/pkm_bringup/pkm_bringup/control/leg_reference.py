@@ -8,21 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
-from pkm_description.errors import PkmError
-from pkm_description.kinematics import JointMotion, joint_motion
+from pkm_description.kinematics import joint_motion
 from pkm_description.machine import Machine, PlatformMotion
-from pkm_description.motion.limits import check_motion, worst_violation
 from scipy.interpolate import CubicSpline, PPoly
 
-#: what a servo may add to its PD force
-FEEDFORWARD_MODES = ('none', 'gravity', 'inverse_dynamics')
+from pkm_bringup.control.friction_feedforward import FrictionFeedforward
+from pkm_bringup.control.reference_check import check_knots
+from pkm_bringup.control.servo_settings import FEEDFORWARD_MODES
 
-#: m/s, below this reference rate the Coulomb feed-forward fades out instead of jumping
-_COULOMB_FADE = 1e-3
-
-
-class ReferenceRefusedError(PkmError):
-    """A reference motion that the machine cannot or must not follow."""
+#: checks of the drives between two knots
+_BETWEEN = 8
 
 
 @dataclass(frozen=True)
@@ -39,14 +34,17 @@ class LegReference:
 
     The machine is evaluated at the knots only, all in one batch. Between knots, leg positions are quintic Hermite
     polynomials (position, rate and acceleration of the knots) and rigid-body forces cubic splines: both smooth, so
-    that a drive that works at 1 kHz sees no steps of the knots' rate.
+    that a drive that works at 1 kHz sees no steps of the knots' rate. Friction is that of the desired rates, see
+    :class:`FrictionFeedforward`.
 
     Parameters
     ----------
-    machine : the machine
+    machine : the machine as the controller believes it to be
     motion : knots, at rest at both ends; ``time`` in s from the start
     start_ns : absolute time of ``motion.time == 0``
-    feedforward : one of :data:`FEEDFORWARD_MODES`; ``inverse_dynamics`` includes friction of the desired motion
+    feedforward : one of :data:`FEEDFORWARD_MODES` (Heimann & Abdellatif, "Application to the Hexapod PaLiDA")
+    dead_band : m/s or rad/s of a joint, see :class:`FrictionFeedforward`
+    from_rest : False for a motion that takes over from a moving machine (braking)
 
     Raises
     ------
@@ -56,11 +54,17 @@ class LegReference:
     """
 
     def __init__(
-        self, machine: Machine, motion: PlatformMotion, start_ns: int, feedforward: str = 'gravity'
+        self,
+        machine: Machine,
+        motion: PlatformMotion,
+        start_ns: int,
+        feedforward: str = 'gravity',
+        dead_band: float = 1e-3,
+        from_rest: bool = True,
     ) -> None:
         if feedforward not in FEEDFORWARD_MODES:
             raise ValueError(f'feedforward = {feedforward!r}, expected one of {FEEDFORWARD_MODES}')
-        _check_knots(motion)
+        check_knots(motion, from_rest)
         self.motion = motion
         self.start_ns = start_ns
         self._first, self._last = float(motion.time[0]), float(motion.time[-1])
@@ -71,8 +75,9 @@ class LegReference:
             )
         legs = joint_motion(machine, motion)
         drive = machine.actuated_index
-        self._viscous, self._coulomb = machine.viscous[:, drive], machine.coulomb[:, drive]
-        self._friction = feedforward == 'inverse_dynamics'
+        self._friction = None
+        if feedforward == 'rigid_body_friction':
+            self._friction = FrictionFeedforward(machine, motion, legs, dead_band)
         self._positions = _quintic(
             motion.time,
             legs.positions[:, :, drive],
@@ -92,68 +97,26 @@ class LegReference:
         time = self._clamped(times_ns)
         ahead = self._clamped(times_ns + lead_ns)
         forces = self._forces(ahead)
-        if self._friction:
-            rates = self._rates(ahead)
-            forces = forces + self._viscous * rates + self._coulomb * np.tanh(rates / _COULOMB_FADE)
+        if self._friction is not None:
+            forces = forces + self._friction.forces(ahead, self._rates(ahead))
         return LegSetpoint(self._positions(time), self._rates(time), forces)
+
+    def between_knots(self) -> tuple[Array, LegSetpoint]:
+        """Times (M,) s and set-points (M, A) of the knots and of some times between them."""
+        knots = self.motion.time
+        inside = knots[:-1, None] + np.diff(knots)[:, None] * np.arange(_BETWEEN) / _BETWEEN
+        time = np.append(inside.ravel(), knots[-1])
+        return time, self.evaluate(self.start_ns + np.round(time * 1e9).astype(np.int64))
 
     def _clamped(self, times_ns: NDArray[np.int64]) -> Array:
         return np.clip((times_ns - self.start_ns) * 1e-9, self._first, self._last)
-
-
-def check_reference(machine: Machine, motion: PlatformMotion) -> JointMotion:
-    """Check a motion against all limits: strokes, passive joints, ball joints, speeds and drive forces.
-
-    Parameters
-    ----------
-    machine : the machine
-    motion : as dense as the limits matter
-
-    Returns
-    -------
-    JointMotion
-        The joint motion that was checked.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        Names the joint, the limit and the time of the worst excess.
-
-    """
-    _check_knots(motion)
-    violations = check_motion(machine, motion)
-    if violations:
-        worst = worst_violation(violations)
-        raise ReferenceRefusedError(f'{worst} at t = {worst.time:.3f} s; reduce amplitude or frequency')
-    return joint_motion(machine, motion)
-
-
-def _check_knots(motion: PlatformMotion) -> None:
-    if len(motion) == 0:
-        raise ReferenceRefusedError('the reference has no points')
-    for name in motion.__dataclass_fields__:
-        values = getattr(motion, name)
-        bad = ~np.isfinite(values.reshape(len(motion), -1)).all(axis=1)
-        if bad.any():
-            raise ReferenceRefusedError(f'point {int(np.argmax(bad))} of the reference: {name} is not finite')
-    steps = np.diff(motion.time)
-    if (steps <= 0.0).any():
-        raise ReferenceRefusedError(
-            f'point {int(np.argmax(steps <= 0.0)) + 1} of the reference is not later than the one before it'
-        )
-    for place, where in ((0, 'first'), (-1, 'last')):
-        speed = float(np.abs(motion.twist[place]).max())
-        if speed > 1e-3:
-            raise ReferenceRefusedError(
-                f'the {where} point of the reference moves ({speed:.4f} m/s or rad/s); references begin and end at rest'
-            )
 
 
 def _forces(machine: Machine, motion: PlatformMotion, feedforward: str) -> Array:
     """Feed-forward forces without friction at the knots, (N, L)."""
     if feedforward == 'gravity':
         return gravity_forces(machine, motion.position, motion.rotation_base_platform)
-    if feedforward == 'inverse_dynamics':
+    if feedforward in ('rigid_body', 'rigid_body_friction'):
         return inverse_dynamics(machine, motion, friction=False)
     return np.zeros((len(motion), machine.leg_count))
 

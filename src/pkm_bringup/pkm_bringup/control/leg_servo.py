@@ -1,36 +1,63 @@
-"""PD servo on the positions of the driven joints, with feed-forward forces."""
+"""Servo on the positions of the driven joints: PID, feed-forward, supervision and safe stop."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.kinematics import solve_closure
 from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 
-from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, check_reference
+from pkm_bringup.control.axis_controllers import AxisControllers
+from pkm_bringup.control.braking import braking_reference
+from pkm_bringup.control.leg_reference import LegReference
+from pkm_bringup.control.reference_check import check_drives, check_reference
 from pkm_bringup.control.reference_plan import ReferencePlan
+from pkm_bringup.control.servo_gains import largest_integral_rate
+from pkm_bringup.control.servo_settings import ServoSettings
+from pkm_bringup.control.servo_state import ServoState, TrippedError
+from pkm_bringup.control.setpoint_window import SetpointWindow
+from pkm_bringup.control.supervision import TrackingSupervision
 
-#: set-points are evaluated for so many control periods at once
-_WINDOW = 256
+#: part of a drive's speed limit up to which it counts as standing
+_STANDING = 0.05
+
+#: m/s or rad/s, speed limit of drives without one, for the line above
+_NO_SPEED_LIMIT = 1.0
 
 
 class LegServo:
     """Follow platform references on leg level; hold home until one starts.
 
-    Force = feed-forward + stiffness * position error + damping * rate error, limited to the drives' effort. The
-    force is meant for one control period from now, so the feed-forward is that of the middle of the period.
+    Force = feed-forward + PID of the drive positions (:class:`AxisControllers`), limited. The force is meant for one
+    control period from now, so the feed-forward is that of the middle of the period.
+
+    A tracking error above its limit, forces that are no numbers, or joint states that no longer come stop the machine
+    (R4-08): from its measured motion it brakes to rest and holds there, with the same loop and the same force limits.
+    If that fails, too, it is damped, and if damping drives it, released (:class:`ServoState`). Without joint states it
+    brakes by feed-forward alone. References are refused until :meth:`reset`.
 
     Parameters
     ----------
-    machine : the machine
+    machine : what the controller believes the machine to be: a machine file, or one with an identified overlay
     period_ns : control period; times are whole multiples of it apart as a rule (others work, slower)
-    feedforward : see :data:`~pkm_bringup.control.leg_reference.FEEDFORWARD_MODES`
-    gains : default: the machine file's
+    settings : feed-forward, gains, limits, trip
+    gains : in place of the settings', e.g. of :func:`gains_for_delay`
 
     Attributes
     ----------
-    saturation_count : (L,) control periods in which a leg's force was cut to its limit
+    state : what it does
+    trip_reason : why it stopped; empty if it did not
+    tracking_error : (A,) desired minus measured positions at the last sample
+    saturation_count : (A,) control periods in which a drive's force was cut to its limit
     last_saturation_ns : time of the latest one, None if there was none
+
+    Raises
+    ------
+    ConfigurationError
+        Settings that do not fit the machine.
 
     """
 
@@ -38,20 +65,48 @@ class LegServo:
         self,
         machine: Machine,
         period_ns: int,
-        feedforward: str = 'gravity',
+        settings: ServoSettings | None = None,
         gains: ServoGains | None = None,
     ) -> None:
         self._machine = machine
-        self._period_ns = period_ns
-        self._feedforward = feedforward
-        gains = gains or machine.servo
-        self._stiffness, self._damping = gains.stiffness, gains.damping
-        self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
+        self.settings = settings = settings or ServoSettings()
+        gains = gains or settings.gains(machine)
+        if settings.integral_rate:
+            largest = largest_integral_rate(machine, gains)
+            if settings.integral_rate > largest:
+                raise ConfigurationError(
+                    f'integral_rate = {settings.integral_rate:g} 1/s: the loop would be unstable; '
+                    f'at most {largest:.3g} 1/s with these gains'
+                )
+        self._limits = settings.force_limits_of(machine)
+        self._axes = AxisControllers(
+            gains,
+            self._limits,
+            period_ns * 1e-9,
+            settings.integral_rate,
+            settings.rate_source == 'positions',
+            settings.rate_cutoff,
+        )
+        self._supervision = TrackingSupervision(
+            machine.actuated_joint_names, settings.error_limits_of(machine), round(settings.trip_delay * 1e9)
+        )
+        speeds = np.array([joint.limits.velocity for joint in machine.actuated_joints])
+        self._standing = _STANDING * np.where(np.isfinite(speeds), speeds, _NO_SPEED_LIMIT)
         self._plan = ReferencePlan(machine, self._rest(machine.home))
-        self._window: LegSetpoint | None = None
-        self._window_start_ns = 0
-        self.saturation_count = np.zeros(machine.leg_count, dtype=int)
+        self._window = SetpointWindow(self._plan, period_ns)
+        self._brakes_until_ns = 0
+        self._fastest = self._standing
+        # a stop carries the weight also if the motion's feed-forward does not
+        self._stopping_feedforward = 'gravity' if settings.feedforward == 'none' else settings.feedforward
+        self._last: tuple[int, Array, Array] | None = None
+        self._blind = False
+        self.state = ServoState.FOLLOWING
+        self.trip_reason = ''
+        self.tracking_error = np.zeros(machine.actuated_count)
+        self.saturation_count = np.zeros(machine.actuated_count, dtype=int)
         self.last_saturation_ns: int | None = None
+
+    # -- what is followed ----------------------------------------------------------------------------------------------
 
     def add_reference(self, motion: PlatformMotion, start_ns: int, now_ns: int) -> LegReference:
         """Follow a motion from ``start_ns`` on (0: as soon as possible).
@@ -59,14 +114,20 @@ class LegServo:
         Raises
         ------
         ReferenceRefusedError
-            A limit is broken at a knot, see :func:`check_reference`, or see :class:`LegReference` and
+            A limit is broken, at a knot (:func:`check_reference`) or between knots, or see :class:`LegReference` and
             :meth:`ReferencePlan.add`. What was followed so far goes on.
+        TrippedError
+            The servo has stopped the machine.
 
         """
+        if self.trip_reason:
+            raise TrippedError(f'stopped: {self.trip_reason}; remove the cause, then reset')
         check_reference(self._machine, motion)
-        reference = LegReference(self._machine, motion, start_ns or now_ns, self._feedforward)
+        reference = self._reference(motion, start_ns or now_ns)
+        time, setpoint = reference.between_knots()
+        check_drives(self._machine, time, setpoint.positions, setpoint.rates)
         self._plan.add(reference, now_ns)
-        self._window = None
+        self._window.forget()
         return reference
 
     def hold(self, positions: Array) -> Pose:
@@ -78,41 +139,198 @@ class LegServo:
             The positions belong to no pose of the platform.
 
         """
-        result = solve_closure(self._machine, positions[None]).require()
-        pose = Pose(result.position[0], result.rotation_base_platform[0])
-        self._plan.hold(self._rest(pose))
-        self._window = None
+        pose = self._pose(positions)
+        self._follow(self._rest(pose))
         return pose
 
     def hold_home(self) -> None:
         """Forget all references and hold the machine's home pose."""
-        self._plan.hold(self._rest(self._machine.home))
-        self._window = None
+        self._follow(self._rest(self._machine.home))
 
-    def forces(self, time_ns: int, positions: Array, velocities: Array) -> Array:
-        """Leg forces (L,) N for a period from ``time_ns``, from joint positions m and velocities m/s at that time."""
-        position, rate, feedforward = self._setpoint(time_ns)
-        wanted = (
-            feedforward + self._stiffness * (position - positions) + self._damping * (rate - velocities)
+    # -- forces --------------------------------------------------------------------------------------------------------
+
+    def forces(self, time_ns: int, positions: Array, velocities: Array | None) -> Array:
+        """Drive forces (A,) N or N m for a period from ``time_ns``.
+
+        Parameters
+        ----------
+        time_ns : now
+        positions, velocities : (A,) measured now, m and m/s (rad and rad/s); None for ``rate_source: positions``.
+            Numbers that are not finite count as no measurement, see :meth:`forces_without_measurement`.
+
+        """
+        rates = np.zeros_like(positions) if velocities is None else velocities
+        if not (np.isfinite(positions).all() and np.isfinite(rates).all()):
+            return self.forces_without_measurement(time_ns)
+        if velocities is None and self._last is not None and time_ns > self._last[0]:
+            rates = (positions - self._last[1]) / ((time_ns - self._last[0]) * 1e-9)
+        self._last = time_ns, positions, rates
+        if self._blind:  # the machine is seen again: stop it from where it is
+            self._blind = False
+            self._brake(time_ns, positions, rates)
+        position, rate, feedforward = self._window.at(time_ns)
+        self.tracking_error = error = position - positions
+        self._judge(time_ns, error, positions, rates)
+        if self.state in (ServoState.DAMPED, ServoState.RELEASED):
+            return self._emergency_forces(feedforward, rates)
+        if self.state is ServoState.BRAKING:
+            position, rate, feedforward = self._window.at(time_ns)
+            error = position - positions
+            if time_ns >= self._brakes_until_ns:
+                self.state = ServoState.HOLDING
+        forces = self._axes.forces(time_ns, feedforward, error, rate - rates)
+        if not np.isfinite(forces).all():
+            self._trip(time_ns, f'the computed forces {forces} are not finite', positions, rates, ServoState.DAMPED)
+            return self._emergency_forces(feedforward, rates)
+        self._count_cuts(time_ns)
+        return forces
+
+    def forces_without_measurement(self, time_ns: int) -> Array:
+        """Drive forces (A,) while no usable joint states come: feed-forward and the integral so far.
+
+        After ``measurement_timeout`` the machine is braked this way; it is braked anew from where it is when joint
+        states come again.
+        """
+        since_ns = time_ns if self._last is None else self._last[0]
+        if not self._blind and time_ns - since_ns > self.settings.measurement_timeout * 1e9:
+            self._blind = True
+            position, rate, _ = self._window.at(time_ns)
+            reason = f'no usable joint states for {(time_ns - since_ns) * 1e-9:.2f} s'
+            self._trip(time_ns, reason, position, rate)
+        if self.state in (ServoState.DAMPED, ServoState.RELEASED):
+            return np.zeros(self._machine.actuated_count)
+        if self.state is ServoState.BRAKING and time_ns >= self._brakes_until_ns:
+            self.state = ServoState.HOLDING
+        return self._axes.limited(np.nan_to_num(self._window.at(time_ns)[2]) + self._axes.integral)
+
+    # -- trip ----------------------------------------------------------------------------------------------------------
+
+    def trip(self, reason: str, time_ns: int) -> None:
+        """Stop the machine from outside, e.g. for an operator's stop: brake to rest and hold.
+
+        Parameters
+        ----------
+        reason : for messages
+        time_ns : now
+
+        """
+        if self._last is None:
+            position, rate, _ = self._window.at(time_ns)
+        else:
+            _, position, rate = self._last
+        self._trip(time_ns, reason, position, rate)
+
+    def reset(self) -> None:
+        """End a stop and hold the present pose; references are taken again.
+
+        Raises
+        ------
+        TrippedError
+            The machine still moves, or nothing was measured since.
+        KinematicsError
+            The drive positions belong to no pose of the platform.
+
+        """
+        if self._blind or self._last is None:
+            raise TrippedError(f'stopped: {self.trip_reason}; there are no joint states yet')
+        _, positions, rates = self._last
+        moving = np.abs(rates) > self._standing
+        if moving.any():
+            place = int(np.argmax(moving))
+            raise TrippedError(
+                f'{self._machine.actuated_joint_names[place]} still moves at {rates[place]:.3g}; wait for its rest'
+            )
+        self.hold(positions)
+        self.state, self.trip_reason = ServoState.FOLLOWING, ''
+        self._axes.integral = np.zeros_like(self._axes.integral)
+
+    def _judge(self, time_ns: int, error: Array, positions: Array, rates: Array) -> None:
+        """Trip, or go one step further if the stop itself fails."""
+        if self.state is ServoState.DAMPED:
+            if (np.abs(rates) > self._fastest).any():
+                self.state = ServoState.RELEASED
+            return
+        reason = self._supervision.judge(time_ns, error)
+        if not reason or self.state is ServoState.RELEASED:
+            return
+        if self.state is ServoState.FOLLOWING:
+            self._trip(time_ns, reason, positions, rates)
+        else:
+            self._damp(time_ns, positions, rates)
+
+    def _trip(
+        self, time_ns: int, reason: str, positions: Array, rates: Array, state: ServoState = ServoState.BRAKING
+    ) -> None:
+        if not self.trip_reason:
+            self.trip_reason = reason
+        if state is ServoState.DAMPED:
+            self._damp(time_ns, positions, rates)
+        else:
+            self._brake(time_ns, positions, rates)
+
+    def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
+        def braking(positions: Array, rates: Array) -> LegReference:
+            return braking_reference(
+                self._machine, time_ns, positions, rates, self._limits, self.settings.braking_time,
+                self._stopping_feedforward, self.settings.friction_dead_band,
+            )  # fmt: skip
+
+        if not self._stop_with(braking, time_ns, positions, rates):
+            self._damp(time_ns, positions, rates)
+            return
+        self.state = ServoState.BRAKING
+        self._brakes_until_ns = self._plan.holds_from_ns
+
+    def _damp(self, time_ns: int, positions: Array, rates: Array) -> None:
+        def rest(positions: Array, rates: Array) -> LegReference:
+            return self._rest(self._pose(positions), self._stopping_feedforward)
+
+        self._fastest = np.maximum(2.0 * np.abs(rates), 2.0 * self._standing)
+        known = self._stop_with(rest, time_ns, positions, rates)
+        self.state = ServoState.DAMPED if known else ServoState.RELEASED
+
+    def _stop_with(
+        self, reference: Callable[[Array, Array], LegReference], time_ns: int, positions: Array, rates: Array
+    ) -> bool:
+        """Follow a reference from the measured motion; from the desired one if that belongs to no pose."""
+        position, rate, _ = self._window.at(time_ns)
+        for start in ((positions, rates), (position, rate)):
+            try:
+                self._follow(reference(*start))
+            except KinematicsError:
+                continue
+            return True
+        return False
+
+    def _emergency_forces(self, feedforward: Array, rates: Array) -> Array:
+        if self.state is ServoState.RELEASED:
+            return np.zeros_like(rates)
+        return self._axes.limited(np.nan_to_num(feedforward) - self._axes.gains.damping * rates)
+
+    # -- set-points ----------------------------------------------------------------------------------------------------
+
+    def _follow(self, reference: LegReference) -> None:
+        """Follow this reference from now on, and forget all others."""
+        self._plan.hold(reference)
+        self._window.forget()
+        self._axes.restart()
+        self._supervision.restart()
+
+    def _pose(self, positions: Array) -> Pose:
+        """Pose of the platform at drive positions (A,); raises KinematicsError."""
+        result = solve_closure(self._machine, positions[None]).require()
+        return Pose(result.position[0], result.rotation_base_platform[0])
+
+    def _rest(self, pose: Pose, feedforward: str = '') -> LegReference:
+        return self._reference(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, feedforward)
+
+    def _reference(self, motion: PlatformMotion, start_ns: int, feedforward: str = '') -> LegReference:
+        settings = self.settings
+        return LegReference(
+            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band
         )
-        limited = np.minimum(np.maximum(wanted, -self._effort_limits), self._effort_limits)
-        cut = limited != wanted
-        if cut.any():
-            self.saturation_count += cut
+
+    def _count_cuts(self, time_ns: int) -> None:
+        if self._axes.cut.any():
+            self.saturation_count += self._axes.cut
             self.last_saturation_ns = time_ns
-        return limited
-
-    def _rest(self, pose: Pose) -> LegReference:
-        motion = PlatformMotion.at_rest(pose.position, pose.rotation_base_platform)
-        return LegReference(self._machine, motion, 0, self._feedforward)
-
-    def _setpoint(self, time_ns: int) -> tuple[Array, Array, Array]:
-        index, offset = divmod(time_ns - self._window_start_ns, self._period_ns)
-        if self._window is None or offset or not 0 <= index < _WINDOW:
-            # windows lie on a fixed grid: values never depend on when a reference arrived
-            self._window_start_ns = time_ns - time_ns // self._period_ns % _WINDOW * self._period_ns
-            times = self._window_start_ns + self._period_ns * np.arange(_WINDOW, dtype=np.int64)
-            self._window = self._plan.evaluate(times, lead_ns=self._period_ns // 2)
-            index = (time_ns - self._window_start_ns) // self._period_ns
-        window = self._window
-        return window.positions[index], window.rates[index], window.forces[index]

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.machine import Machine
 
-from pkm_bringup.control.leg_reference import LegReference, LegSetpoint, ReferenceRefusedError
+from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
+from pkm_bringup.control.reference_check import ReferenceRefusedError
 
 #: m and m/s, largest step of a leg's set-point where one reference takes over from another
 _POSITION_JUMP, _RATE_JUMP = 1e-3, 1e-2
@@ -56,6 +57,11 @@ class ReferencePlan:
         """Forget all references and hold this one."""
         self._hold = hold
         self._references = []
+
+    @property
+    def holds_from_ns(self) -> int:
+        """End of what is held before the first reference, which may be a motion to rest."""
+        return self._hold.end_ns
 
     def evaluate(self, times_ns: NDArray[np.int64], lead_ns: int = 0) -> LegSetpoint:
         """Set-points at increasing times (N,) ns, see :meth:`LegReference.evaluate`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from pkm_description.arrays import Array
 from pkm_description.dynamics import mass_matrix
 from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
@@ -27,10 +28,24 @@ def gains_for_delay(machine: Machine, gains: ServoGains, delay: float) -> ServoG
     """
     if not delay >= 0.0:
         raise ValueError(f'delay = {delay} s, expected zero or more')
+    crossover = gains.damping / float(_felt_masses(machine).min())
+    factor = min(1.0, _DELAY_PHASE / max(crossover * delay, 1e-12))
+    return ServoGains(gains.stiffness * factor**2, gains.damping * factor)
+
+
+def largest_integral_rate(machine: Machine, gains: ServoGains) -> float:
+    """Half the integral rate [1/s] at which a PID loop on the machine at home becomes unstable in some direction.
+
+    Mass m with m s^3 + damping s^2 + stiffness s + stiffness * rate: stable below rate = damping / m (Routh). The
+    heaviest direction decides.
+    """
+    return 0.5 * gains.damping / float(_felt_masses(machine).max())
+
+
+def _felt_masses(machine: Machine) -> Array:
+    """Masses (A,) kg or kg m^2 that the drives feel at home in their principal directions."""
     home = machine.home
     position, rotation = home.position[None], home.rotation_base_platform[None]
     twist_per_rate = twist_from_leg_rates(machine, close_legs(machine, position, rotation))[0]
     felt = twist_per_rate.T @ mass_matrix(machine, position, rotation)[0] @ twist_per_rate
-    crossover = gains.damping / float(np.linalg.eigvalsh(felt).min())
-    factor = min(1.0, _DELAY_PHASE / max(crossover * delay, 1e-12))
-    return ServoGains(gains.stiffness * factor**2, gains.damping * factor)
+    return np.asarray(np.linalg.eigvalsh(felt))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.ros.conversions import nanoseconds
@@ -13,23 +14,27 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, SENSOR_QOS
-from pkm_description.settings import Settings, setting
+from pkm_description.settings import setting
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from pkm_bringup.control import FEEDFORWARD_MODES, LegServo, gains_for_delay
+from pkm_bringup.control import FEEDFORWARD_MODES, LegServo, ServoSettings, gains_for_delay
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
+from pkm_bringup.nodes.servo_interface import BeliefSettings, ServoInterface, controller_belief
+
+#: looks for missing joint states in one measurement timeout
+_LOOKS = 5
 
 
 @dataclass(frozen=True)
-class LegControllerSettings(Settings):
-    """How the servo computes its forces."""
+class LegControllerSettings(ServoSettings):
+    """How the servo computes its forces over topics."""
 
-    feedforward: str = setting('inverse_dynamics', 'added to the PD force', choices=FEEDFORWARD_MODES)
+    feedforward: str = setting('rigid_body_friction', 'feed-forward of the servo', choices=FEEDFORWARD_MODES)
     loop_delay: float = setting(
         -1.0,
         'delay from measurement to force that the gains must tolerate [s]; negative: 1.5 sample periods',
@@ -39,28 +44,38 @@ class LegControllerSettings(Settings):
 
 
 class LegControllerNode(Node):
-    """Answers each joint state with leg forces; holds the first measured pose until a reference starts."""
+    """Answers each joint state with leg forces; holds the first measured pose until a reference starts.
+
+    Time is that of the joint states' stamps. Whether joint states still come is judged by the node's clock: with
+    ``use_sim_time`` a simulation that pauses is no reason to stop.
+    """
 
     def __init__(self) -> None:
         super().__init__('leg_controller')
         machine = declare_machine(self)
         settings = declare_settings(self, LegControllerSettings)
-        feedforward, delay = settings.feedforward, settings.loop_delay
-        self._machine, self._frames = machine, declare_frames(self, machine)
+        belief = controller_belief(machine, declare_settings(self, BeliefSettings).controller_overlay)
+        delay = settings.loop_delay
+        self._frames = declare_frames(self, machine)
         self._reader = JointStateReader.of_drives(machine)
+        self._with_velocities = settings.rate_source == 'measured'
         period = 1.0 / machine.leg_sensors.rate
-        gains = gains_for_delay(self._machine, machine.servo, delay if delay >= 0.0 else 1.5 * period)
-        self._servo = LegServo(self._machine, round(period * 1e9), feedforward, gains)
+        gains = gains_for_delay(belief, settings.gains(machine), delay if delay >= 0.0 else 1.5 * period)
+        self._servo = LegServo(belief, round(period * 1e9), settings, gains)
         self._now_ns: int | None = None
+        self._heard_ns = 0
         self._waiting: list[MultiDOFJointTrajectory] = []
         self._rejections = Rejections(self)
         self._commands = self.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
+        self._interface = ServoInterface(self, self._servo, self._servo_time)
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, 'joint_states', self._take_joint_state, SENSOR_QOS)
         self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
-        self.create_timer(1.0, self._diagnose, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._diagnose, clock=wall)
+        self.create_timer(settings.measurement_timeout / _LOOKS, self._look_for_joint_states, clock=wall)
         self.get_logger().info(
-            f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {feedforward}'
+            f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {settings.feedforward}'
         )
 
     def _take_joint_state(self, message: JointState) -> None:
@@ -68,19 +83,36 @@ class LegControllerNode(Node):
         try:
             order = self._reader.order(message.name)
             positions = order.complete(message.position)
-            velocities = order.complete(message.velocity, 'velocity')
+            velocities = order.complete(message.velocity, 'velocity') if self._with_velocities else None
             if self._now_ns is None or now_ns < self._now_ns:
                 # first measurement, or time went back: whatever was planned belongs to another run
                 self._servo.hold(positions)
+            elif now_ns == self._now_ns:
+                return  # a driver that repeats itself measures nothing
         except PkmError as error:
             self._rejections.add('joint_states', error)
             return
-        self._now_ns = now_ns
+        self._now_ns, self._heard_ns = now_ns, self.get_clock().now().nanoseconds
         waiting, self._waiting = self._waiting, []
         for reference in waiting:
             self._follow(reference, now_ns)
-        forces = self._servo.forces(now_ns, positions, velocities)
+        self._command(self._servo.forces(now_ns, positions, velocities))
+
+    def _look_for_joint_states(self) -> None:
+        silence = self.get_clock().now().nanoseconds - self._heard_ns
+        if self._now_ns is not None and silence > self._servo.settings.measurement_timeout * 1e9:
+            self._command(self._servo.forces_without_measurement(self._now_ns + silence))
+
+    def _servo_time(self) -> int:
+        """Stamp that a joint state of this moment would have."""
+        if self._now_ns is None:
+            return 0
+        return self._now_ns + max(0, self.get_clock().now().nanoseconds - self._heard_ns)
+
+    def _command(self, forces: Array) -> None:
+        """Publish drive forces (A,) N or N m: the one place where they leave in the driver's units."""
         self._commands.publish(Float64MultiArray(data=forces.tolist()))
+        self._interface.update()
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
         if self._now_ns is None:
@@ -98,15 +130,12 @@ class LegControllerNode(Node):
         self.get_logger().info(f'reference of {len(motion)} points from t = {reference.start_ns * 1e-9:.3f} s')
 
     def _diagnose(self) -> None:
-        level, text = Level.OK, 'controlling'
-        if self._now_ns is None:
+        level, text, values = self._interface.diagnosis()
+        if level == Level.OK and self._now_ns is None:
             level, text = Level.STALE, 'no joint states yet'
-        if self._rejections.recent():
+        if level != Level.ERROR and self._rejections.recent():
             level, text = Level.WARN, self._rejections.last
-        values = {
-            'saturated control periods': self._servo.saturation_count.tolist(),
-            'rejected messages': self._rejections.count,
-        }
+        values = {**values, 'rejected messages': self._rejections.count}
         self._diagnostics.publish({'servo': (level, text, values)}, self._now_ns or 0)
 
 

@@ -24,13 +24,15 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from pkm_bringup.control import FEEDFORWARD_MODES
+from pkm_bringup.control import ServoSettings
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
+from pkm_bringup.nodes.servo_interface import BeliefSettings, ServoInterface, controller_belief
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import ClockFollower, Pacer
+from pkm_bringup.simulation.sensors import Encoder
 
 #: s of wall time between two bursts of physics steps
 _BURST_PERIOD = 0.004
@@ -50,7 +52,11 @@ class SimulatorSettings(Settings):
     noise: bool = setting(True, 'noise and bias of the sensors, as in the machine file')
     real_time_factor: float = setting(1.0, 'simulated seconds per second; 0: as fast as possible', 0.0, 1e3)
     controller: str = setting('platform_reference', 'what drives the legs', choices=CONTROLLERS)
-    feedforward: str = setting('gravity', 'feed-forward of the servo', choices=FEEDFORWARD_MODES)
+    servo_sensors: str = setting(
+        'ideal', "what the simulator's own servo sees of the drives: truth, or noise and quantisation",
+        choices=('ideal', 'real'),
+    )  # fmt: skip
+    encoder_resolution: float = setting(0.0, 'step of the real positions of the servo [m, rad]; 0: none', 0.0, 1.0)
     command_timeout: float = setting(0.2, 'time without a command after which the pose is held [s]', 1e-3, 1e3)
     start_paused: bool = setting(False, 'wait at t = 0 without publishing until ~/start is called')
     publish_clock: bool = setting(
@@ -67,14 +73,20 @@ class SimulatorNode(Node):
         machine = declare_machine(self)
         settings = declare_settings(self, SimulatorSettings)
         self._factor = settings.real_time_factor
+        encoder = None
+        if settings.servo_sensors == 'real':
+            encoder = Encoder(machine.leg_sensors, settings.seed, settings.encoder_resolution)
         self._controlled = ControlledSimulation(
             machine,
             settings.seed,
             noise=settings.noise,
             controller=settings.controller,
-            feedforward=settings.feedforward,
+            settings=declare_settings(self, ServoSettings),
+            belief=controller_belief(machine, declare_settings(self, BeliefSettings).controller_overlay),
+            encoder=encoder,
             command_timeout=settings.command_timeout,
         )
+        self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
         self._frames = declare_frames(self, machine)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
         self._pacer = Pacer(self._factor)
@@ -142,6 +154,7 @@ class SimulatorNode(Node):
                 sample = self._controlled.step()
                 if sample is not None:
                     self._publish(sample)
+                    self._servo.update()
         except SimulationError as error:
             self._running, self._failure = False, str(error)
             self.get_logger().fatal(f'{error}; the simulation stops, restart the node')
@@ -197,7 +210,8 @@ class SimulatorNode(Node):
             'command time-outs': controlled.timeout_count,
             'rejected messages': self._rejections.count,
         }
-        self._diagnostics.publish({'physics': (level, text, values)}, simulation.time_ns)
+        statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
+        self._diagnostics.publish(statuses, simulation.time_ns)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from pkm_description.machine import Machine
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_estimation.bags import BagWriter
 
-from pkm_bringup.control import FEEDFORWARD_MODES, check_reference
+from pkm_bringup.control import FEEDFORWARD_MODES, ServoSettings, check_reference
 from pkm_bringup.simulation.record import SimulationRecord, simulate
 
 
@@ -67,7 +67,8 @@ def main(args: Sequence[str] | None = None) -> int:
         for name in options.profile or ['mp1']:
             motions.append(profile(name, machine, options.duration, 100.0, options.seed))
             check_reference(machine, motions[-1])
-        record = simulate(machine, motions, options.seed, noise=not options.no_noise, feedforward=options.feedforward)
+        settings = ServoSettings(feedforward=options.feedforward)
+        record = simulate(machine, motions, options.seed, noise=not options.no_noise, settings=settings)
         write_record(record, machine, options.output, options.storage)
     except (PkmError, ValueError) as error:
         print(f'error: {error}', file=sys.stderr)

@@ -9,16 +9,17 @@ from pkm_description.errors import KinematicsError
 from pkm_description.export.mjcf import TIME_STEP
 from pkm_description.machine import Machine, PlatformMotion
 
-from pkm_bringup.control import EffortCommands, LegReference, LegServo
+from pkm_bringup.control import EffortCommands, LegReference, LegServo, ServoSettings
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.samples import Sample
+from pkm_bringup.simulation.sensors import Encoder
 
 #: what drives the legs
 CONTROLLERS = ('platform_reference', 'effort')
 
 
 class ControlledSimulation:
-    """Simulation whose servo works at the physics rate on the drives' own (noise-free) signals.
+    """Simulation whose servo works at the physics rate on the drives' signals.
 
     With ``controller='effort'`` commanded forces count as long as they come in time. Before the first command the servo
     holds home; after a time-out it holds the pose in which the platform is then, until commands come again.
@@ -27,7 +28,9 @@ class ControlledSimulation:
     ----------
     machine, seed, noise, time_step : see :class:`MujocoSimulation`
     controller : one of :data:`CONTROLLERS`
-    feedforward : of the servo
+    settings : of the servo
+    belief : what the servo believes the machine to be; default: the simulated machine itself
+    encoder : sensors of the servo; default: it gets the true positions and velocities of the drives
     command_timeout : s of simulation time
 
     Attributes
@@ -45,7 +48,9 @@ class ControlledSimulation:
         *,
         noise: bool = True,
         controller: str = 'platform_reference',
-        feedforward: str = 'gravity',
+        settings: ServoSettings | None = None,
+        belief: Machine | None = None,
+        encoder: Encoder | None = None,
         command_timeout: float = 0.2,
         time_step: float = TIME_STEP,
     ) -> None:
@@ -54,7 +59,8 @@ class ControlledSimulation:
         if not command_timeout > 0.0:
             raise ValueError(f'command_timeout = {command_timeout} s, expected a positive number')
         self.simulation = MujocoSimulation(machine, seed, noise, time_step)
-        self.servo = LegServo(machine, self.simulation.step_ns, feedforward)
+        self.servo = LegServo(belief or machine, self.simulation.step_ns, settings)
+        self._encoder = encoder
         self.commanded = False
         self.timeout_count = 0
         self._takes_commands = controller == 'effort'
@@ -86,7 +92,11 @@ class ControlledSimulation:
 
     def _servo_forces(self) -> Array:
         simulation = self.simulation
-        return self.servo.forces(simulation.time_ns, simulation.joint_positions, simulation.joint_velocities)
+        positions, velocities = simulation.joint_positions, simulation.joint_velocities
+        if self._encoder is not None:
+            positions, velocities = self._encoder.measure(positions, velocities)
+        return self.servo.forces(simulation.time_ns, positions, velocities)
+
 
     def _commanded_forces(self) -> Array:
         forces = self._commands.forces(self.simulation.time_ns)

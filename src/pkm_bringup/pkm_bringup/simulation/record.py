@@ -11,7 +11,9 @@ from pkm_description.arrays import Array
 from pkm_description.export.mjcf import TIME_STEP
 from pkm_description.machine import Machine, PlatformMotion
 
+from pkm_bringup.control import ServoSettings
 from pkm_bringup.simulation.controlled_simulation import ControlledSimulation
+from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.samples import Sample
 
 Stamps = NDArray[np.int64]
@@ -55,7 +57,8 @@ def simulate(
     seed: int = 0,
     *,
     noise: bool = True,
-    feedforward: str = 'gravity',
+    settings: ServoSettings | None = None,
+    belief: Machine | None = None,
     pause: float = 1.0,
     time_step: float = TIME_STEP,
 ) -> SimulationRecord:
@@ -67,7 +70,8 @@ def simulate(
     motions : played one after the other, each from its own ``time[0]``; they begin and end where the platform rests
     seed : of the sensor noise
     noise : False gives noise-free, bias-free sensors
-    feedforward : of the servo: ``none``, ``gravity``, ``inverse_dynamics``
+    settings : of the servo: feed-forward, gains, limits, trip
+    belief : what the servo believes the machine to be; default: the simulated machine itself
     pause : s of rest before each motion and after the last
     time_step : s, of the physics
 
@@ -80,9 +84,13 @@ def simulate(
     ------
     ReferenceRefusedError
         A motion cannot be followed, or does not start where the platform is.
+    SimulationError
+        The physics cannot go on, or the servo stopped the machine (see :class:`~pkm_bringup.control.LegServo`).
 
     """
-    controlled = ControlledSimulation(machine, seed, noise=noise, feedforward=feedforward, time_step=time_step)
+    controlled = ControlledSimulation(
+        machine, seed, noise=noise, settings=settings, belief=belief, time_step=time_step
+    )
     starts, end_ns = [], 0
     for motion in [motions] if isinstance(motions, PlatformMotion) else motions:
         start_ns = end_ns + round((pause - motion.time[0]) * 1e9)
@@ -95,6 +103,8 @@ def simulate(
         sample = controlled.step()
         if sample is not None:
             samples.append(sample)
+    if controlled.servo.trip_reason:
+        raise SimulationError(f'{machine.name}: the servo stopped the machine: {controlled.servo.trip_reason}')
     return _record(samples, tuple(starts), controlled.servo.saturation_count)
 
 

@@ -9,7 +9,10 @@ from pkm_description.machine import ImuSensor, LegSensors
 from pkm_bringup.simulation.samples import ImuSample, JointSample
 
 #: a fixed number per stream, so that a new sensor never changes the noise of the others
-_STREAMS = {'accelerometer': 1, 'gyroscope': 2, 'joint_position': 3, 'joint_velocity': 4, 'joint_effort': 5}
+_STREAMS = {
+    'accelerometer': 1, 'gyroscope': 2, 'joint_position': 3, 'joint_velocity': 4, 'joint_effort': 5,
+    'encoder_position': 6, 'encoder_velocity': 7,
+}  # fmt: skip
 
 
 class NoiseStream:
@@ -66,3 +69,26 @@ class JointSensorModel:
             velocities + self._velocity.next(),
             efforts + self._effort.next(),
         )
+
+
+class Encoder:
+    """What a drive's controller sees at every control period: white noise as in the machine file, then quantisation.
+
+    Parameters
+    ----------
+    sensors : noise of positions and velocities
+    seed : of the noise, whose streams are other ones than those of the published joint states
+    resolution : m or rad, step of the measured positions; 0: none (PaLiDA: about 20 um, Heimann & Abdellatif)
+    """
+
+    def __init__(self, sensors: LegSensors, seed: int, resolution: float = 0.0) -> None:
+        self._position = NoiseStream(seed, 'encoder_position', sensors.position_noise)
+        self._velocity = NoiseStream(seed, 'encoder_velocity', sensors.velocity_noise)
+        self._resolution = resolution
+
+    def measure(self, positions: Array, velocities: Array) -> tuple[Array, Array]:
+        """Measure true values (A,) m and m/s, or rad and rad/s."""
+        positions = positions + self._position.next()
+        if self._resolution:
+            positions = self._resolution * np.round(positions / self._resolution)
+        return positions, velocities + self._velocity.next()

@@ -1,0 +1,246 @@
+"""PID with feed-forward: friction of any law, integral term with anti-windup, limits, settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pkm_bringup.control import (
+    AxisControllers,
+    LegReference,
+    LegServo,
+    ReferenceRefusedError,
+    ServoSettings,
+    check_reference,
+)
+from pkm_bringup.simulation import ControlledSimulation
+from pkm_bringup.simulation.sensors import Encoder
+from pkm_description.dynamics import gravity_forces, inverse_dynamics
+from pkm_description.errors import ConfigurationError
+from pkm_description.friction_laws import Sign, friction_law
+from pkm_description.kinematics import joint_motion
+from pkm_description.loading import load_machine
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, ServoGains
+from pkm_description.machine.variants import with_friction
+from pkm_description.motion.circle_path import CirclePath
+from pkm_description.motion.profiles import profile
+
+PALIDA = load_machine('palida')
+
+LAWS: dict[str, dict[str, Any]] = {
+    'viscous and Coulomb': {'law': 'viscous_coulomb', 'viscous': 3.0, 'coulomb': 2.0},
+    'Stribeck': {'law': 'stribeck', 'viscous': 3.0, 'coulomb': 2.0, 'static': 3.0, 'stribeck_velocity': 0.02},
+    'asymmetric': {
+        'law': 'asymmetric', 'viscous_positive': 3.0, 'viscous_negative': 5.0, 'coulomb_positive': 2.0,
+        'coulomb_negative': 1.0,
+    },
+    'load': {
+        'law': 'load_dependent_stribeck', 'viscous': 3.0, 'coulomb_coefficient': 0.04, 'static_coefficient': 0.05,
+        'stribeck_velocity': 0.02,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', ['palida', 'valencia_3rps', 'khalifa_3prr'])
+@pytest.mark.parametrize('law', LAWS)
+def test_friction_between_knots_is_that_of_the_inverse_dynamics(law: str, name: str) -> None:
+    """Any law, in active and passive joints, from knots at 50 Hz, against the inverse dynamics of every sample."""
+    band = 0.004
+
+    def friction(joint: Joint) -> JointFriction:
+        found = friction_law({**LAWS[law]})
+        size = 1.0 if joint.kind == 'prismatic' else 0.02
+        return JointFriction(found.with_linear_parameters(size * found.linear_parameters()))
+
+    machine = with_friction(load_machine(name), friction)
+    motion = profile('drives', machine, 6.0, 50.0, seed=4)
+    reference = LegReference(machine, motion, 0, 'rigid_body_friction', band)
+    dense = profile('drives', machine, 6.0, 400.0, seed=4)
+    with_band = with_friction(
+        machine, lambda joint: JointFriction(joint.friction.law.with_sign(Sign('dead_band', band)))
+    )
+    expected = inverse_dynamics(with_band, dense) - inverse_dynamics(machine, dense, friction=False)
+    without = LegReference(machine, motion, 0, 'rigid_body')
+    times = np.round(dense.time * 1e9).astype(np.int64)
+    found = reference.evaluate(times).forces - without.evaluate(times).forces
+    assert np.abs(expected).max() > 0.02
+    assert np.sqrt(np.mean((found - expected) ** 2)) < 0.01 * np.sqrt(np.mean(expected**2))
+
+
+def test_sign_comes_from_the_desired_velocity_with_a_dead_band() -> None:
+    """R4-22: a drive that moves the other way gets the same friction force; inside of the band it is in proportion."""
+    machine = with_friction(PALIDA, lambda joint: JointFriction.viscous_coulomb(0.0, 5.0 * joint.actuated))
+    motion = profile('drives', machine, 6.0, 50.0)
+    times = np.arange(0, 6 * 10**9, 10**7, dtype=np.int64)
+    for band in (0.0, 0.01):
+        reference, bare = (
+            LegReference(machine, motion, 0, mode, band) for mode in ('rigid_body_friction', 'rigid_body')
+        )
+        rates = reference.evaluate(times).rates
+        friction = reference.evaluate(times).forces - bare.evaluate(times).forces
+        wanted = 5.0 * (np.clip(rates / band, -1.0, 1.0) if band else np.sign(rates))
+        assert friction == pytest.approx(wanted, abs=1e-9)
+
+
+def test_stages_contain_each_other() -> None:
+    motion = profile('fourier', PALIDA, 8.0, 50.0)
+    times = np.round(motion.time * 1e9).astype(np.int64)
+    forces = {
+        mode: LegReference(PALIDA, motion, 0, mode).evaluate(times).forces
+        for mode in ('none', 'gravity', 'rigid_body', 'rigid_body_friction')
+    }
+    assert not forces['none'].any()
+    weight = gravity_forces(PALIDA, motion.position, motion.rotation_base_platform)
+    assert forces['gravity'] == pytest.approx(weight, abs=1e-9)
+    assert forces['rigid_body'] == pytest.approx(inverse_dynamics(PALIDA, motion, friction=False), abs=1e-9)
+    moving = np.abs(joint_motion(PALIDA, motion).velocities[..., 2]) > 2e-3
+    whole = inverse_dynamics(PALIDA, motion)
+    assert np.abs(forces['rigid_body_friction'] - whole)[moving].max() < 1e-6
+
+
+def _axes(integral_rate: float = 0.0, **options: Any) -> AxisControllers:
+    return AxisControllers(ServoGains(1000.0, 50.0), np.array([10.0, 20.0]), 1e-3, integral_rate, **options)
+
+
+def test_integral_grows_with_the_error_and_stays_on_restart() -> None:
+    axes, error, zero = _axes(2.0), np.array([1e-3, -2e-3]), np.zeros(2)
+    for step in range(1001):
+        forces = axes.forces(step * 10**6, zero, error, zero)
+    assert axes.integral == pytest.approx(2.0 * 1000.0 * error)  # one second
+    assert forces == pytest.approx(1000.0 * error + axes.integral)
+    axes.restart()
+    assert axes.integral == pytest.approx(2000.0 * error)
+
+
+def test_integral_does_not_wind_up_at_the_force_limit() -> None:
+    """A drive at its limit leaves it in the very period in which its error changes sign."""
+    axes, zero = _axes(20.0), np.zeros(2)
+    for step in range(5000):  # five seconds of an error that asks for five times the limit
+        forces = axes.forces(step * 10**6, zero, np.array([0.05, -0.1]), zero)
+    assert forces.tolist() == [10.0, -20.0]
+    assert axes.cut.all()
+    forces = axes.forces(5000 * 10**6, zero, np.array([-0.001, 0.001]), zero)
+    assert not axes.cut.any()
+    assert forces == pytest.approx([-1.0, 1.0], abs=0.1)
+    # an integral at the limit by slow errors goes back at once, too
+    axes = _axes(20.0)
+    for step in range(20000):
+        axes.forces(step * 10**6, zero, np.array([1e-3, 1e-3]), zero)
+    assert axes.integral[0] < 10.0
+    before = axes.integral.copy()
+    axes.forces(20000 * 10**6, zero, np.array([-1e-3, -1e-3]), zero)
+    assert (axes.integral < before).all()
+
+
+def test_rate_error_from_positions_is_the_derivative_of_the_error_and_the_filter_is_of_first_order() -> None:
+    axes, zero = _axes(from_positions=True), np.zeros(2)
+    for step in range(50):
+        forces = axes.forces(step * 10**6, zero, np.full(2, 1e-5 * step), np.full(2, np.nan))
+    assert forces == pytest.approx(1000.0 * 49e-5 + 50.0 * 0.01)
+    axes = _axes(cutoff=20.0)
+    axes.forces(0, zero, zero, zero)
+    for step in range(1, 101):
+        forces = axes.forces(step * 10**6, zero, zero, np.full(2, 0.1))
+        assert forces == pytest.approx(5.0 * (1.0 - np.exp(-2.0 * np.pi * 20.0 * step * 1e-3)))
+
+
+@pytest.mark.parametrize('source', ['measured', 'positions'])
+def test_pid_with_quantised_sensors_removes_a_standing_error(source: str) -> None:
+    """A platform heavier than believed sags with PD and comes back with the integral term."""
+    heavy = replace(PALIDA, platform=replace(PALIDA.platform, mass=PALIDA.platform.mass + 3.0))
+    errors = {}
+    for rate in (0.0, 10.0):
+        settings = ServoSettings(integral_rate=rate, rate_source=source, rate_cutoff=150.0)
+        encoder = Encoder(PALIDA.leg_sensors, 1, 2e-5)
+        without_friction = with_friction(heavy, lambda joint: JointFriction.viscous_coulomb(5.0 * joint.actuated, 0.0))
+        controlled = ControlledSimulation(without_friction, settings=settings, belief=PALIDA, encoder=encoder)
+        home = controlled.simulation.joint_positions.copy()
+        for _ in range(2000):
+            controlled.step()
+        errors[rate] = np.abs(controlled.simulation.joint_positions - home).max()
+    assert errors[0.0] > 1e-4
+    assert errors[10.0] < 2e-5
+
+
+def test_integral_that_would_be_unstable_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r'integral_rate = 900 1/s: the loop would be unstable; at most'):
+        LegServo(PALIDA, 10**6, ServoSettings(integral_rate=900.0))
+
+
+@pytest.mark.parametrize(
+    ('limits', 'text'),
+    [
+        (('150', 'x'), 'expected numbers'),
+        (('150', '150'), '2 numbers; give one, or one for each of 6 drives: leg1_prismatic'),
+        (('300',), 'leg1_prismatic needs a number above 0 and at most 200, the limit in the machine file'),
+        (('100', '100', '0', '100', '100', '100'), 'leg3_prismatic needs a number above 0'),
+    ],
+)
+def test_force_limits_that_do_not_fit_are_refused(limits: tuple[str, ...], text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        LegServo(PALIDA, 10**6, ServoSettings(force_limits=limits))
+
+
+def test_force_limits_hold_axis_by_axis() -> None:
+    limits = ('10', '20', '30', '40', '50', '60')
+    servo = LegServo(PALIDA, 10**6, ServoSettings(force_limits=limits, tracking_error_limit=-1.0))
+    assert servo.forces(0, np.full(6, -1.0), np.zeros(6)).tolist() == [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+    assert servo.saturation_count.tolist() == [1] * 6
+
+
+def test_gains_come_from_the_settings_if_they_are_there() -> None:
+    assert ServoSettings().gains(PALIDA) == PALIDA.servo
+    assert ServoSettings(stiffness=5.0, damping=2.0).gains(PALIDA) == ServoGains(5.0, 2.0)
+    assert ServoSettings(damping=2.0).gains(PALIDA) == ServoGains(PALIDA.servo.stiffness, 2.0)
+
+
+def test_limits_between_distant_knots_are_checked_before_motion() -> None:
+    """R4-05: knots one second apart at home, with accelerations that carry the platform away between them."""
+    home, count = PALIDA.home, 3
+    acceleration = np.zeros((count, 3))
+    acceleration[1] = [0.0, 0.0, 5.0]  # within the force limits at the knot; more than a decimetre away from it
+    still = np.zeros((count, 3))
+    motion = PlatformMotion(
+        np.arange(count, dtype=float), np.repeat(home.position[None], count, axis=0),
+        np.repeat(home.rotation_base_platform[None], count, axis=0), still, still, still, still,
+    )  # fmt: skip
+    check_reference(PALIDA, motion)
+    moved = replace(motion, linear_acceleration=acceleration)
+    narrow = _with_stroke(0.24, 0.26)
+    LegServo(narrow, 10**6).add_reference(motion, 0, 0)
+    with pytest.raises(ReferenceRefusedError, match=r'position .* m (exceeds|is below) .* at t = [01]\.\d*[1-9]'):
+        LegServo(narrow, 10**6).add_reference(moved, 0, 0)
+
+
+def _with_stroke(lower: float, upper: float) -> Machine:
+    legs = []
+    for leg in PALIDA.legs:
+        *others, drive = leg.joints
+        drive = replace(drive, limits=replace(drive.limits, lower=lower, upper=upper))
+        legs.append(replace(leg, joints=(*others, drive)))
+    return replace(PALIDA, legs=tuple(legs))
+
+
+def _circle(machine: Machine) -> PlatformMotion:
+    return CirclePath(machine.home, turns=1.0).sample(100.0)
+
+
+def test_feedforward_stages_reduce_the_errors_of_every_drive() -> None:
+    """R4-42 in short, on MuJoCo with friction, noise and encoders of 20 um; in full: ``./pkm verify heimann``."""
+    motion = _circle(PALIDA)
+    rms = []
+    for mode in ('none', 'rigid_body', 'rigid_body_friction'):
+        encoder = Encoder(PALIDA.leg_sensors, 3, 2e-5)
+        controlled = ControlledSimulation(PALIDA, settings=ServoSettings(feedforward=mode), encoder=encoder)
+        reference = controlled.add_reference(motion, 0)
+        errors = []
+        for _ in range(reference.end_ns // 10**6):
+            wanted = reference.evaluate(np.array([controlled.simulation.time_ns])).positions[0]
+            errors.append(wanted - controlled.simulation.joint_positions)
+            controlled.step()
+        rms.append(np.sqrt(np.mean(np.square(errors), axis=0)))
+    assert (rms[0] > rms[1]).all()
+    assert (rms[1] > rms[2]).all()
+    assert (rms[0] > 5.0 * rms[2]).all()
