@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from launch_runner.conditions import Condition
@@ -175,8 +176,15 @@ class TimerAction(Action):
         self.period, self.actions = float(period), list(actions)
 
 
+@dataclass(frozen=True)
+class ProcessExited:
+    """A process has ended; what a function of :class:`OnProcessExit` gets."""
+
+    returncode: int
+
+
 class OnProcessExit:
-    """Actions when a process has ended."""
+    """Actions, or a function of event and context, when a process has ended before the shutdown began."""
 
     def __init__(self, *, target_action: ExecuteProcess | None = None, on_exit: Any) -> None:
         self.target_action, self.on_exit = target_action, on_exit

@@ -20,7 +20,10 @@ class LaunchContext:
     environment : of the processes to start
     namespace : pushed namespaces, joined
     launch_file : path of the file that is being carried out
+    is_shutdown : for functions of OnProcessExit, which this runner calls only before the shutdown begins
     """
+
+    is_shutdown = False
 
     def __init__(self) -> None:
         self.launch_configurations: dict[str, str] = {}

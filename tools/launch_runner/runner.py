@@ -9,7 +9,7 @@ import shlex
 import signal
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -108,16 +108,18 @@ class Runner:
         elif isinstance(action, act.RegisterEventHandler):
             self._handlers.append(action.event_handler)
         elif isinstance(action, act.OpaqueFunction):
-            try:
-                actions = action.children(context)
-            except (ImportError, TypeError, AttributeError) as error:
-                raise LaunchError(f'{error} (is it beyond the subset of this runner?)') from error
-            except Exception as error:
-                # what a launch file has to say to the user
-                raise LaunchError(str(error)) from error
-            self._visit(actions)
+            self._visit(self._called(action.children, context))
         else:
             self._visit(action.children(context))
+
+    def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Result of a function of the launch file; its error is what the launch file has to say to the user."""
+        try:
+            return function(*arguments)
+        except (ImportError, TypeError, AttributeError) as error:
+            raise LaunchError(f'{error} (is it beyond the subset of this runner?)') from error
+        except Exception as error:
+            raise LaunchError(str(error)) from error
 
     def _include(self, action: act.IncludeLaunchDescription) -> None:
         path = Path(perform(self._context, action.path))
@@ -178,8 +180,8 @@ class Runner:
         ]
         for reaction in reactions:
             if callable(reaction):
-                raise LaunchError('on_exit as a function is not supported by this runner; give actions')
-            several = list(reaction) if isinstance(reaction, list | tuple) else [reaction]
+                reaction = self._called(reaction, act.ProcessExited(code), self._context)
+            several = list(reaction or ()) if isinstance(reaction, list | tuple | None) else [reaction]
             if any(isinstance(one, act.Shutdown) for one in several):
                 self._exit_code = code
             self._visit(several)

@@ -170,6 +170,24 @@ def test_exit_codes_and_reactions_to_the_end_of_a_process(launch_file):
     assert 'two' in chain.stdout and 'three' in chain.stdout
 
 
+def test_a_function_answers_to_the_end_of_a_process(launch_file):
+    """With actions, with nothing, or with an error that ends everything."""
+    result = run(launch_file(f"""
+        def react(event, context):
+            if context.is_shutdown or event.returncode == 0:
+                return None
+            if event.returncode == 3:
+                return LogInfo(msg='three it is')
+            raise RuntimeError(f'code {{event.returncode}}: nothing works without it')
+        well, odd, bad = python('pass'), python('raise SystemExit(3)'), python('import time; time.sleep(1); exit(4)')
+        handlers = [RegisterEventHandler(OnProcessExit(target_action=one, on_exit=react)) for one in (well, odd, bad)]
+        return LaunchDescription([*handlers, python({SLEEPER!r}), well, odd, bad])
+    """))
+    assert result.returncode == 1
+    assert 'three it is' in result.stdout
+    assert '[launch] error: code 4: nothing works without it' in result.stdout
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_processes(launch_file, number):
     # each starts a process of its own, which must go, too

@@ -13,6 +13,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from pkm_description.export.ros2_control import ControlOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.ros.frames import BASE_LINK, pose_numbers
@@ -132,19 +133,20 @@ def machine_and_overlay(context: LaunchContext) -> tuple[str, str | None]:
     return file or name, overlay or None
 
 
-def state_publisher(joint_states: str, condition: Any = None) -> OpaqueFunction:
+def state_publisher(joint_states: str, condition: Any = None, control: ControlOptions | None = None) -> OpaqueFunction:
     """Publish description and frames of all links: robot_state_publisher, or the suite's own node.
 
-    Both get the same text, so an overlay is shown by both.
+    Both get the same text, so an overlay is shown by both. With ``control``, the description has a ros2_control block.
     """
     remappings = [('joint_states', joint_states)]
 
     def choose(context: LaunchContext) -> list[Node]:
+        # as text: launch_ros would read a YAML value into it
+        description = ParameterValue(urdf_text(load_machine(*machine_and_overlay(context)), control), value_type=str)
         if not is_installed('robot_state_publisher'):
             parameters = [machine_parameters(), {name: text(name) for name in PLACE_ARGUMENTS}]
+            parameters += [] if control is None else [{'robot_description': description}]
             return [suite_node('pkm_description', 'state_publisher', parameters, remappings=remappings)]
-        # as text: launch_ros would read a YAML value into it
-        description = ParameterValue(urdf_text(load_machine(*machine_and_overlay(context))), value_type=str)
         parameters = [{'robot_description': description, 'frame_prefix': text('frame_prefix')}]
         program = 'robot_state_publisher'
         return [suite_node(program, program, parameters, remappings=remappings), *_place(context)]

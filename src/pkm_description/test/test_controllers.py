@@ -92,7 +92,7 @@ def test_update_rate_must_be_positive() -> None:
 
 def test_mujoco_holds_positions_with_the_servo_of_the_machine_file() -> None:
     machine = load_machine('palida')
-    gains = parameters(mujoco_pids_text(machine))['mujoco_ros2_control_node']['pid_gains']['position']
+    gains = parameters(mujoco_pids_text(machine))['/**']['pid_gains']['position']
     assert list(gains) == [joint.name for joint in machine.actuated_joints]
     assert all(one['p'] == machine.servo.stiffness and one['d'] == machine.servo.damping for one in gains.values())
 

@@ -103,7 +103,7 @@ def mujoco_pids_text(machine: Machine, gains: ServoGains | None = None) -> str:
         No gains were given, and the machine file has no section ``servo``.
     """
     pids = {'pid_gains': {'position': _gains(machine, gains)}}
-    return _yaml(f'servo gains of {machine.name} for mujoco_ros2_control', {'mujoco_ros2_control_node': pids})
+    return f'# servo gains of {machine.name} for mujoco_ros2_control\n' + _dump({'/**': {'ros__parameters': pids}})
 
 
 def initial_values_text(machine: Machine) -> str:

@@ -1,0 +1,182 @@
+"""The machine on ros2_control: description, controllers, estimator, leg controller; on request identification.
+
+``hardware`` says what drives it: ``mock`` (commands come back as states), ``mujoco``, ``real`` (the plugin of the
+robot's driver), or ``gz``, where Gazebo runs the controller manager and this launch file only starts controllers.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+from pkm_bringup.hardware import (
+    ControlFiles,
+    chosen_controllers,
+    missing_packages,
+    needed_packages,
+    write_control_files,
+)
+from pkm_description.errors import ConfigurationError
+from pkm_description.export.controllers import EFFORTS
+from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
+from pkm_description.launching import (
+    PLACE_ARGUMENTS,
+    boolean_argument,
+    handed_on,
+    is_installed,
+    machine_and_overlay,
+    machine_arguments,
+    machine_parameters,
+    place_arguments,
+    state_publisher,
+    suite_node,
+)
+from pkm_description.loading import load_machine
+
+#: hardware with a clock of its own
+SIMULATORS = ('gz', 'mujoco')
+
+
+def nodes(context: LaunchContext) -> list[Any]:
+    """Everything, once it is clear that nothing is missing."""
+    value = {name: LaunchConfiguration(name).perform(context) for name in [argument.name for argument in arguments()]}
+    machine = load_machine(*machine_and_overlay(context))
+    parameters = read_hardware_parameters(value['hardware_parameters'])
+    options = ControlOptions(value['hardware'], value['plugin'], parameters, value['gazebo'])
+    files = write_control_files(
+        machine,
+        options,
+        Path(tempfile.mkdtemp(prefix='pkm_control_')),
+        Path(value['controllers']) if value['controllers'] else None,
+        int(value['update_rate']) if value['update_rate'] else None,
+        LaunchConfiguration('frame_prefix').perform(context),
+    )
+    active, inactive = chosen_controllers(files.controllers, value['controllers_active'])
+    missing = missing_packages(needed_packages(options, files.controllers.values()), is_installed)
+    if missing:
+        raise ConfigurationError(missing)
+    if options.hardware in SIMULATORS:
+        context.launch_configurations['use_sim_time'] = 'true'
+    # a real machine moves only after somebody has asked for it
+    controlled = {'auto': options.hardware != 'real' and EFFORTS in active}.get(
+        value['leg_controller'], value['leg_controller'] == 'true'
+    )
+    return [
+        state_publisher('platform/joint_states', control=files.options),
+        *control_node(files),
+        *spawner(active, files),
+        *spawner(inactive, files, '--inactive'),
+        *([included('estimation', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
+        *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
+        *([suite_node('pkm_bringup', 'leg_controller', [machine_parameters()])] if controlled else []),
+    ]
+
+
+def control_node(files: ControlFiles) -> list[Any]:
+    """Controller manager; Gazebo has its own."""
+    hardware = files.options.hardware
+    if hardware == 'gz':
+        return []
+    package = 'mujoco_ros2_control' if hardware == 'mujoco' else 'controller_manager'
+    node = suite_node(
+        package,
+        'ros2_control_node',
+        [str(files.path)],
+        # a name would be given to all of its nodes
+        name=None,
+        remappings=[('~/robot_description', 'robot_description')],
+    )
+    return [ended_by(node, 'ros2_control_node has ended: nothing drives the machine', even_well=True), node]
+
+
+def spawner(controllers: list[str], files: ControlFiles, *options: str) -> list[Any]:
+    """Load controllers, and activate them unless the options say otherwise."""
+    if not controllers:
+        return []
+    words = [*controllers, '--param-file', str(files.path), '--controller-manager-timeout', '60', *options]
+    node = suite_node('controller_manager', 'spawner', [], name=None, arguments=words)
+    return [ended_by(node, f'controllers did not start: {", ".join(controllers)}; see what their spawner says'), node]
+
+
+def ended_by(node: Node, reason: str, even_well: bool = False) -> RegisterEventHandler:
+    """End everything, with an error, when a process fails (or ends at all)."""
+
+    def react(event: Any, context: LaunchContext) -> None:
+        if not context.is_shutdown and (even_well or event.returncode != 0):
+            raise ConfigurationError(reason)
+
+    return RegisterEventHandler(OnProcessExit(target_action=node, on_exit=react))
+
+
+def included(name: str, **arguments: str) -> IncludeLaunchDescription:
+    """Another launch file of the suite on the same machine."""
+    source = PathJoinSubstitution([FindPackageShare('pkm_bringup'), 'launch', f'{name}.launch.py'])
+    if name == 'estimation':
+        place = {argument: LaunchConfiguration(argument) for argument in PLACE_ARGUMENTS}
+        arguments |= {**place, 'state_publisher': 'false'}
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(), **arguments}.items()
+    )
+
+
+def arguments() -> list[DeclareLaunchArgument]:
+    """Arguments besides those of every launch file."""
+    return [
+        DeclareLaunchArgument(
+            'hardware', default_value='mock', choices=list(HARDWARE), description='what drives the machine'
+        ),
+        DeclareLaunchArgument(
+            'plugin',
+            default_value='',
+            description='class of the hardware interface, e.g. my_robot_driver/MySystem; needed for hardware real',
+        ),
+        DeclareLaunchArgument(
+            'hardware_parameters',
+            default_value='',
+            description="of the plugin: 'name=value name=value', or the path of a YAML file",
+        ),
+        DeclareLaunchArgument(
+            'gazebo', default_value='harmonic', description='version of Gazebo, for hardware gz; fortress has own names'
+        ),
+        DeclareLaunchArgument(
+            'controllers',
+            default_value='',
+            description='parameter file of controller_manager and controllers; written for the machine if empty',
+        ),
+        DeclareLaunchArgument(
+            'update_rate', default_value='', description="of the control loop, Hz; that of the machine's legs if empty"
+        ),
+        DeclareLaunchArgument(
+            'controllers_active',
+            default_value='',
+            description='names of the controllers to activate, the others are only loaded; if empty, all but '
+            'joint_trajectory_controller',
+        ),
+        DeclareLaunchArgument(
+            'leg_controller',
+            default_value='auto',
+            choices=['auto', 'true', 'false'],
+            description='node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
+        ),
+        boolean_argument('estimation', 'true', 'run the estimator'),
+        boolean_argument('identification', 'false', 'run the identification node'),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
+        ),
+        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Start the machine."""
+    return LaunchDescription(
+        [*machine_arguments(), *place_arguments(), *arguments(), OpaqueFunction(function=nodes)]
+    )
