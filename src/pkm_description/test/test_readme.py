@@ -1,4 +1,4 @@
-"""The README of the package: every key is explained, its programs run, its hexapod can be written."""
+"""README and pages of the documentation: every key is explained, programs run, the hexapod can be written."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from pkm_description.loading import load_machine, machine_file, machine_names
 from pkm_description.nodes import inspect_machine, new_machine
 
 README = Path(__file__).parents[1] / 'README.md'
+DOCS = Path(__file__).parents[3] / 'docs'
+MACHINE_FILE = DOCS / 'reference' / 'machine_file.md'
+OWN_MACHINE = DOCS / 'tutorials' / 'my_own_machine.md'
+BASE_PARAMETERS = DOCS / 'mathematics' / 'base_parameters.md'
 
 
-def _blocks(language: str) -> list[str]:
-    indented = re.findall(rf'^( *)```{language}\n(.*?)^ *```', README.read_text(), flags=re.DOTALL | re.MULTILINE)
+def _blocks(page: Path, language: str) -> list[str]:
+    indented = re.findall(rf'^( *)```{language}\n(.*?)^ *```', page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return [re.sub(rf'^{spaces}', '', block, flags=re.MULTILINE) for spaces, block in indented]
 
 
@@ -31,7 +35,7 @@ def _keys(content: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize('name', machine_names())
 def test_every_key_of_a_machine_file_is_explained(name: str) -> None:
-    explained = set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`\n]+)`', README.read_text()))))
+    explained = set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`\n]+)`', MACHINE_FILE.read_text()))))
     content = yaml.safe_load(machine_file(name).read_text())
     own_names = {*content['leg_chain'], *content['legs']}
     del content['provenance']
@@ -39,8 +43,8 @@ def test_every_key_of_a_machine_file_is_explained(name: str) -> None:
 
 
 def test_hexapod_of_the_ten_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command of the README, with its numbers."""
-    command = next(line for line in README.read_text().splitlines() if 'new_machine --kind 6ups' in line)
+    """The command of the tutorial, with its numbers."""
+    command = next(line for line in OWN_MACHINE.read_text().splitlines() if 'new_machine --kind 6ups' in line)
     path = tmp_path / 'desk.yaml'
     arguments = command.split('new_machine')[1].replace('desk.yaml', str(path)).split()
     assert new_machine.main(arguments) == 0
@@ -54,14 +58,14 @@ def test_hexapod_of_the_ten_minutes(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_library_example() -> None:
     names: dict[str, Any] = {}
-    exec(_blocks('python')[0], names)
+    exec(_blocks(README, 'python')[0], names)
     assert names['forces'].shape == (10001, 6)
 
 
 def test_base_parameter_example(capsys: pytest.CaptureFixture[str]) -> None:
     """Combinations as in table 1 of Mata et al. 2008."""
     names: dict[str, Any] = {}
-    exec(''.join(_blocks('python')[0:2]), names)
+    exec(_blocks(BASE_PARAMETERS, 'python')[0], names)
     printed = capsys.readouterr().out
     assert printed.startswith('25 ')
     for combination in (
@@ -76,7 +80,7 @@ def test_base_parameter_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_overlay_example(tmp_path: Path) -> None:
     path = tmp_path / 'overlay.yaml'
-    path.write_text(_blocks('yaml')[0])
+    path.write_text(next(block for block in _blocks(MACHINE_FILE, 'yaml') if block.startswith('overlay:')))
     machine = load_machine('palida', path)
     assert machine.platform.mass == 8.12
     assert machine.actuated_joints[5].friction.viscous == 19.2

@@ -8,7 +8,7 @@ from pkm_description.machine import Machine
 def not_expressed(machine: Machine, format_name: str) -> list[str]:
     """Properties of this machine that change its motion and are missing in a format of ``export_machine``.
 
-    General limits of the formats (no loops in a URDF, for example) are in the README, not here.
+    General limits of the formats (no loops in a URDF, for example) are in docs/reference/exports.md.
     """
     joints = [joint for leg in machine.legs for joint in leg.joints]
     lost = []
