@@ -58,7 +58,7 @@ copybutton_exclude = '.linenos, .gp, .go'
 
 # references to functions are checked; the types in signatures are links only where the class has an entry
 nitpicky = True
-suppress_warnings = ['ref.doc', 'toc.not_readable', 'toc.empty_glob']  # until all pages are there
+suppress_warnings = ['ref.doc', 'toc.not_readable']  # until all pages are there
 nitpick_ignore_regex = [('py:.*', r'(?!pkm_).*')]
 
 rosdoc2_settings = {
