@@ -1,12 +1,34 @@
-"""The identification node: records on request, identifies, writes report and overlay."""
+"""The identification node: records on request or by windows, identifies, writes report and overlay."""
 
 from __future__ import annotations
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
-from pkm_description.launching import machine_arguments, machine_parameters, suite_node, text
+from pkm_description.launching import (
+    machine_arguments,
+    machine_parameters,
+    number,
+    suite_node,
+    text,
+    two_seconds,
+    window_arguments,
+)
+
+
+def _nodes(context: LaunchContext) -> list[Node]:
+    """Start the node with the arguments given."""
+    parameters = {
+        'output_directory': text('output'),
+        'reliability': text('reliability'),
+        'longest_recording': number('longest_recording'),
+        'excitation': two_seconds(context, 'excitation'),
+        'validation': two_seconds(context, 'validation'),
+    }
+    settings = LaunchConfiguration('identification_settings')
+    return [suite_node('pkm_identification', 'identification', [settings, machine_parameters(), parameters])]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -29,14 +51,10 @@ def generate_launch_description() -> LaunchDescription:
                 choices=['best_effort', 'reliable'],
                 description='of the subscriptions; reliable where no sample may be lost',
             ),
-            suite_node(
-                'pkm_identification',
-                'identification',
-                [
-                    LaunchConfiguration('identification_settings'),
-                    machine_parameters(),
-                    {'output_directory': text('output'), 'reliability': text('reliability')},
-                ],
+            DeclareLaunchArgument(
+                'longest_recording', default_value='600.0', description='longer recordings are cut, s'
             ),
+            *window_arguments(),
+            OpaqueFunction(function=_nodes),
         ]
     )

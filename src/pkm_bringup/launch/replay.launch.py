@@ -1,102 +1,144 @@
-"""Replay a bag through the estimator; ends when the bag ends."""
+"""Replay a bag through estimator, baseline and identification; ends when the bag ends and all results are written."""
 
 from __future__ import annotations
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
-from launch.conditions import IfCondition, UnlessCondition
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction, Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import (
-    EqualsSubstitution,
-    LaunchConfiguration,
-    PathJoinSubstitution,
-    PythonExpression,
-)
-from launch_ros.parameter_descriptions import ParameterValue
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
     PLACE_ARGUMENTS,
     boolean_argument,
     handed_on,
+    input_topics,
     machine_arguments,
+    machine_parameters,
     number,
     place_arguments,
     publish_clock_argument,
     suite_node,
     text,
     truth,
+    window_arguments,
 )
 
-#: topics that the estimator computes again
-COMPUTED = [
-    'platform/odometry',
-    'platform/accel',
-    'platform/joint_states',
-    'baseline/odometry',
-    'imu/data',
-    'robot_description',
-    '/diagnostics',
-    '/tf',
-    '/tf_static',
-]
+#: what each of the nodes computes again: it is not played
+COMPUTED = {
+    'estimation': ['platform/odometry', 'platform/accel', 'platform/joint_states', 'baseline/odometry', 'imu/data'],
+    'baseline': ['platform/baseline/odometry'],
+}
+
+#: what belongs to the nodes that ran when the bag was made
+OF_OTHER_NODES = ['robot_description', '/diagnostics', '/tf', '/tf_static']
+
+
+def _start(context: LaunchContext) -> list[Any]:
+    """Start the player, and what shall hear it."""
+
+    def value(name: str) -> str:
+        return str(LaunchConfiguration(name).perform(context))
+
+    joints, imu = input_topics(context)
+    listeners, computed, services, actions = [], list(OF_OTHER_NODES), [], []
+    if value('estimation') == 'true':
+        listeners += [f'{joints} estimator', f'{imu} estimator']
+        computed += COMPUTED['estimation']
+        view = {name: value(name) for name in ('rviz', 'state_publisher')}
+        given = (*PLACE_ARGUMENTS, 'estimator_settings')
+        actions.append(_included('estimation.launch.py', *given, reliability='reliable', **view))
+    if value('baseline') == 'true':
+        listeners.append(f'{joints} baseline')
+        computed += COMPUTED['baseline']
+        settings = LaunchConfiguration('estimator_settings')
+        parameters = [settings, machine_parameters(), {'reliability': 'reliable'}]
+        actions.append(suite_node('pkm_estimation', 'baseline', parameters))
+    if value('identification') == 'true':
+        if value('loop') == 'true':
+            raise RuntimeError('identification:=true identifies at the end of the bag, which loop:=true does not have')
+        listeners.append(f'{joints} identification')
+        services = ['identification/identify', 'identification/save']
+        actions.append(
+            _included(
+                'identification.launch.py',
+                'output',
+                'validation',
+                reliability='reliable',
+                longest_recording='1e5',
+                # as the program identify: all of it, if nothing is said
+                excitation=value('excitation') or '0 1e9',
+            )
+        )
+    if value('record'):
+        actions.append(suite_node('pkm_bringup', 'recorder', [{'output': text('record')}]))
+    return [*actions, _player(value('bag_namespace') or value('namespace'), listeners, computed, services)]
+
+
+def _included(file: str, *names: str, **arguments: str) -> GroupAction:
+    """Another launch file with this one's arguments ``names``, and with ``arguments``."""
+    path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
+    given = {**handed_on(*names), **arguments}
+    source = PythonLaunchDescriptionSource(path)
+    return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
+
+
+def _player(namespace: str, listeners: list[str], computed: list[str], services: list[str]) -> Node:
+    parameters = {
+        'bag': text('bag'),
+        'from_namespace': namespace,
+        'rate': number('rate'),
+        'start_offset': number('start_offset'),
+        'loop': truth('loop'),
+        'publish_clock': truth('publish_clock'),
+        'exclude': computed,
+        'wait_for_topics': sorted({entry.partition(' ')[0] for entry in listeners}) or [''],
+        'wait_for_nodes': listeners or [''],
+        'wait_for_subscribers': 30.0,
+        'services_at_end': services or [''],
+    }
+    end = Shutdown(reason='the bag is at its end')
+    return suite_node('pkm_bringup', 'player', [parameters], on_exit=end)
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Start player, estimator and, on request, a recorder."""
-    launch = PathJoinSubstitution([FindPackageShare('pkm_bringup'), 'launch', 'estimation.launch.py'])
-    listener = PythonExpression(
-        ["'estimator' if '", LaunchConfiguration('estimation'), "' == 'true' else ''"]
-    )
+    """Start player, the nodes that are asked for and, on request, a recorder."""
+    settings = PathJoinSubstitution([FindPackageShare('pkm_estimation'), 'config', 'estimator.yaml'])
     return LaunchDescription(
         [
             *machine_arguments(use_sim_time='true'),
             *place_arguments(),
             DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
+            DeclareLaunchArgument(
+                'bag_namespace',
+                default_value='',
+                description="namespace of the recorded topics, / for none; empty: the launch's namespace",
+            ),
             DeclareLaunchArgument('rate', default_value='1.0', description='speed, 1 is as recorded'),
             DeclareLaunchArgument(
                 'start_offset', default_value='0.0', description='s to skip at the beginning'
             ),
             boolean_argument('loop', 'false', 'start again at the end'),
             publish_clock_argument(),
-            boolean_argument('estimation', 'true', 'run the estimator on it'),
+            boolean_argument('estimation', 'true', 'run the estimator on it; false: play the recorded estimates'),
+            DeclareLaunchArgument(
+                'estimator_settings', default_value=settings, description='YAML file with parameters of the estimator'
+            ),
+            boolean_argument('baseline', 'false', 'run the node baseline, which needs no IMU, on it'),
+            boolean_argument('identification', 'false', 'identify at the end of the bag; see excitation, validation'),
+            *window_arguments(),
+            DeclareLaunchArgument(
+                'output', default_value='', description='directory for the identification; ~/.ros if empty'
+            ),
             boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
             boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
             DeclareLaunchArgument(
                 'record', default_value='', description='directory of a new bag with the new estimates'
             ),
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(launch),
-                launch_arguments={
-                    **handed_on(*PLACE_ARGUMENTS),
-                    'reliability': 'reliable',
-                    'rviz': LaunchConfiguration('rviz'),
-                    'state_publisher': LaunchConfiguration('state_publisher'),
-                }.items(),
-                condition=IfCondition(LaunchConfiguration('estimation')),
-            ),
-            suite_node(
-                'pkm_bringup',
-                'recorder',
-                [{'output': text('record')}],
-                condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('record'), '')),
-            ),
-            suite_node(
-                'pkm_bringup',
-                'player',
-                [
-                    {
-                        'bag': text('bag'),
-                        'rate': number('rate'),
-                        'start_offset': number('start_offset'),
-                        'loop': truth('loop'),
-                        'publish_clock': truth('publish_clock'),
-                        'exclude': COMPUTED,
-                        'wait_for_topics': ['joint_states', 'imu/data_raw'],
-                        'wait_for_nodes': ParameterValue(listener, value_type=str),
-                        'wait_for_subscribers': 30.0,
-                    }
-                ],
-                on_exit=Shutdown(reason='the bag is at its end'),
-            ),
+            OpaqueFunction(function=_start),
         ]
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pkm_estimation.bags import read_bag
 
 pytest.importorskip('rclpy')
@@ -18,6 +19,8 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagWriter
+from pkm_identification.pipeline import identify
+from pkm_identification.recording.bag_recordings import read_recordings
 
 DRY_RUN = '--print-description' if has_real_launch() else '--dry-run'
 STARTED = {
@@ -93,12 +96,12 @@ def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
         assert not system.survivors()
 
 
-def simulated_bag(path: Path, duration: float = 4.0) -> Path:
-    """Record a short simulated motion without any node."""
+def simulated_bag(path: Path) -> Path:
+    """Record a short simulated motion without any node, of a robot that is one of several."""
     machine = load_machine('srs')
-    run = simulate(machine, profile('mp1', machine, duration, 50.0), seed=1, pause=0.2)
+    run = simulate(machine, profile('fourier', machine, 8.0, 50.0, 3), seed=1, pause=0.2)
     names = [joint.name for joint in machine.actuated_joints]
-    with BagWriter(path) as bag:
+    with BagWriter(path, namespace='left') as bag:
         bag.write_joint_states(
             run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts
         )
@@ -115,24 +118,40 @@ def simulated_bag(path: Path, duration: float = 4.0) -> Path:
     return path
 
 
-def test_replay_estimates_a_recorded_run(tmp_path: Path) -> None:
+def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
+    """In another namespace than recorded; the numbers are those of the same code without ROS."""
     source = simulated_bag(tmp_path / 'run')
-    arguments = [f'bag:={source}', f'record:={tmp_path / "again"}', 'rate:=2', 'state_publisher:=false']
+    results = tmp_path / 'results'
+    arguments = [
+        f'bag:={source}', 'bag_namespace:=left', 'namespace:=cell/one', 'frame_prefix:=one/', 'rate:=2',
+        'state_publisher:=false', 'baseline:=true', f'record:={tmp_path / "again"}',
+        'identification:=true', 'excitation:=0.5 8.0', 'validation:=4 8.0', f'output:={results}',
+    ]  # fmt: skip
     with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
-        assert system.wait(60.0) == 0, system.output
+        assert system.wait(90.0) == 0, system.output
         assert 'end of the bag' in system.output
         assert 'Traceback' not in system.output, system.output
+        assert 'no subscriber' not in system.output, system.output
         assert not system.survivors()
-    again = read_bag(
-        tmp_path / 'again', require=('joint_states', 'imu/data_raw', 'platform/odometry', 'baseline/odometry')
-    )
+    required = ('joint_states', 'imu/data_raw', 'platform/odometry', 'baseline/odometry')
+    again = read_bag(tmp_path / 'again', 'cell/one', required)
     assert again.warnings == ()
-    before = read_bag(source)
+    assert again.topics['/cell/one/platform/baseline/odometry'] > 0.9 * again.topics['/cell/one/joint_states']
+    before = read_bag(source, 'left')
     np.testing.assert_array_equal(
         again.streams['joint_states'].positions, before.streams['joint_states'].positions
     )
     estimate, truth = again.platform_odometry, before.ground_truth
     assert estimate is not None and truth is not None
+    assert (estimate.frame, estimate.child_frame) == ('one/base_link', 'one/platform_link')
     _, ours, theirs = np.intersect1d(estimate.stamps, truth.stamps, return_indices=True)
     assert len(ours) > 0.9 * len(truth)
     assert np.abs(estimate.position[ours] - truth.position[theirs]).max() < 1e-3
+
+    machine = load_machine('srs')
+    expected = identify(machine, *read_recordings(machine, source, [(0.5, 8.0), (4.0, 8.0)], 'left'))
+    found = yaml.safe_load((results / 'parameters.yaml').read_text())['base_parameters']
+    assert [row['value'] for row in found] == expected.estimate.parameters.tolist()
+    assert [row['std'] for row in found] == expected.estimate.std.tolist()
+    for file in ('report.html', 'overlay.yaml', 'validation.npz'):
+        assert (results / file).exists()

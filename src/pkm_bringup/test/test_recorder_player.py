@@ -114,6 +114,8 @@ def test_bad_parameters_end_with_one_line(tmp_path: Path) -> None:
         ('recorder', parameters(), "parameter 'output' is empty"),
         ('player', parameters(bag=tmp_path / 'nothing'), 'no such file'),
         ('player', parameters(bag=taken, remap='["a:b"]'), "not of the form 'from:=to'"),
+        ('player', parameters(bag=taken, wait_for_nodes='[joint_states]'), "not of the form 'topic node'"),
+        ('player', parameters(bag=taken, from_namespace='left'), 'has no topic below /left/'),
     ):
         with NodeProcess('pkm_bringup', executable, arguments) as process:
             assert process.wait(30.0) == 1

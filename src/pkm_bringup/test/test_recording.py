@@ -75,6 +75,45 @@ def test_playback_selects_renames_and_skips(tmp_path: Path) -> None:
     assert played.due_after(played.start_time + 10**9) == pytest.approx(0.25)
 
 
+def bag_of_two_robots(path: Path) -> Path:
+    stamps = 10**9 + 10**7 * np.arange(5)
+    for name in ('left', 'right'):
+        with BagWriter(path / name, namespace=name) as bag:
+            bag.write_joint_states(stamps, NAMES, np.ones((5, 6)))
+            bag.write_imu(stamps, np.ones((5, 3)), np.ones((5, 3)))
+    recording = Recording(path / 'both')
+    for name in ('left', 'right'):
+        source = Playback(path / name)
+        for topic, kind in source.types.items():
+            recording.add_topic(topic, kind)
+        for message in source:
+            recording.add_message(message.topic, message.time, message.data)
+    recording.close()
+    return path / 'both'
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'expected'),
+    [
+        ('left', '/left', {'/left/joint_states', '/left/imu/data_raw'}),
+        ('/right/', '/', {'/joint_states', '/imu/data_raw'}),
+        ('left', '/cell/one', {'/cell/one/joint_states', '/cell/one/imu/data_raw'}),
+        ('/', '/x', {f'/x/{name}/{topic}' for name in ('left', 'right') for topic in ('joint_states', 'imu/data_raw')}),
+    ],
+)
+def test_playback_of_one_robot_of_several(tmp_path: Path, before: str, after: str, expected: set[str]) -> None:
+    bag = bag_of_two_robots(tmp_path)
+    assert set(Playback(bag, namespaces=(before, after)).types) == expected
+    if before == 'left':
+        # what is named is played, wherever it stands
+        named = Playback(bag, ['/left/joint_states', '/right/joint_states'], namespaces=('left', '/a'))
+        assert set(named.types) == {'/a/joint_states', '/right/joint_states'}
+        also = Playback(bag, namespaces=('left', '/a'), also=['/right/imu/data_raw', '/not/there'])
+        assert set(also.types) == {'/a/joint_states', '/a/imu/data_raw', '/right/imu/data_raw'}
+        with pytest.raises(BagError, match='has no topic below /middle/; it holds /left/imu/data_raw'):
+            Playback(bag, namespaces=('middle', '/'))
+
+
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [

@@ -13,6 +13,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from pkm_description.errors import ConfigurationError
 from pkm_description.export.ros2_control import ControlOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
@@ -73,6 +74,20 @@ def publish_clock_argument() -> DeclareLaunchArgument:
     )
 
 
+def window_arguments() -> list[DeclareLaunchArgument]:
+    """Arguments that say which seconds of a stream are for identification and which for validation."""
+    return [
+        DeclareLaunchArgument(
+            'excitation',
+            default_value='',
+            description="'t0 t1': seconds from the first joint state to identify from; empty: by the node's services",
+        ),
+        DeclareLaunchArgument(
+            'validation', default_value='', description="'t0 t1': seconds on which the forces are checked; empty: none"
+        ),
+    ]
+
+
 def handed_on(*names: str) -> dict[str, LaunchConfiguration]:
     """Arguments for an included launch file with the values that this one has; besides :data:`MACHINE_ARGUMENTS`."""
     return {name: LaunchConfiguration(name) for name in (*MACHINE_ARGUMENTS, *names)}
@@ -131,6 +146,29 @@ def machine_and_overlay(context: LaunchContext) -> tuple[str, str | None]:
         LaunchConfiguration(argument).perform(context) for argument in ('machine', 'machine_file', 'overlay')
     )
     return file or name, overlay or None
+
+
+def input_topics(context: LaunchContext) -> tuple[str, str]:
+    """Topics of joint states and raw IMU of the launch's machine, as its driver names them."""
+    given = context.launch_configurations
+    machine = load_machine(*machine_and_overlay(context), given.get('driver') or None)
+    driver = machine.on_topics(given.get('joint_topic', ''), given.get('imu_topic', '')).driver
+    return driver.joint_topic, driver.imu_topic
+
+
+def two_seconds(context: LaunchContext, name: str) -> list[float]:
+    """Launch argument ``'t0 t1'`` (space, comma or colon between them) as two numbers; zeros if it is empty."""
+    text = LaunchConfiguration(name).perform(context)
+    words = text.replace(',', ' ').replace(':', ' ').split()
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if not words:
+        return [0.0, 0.0]
+    if len(numbers) != 2:
+        raise ConfigurationError(f"{name}:={text!r}: expected two numbers 't0 t1', seconds from the first joint state")
+    return numbers
 
 
 def state_publisher(joint_states: str, condition: Any = None, control: ControlOptions | None = None) -> OpaqueFunction:

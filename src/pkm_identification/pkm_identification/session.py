@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from pkm_description.machine import Machine
@@ -14,6 +15,7 @@ from pkm_identification.errors import InfeasibleParametersError, RecordingError
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.recording import Recording
 from pkm_identification.recording.stream_recorder import StreamRecorder
+from pkm_identification.recording.windows import WindowRecorder
 from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, IdentificationResult
 
@@ -30,6 +32,8 @@ class IdentificationSession:
     config : settings
     directory : where results are written
     longest_recording : s
+    windows : seconds from the first joint state to record for ``identification`` and ``validation``, without being told
+        to; empty: :meth:`start_recording` and :meth:`stop_recording` say when
 
     Attributes
     ----------
@@ -39,12 +43,18 @@ class IdentificationSession:
     """
 
     def __init__(
-        self, machine: Machine, config: IdentificationConfig, directory: Path, longest_recording: float = 600.0
+        self,
+        machine: Machine,
+        config: IdentificationConfig,
+        directory: Path,
+        longest_recording: float = 600.0,
+        windows: Mapping[str, tuple[float, float]] = MappingProxyType({}),
     ) -> None:
         self._machine, self._config, self._directory = machine, config, directory
         self._longest = longest_recording
         self._lock = threading.Lock()
         self._recorder: StreamRecorder | None = None
+        self._windows = WindowRecorder(machine, dict(windows), longest_recording) if windows else None
         self._role = ''
         self._recordings: dict[str, Recording] = {}
         self.state = 'idle'
@@ -55,19 +65,25 @@ class IdentificationSession:
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
     ) -> None:
         """Take a message while recording; ``stamp`` in ns."""
-        recorder = self._recorder
+        recorder = self._active_recorder
         if recorder is not None:
             recorder.add_joint_states(stamp, names, positions, efforts)
             self._note_rejections(recorder)
 
     def add_pose(self, stamp: int, position: Sequence[float], orientation: Sequence[float]) -> None:
         """Take an estimator's pose while recording; quaternion xyzw."""
-        recorder = self._recorder
+        recorder = self._active_recorder
         if recorder is not None:
             recorder.add_pose(stamp, position, orientation)
 
+    @property
+    def _active_recorder(self) -> StreamRecorder | WindowRecorder | None:
+        return self._recorder if self._windows is None else self._windows
+
     def start_recording(self) -> str:
         """Begin the next recording; one that is running is finished first."""
+        if self._windows is not None:
+            raise RecordingError('the parameters excitation and validation say what is recorded; call identify')
         ended = f'{self.stop_recording()}; ' if self._recorder is not None else ''
         with self._lock:
             if 'identification' not in self._recordings or 'validation' in self._recordings:
@@ -98,7 +114,9 @@ class IdentificationSession:
 
     def identify(self, progress: Callable[[str], object] | None = None) -> str:
         """Identify from the recordings, write report, numbers and overlay."""
-        if self._recorder is not None:
+        if self._windows is not None:
+            self._recordings = self._windows.finish()
+        elif self._recorder is not None:
             self.stop_recording()
         recording = self._recordings.get('identification')
         if recording is None:
@@ -137,7 +155,7 @@ class IdentificationSession:
 
     def figures(self) -> dict[str, object]:
         """Numbers for diagnostics."""
-        recorder = self._recorder
+        recorder = self._active_recorder
         values: dict[str, object] = {
             f'{role} duration [s]': part.duration for role, part in list(self._recordings.items())
         }
@@ -155,7 +173,8 @@ class IdentificationSession:
         self.trouble = ''
         return f'{result.summary}; {files}'
 
-    def _note_rejections(self, recorder: StreamRecorder) -> None:
-        if recorder.rejected:
-            reason, count = recorder.rejected.most_common(1)[0]
-            self.trouble = f'{sum(recorder.rejected.values())} messages rejected, most often ({count}): {reason}'
+    def _note_rejections(self, recorder: StreamRecorder | WindowRecorder) -> None:
+        rejected = recorder.rejected
+        if rejected:
+            reason, count = rejected.most_common(1)[0]
+            self.trouble = f'{sum(rejected.values())} messages rejected, most often ({count}): {reason}'

@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
 from pkm_identification.errors import RecordingError
+from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
 from pkm_identification.recording.stream_recorder import StreamRecorder
+from pkm_identification.recording.windows import WindowRecorder
 
 
 def states(machine: Machine) -> dict:
@@ -117,3 +120,35 @@ def test_stream_without_efforts_says_so(srs: Machine) -> None:
     """The reason of the rejections reaches the error."""
     with pytest.raises(RecordingError, match='400 times 6 joint names but 0 efforts'):
         record(srs, states(srs), lambda index, stamp, names, positions, efforts: (stamp, names, positions, []))
+
+
+def test_windows_of_a_stream_are_cut_by_stamps(srs: Machine) -> None:
+    """The same samples as cut out of the whole, and poses around the ends; what is beyond the end is told."""
+    data = states(srs)
+    recorder = WindowRecorder(srs, {'identification': (0.5, 2.5), 'validation': (1.5, 3.5)})
+    for index, stamp in enumerate(data['stamps'].tolist()):
+        recorder.add_joint_states(stamp, data['names'], data['positions'][index], data['efforts'][index])
+        recorder.add_pose(stamp, [0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
+    found = recorder.finish()
+    for role, rows in (('identification', slice(50, 251)), ('validation', slice(150, 351))):
+        assert np.array_equal(found[role].drive_positions, data['positions'][rows])
+        assert np.array_equal(found[role].forces, data['efforts'][rows])
+        assert found[role].poses is not None
+        assert found[role].poses.time[[0, -1]] == pytest.approx([-0.02, 2.02])
+    late = WindowRecorder(srs, {'identification': (9.0, 12.0)})
+    late.add_joint_states(5, data['names'], data['positions'][0], data['efforts'][0])
+    with pytest.raises(RecordingError, match='identification recording from 9 s to 12 s: 0 usable'):
+        late.finish()
+
+
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'excitation': (5.0, 1.0)}, 'excitation = .5, 1.'),
+        ({'excitation': (-1.0, 1.0)}, 'excitation = .-1, 1.'),
+        ({'validation': (1.0, 2.0)}, 'validation = .* needs excitation'),
+    ],
+)
+def test_wrong_windows_are_refused(values: dict, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        IdentificationNodeSettings(**values)

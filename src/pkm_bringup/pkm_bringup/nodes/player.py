@@ -20,6 +20,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReli
 from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from pkm_bringup.nodes.service_calls import ServiceCalls
 from pkm_bringup.recording import Playback
 from pkm_bringup.recording.message_classes import message_class
 
@@ -38,16 +39,23 @@ class PlayerSettings(Settings):
     rate: float = setting(1.0, 'speed; 1 is as recorded', 1e-3, 1e3)
     loop: bool = setting(False, 'start again at the end (the clock jumps back)')
     start_offset: float = setting(0.0, 'skip this much at the beginning [s]', 0.0, 1e9)
+    from_namespace: str = setting(
+        '', "play topics below this namespace of the bag, '/' for all, below the node's own; empty: all, as recorded"
+    )
     topics: tuple[str, ...] = setting([''], 'topics to play, named as in the bag; empty: all')
     exclude: tuple[str, ...] = setting([''], 'topics not to play')
     wait_for_topics: tuple[str, ...] = setting([''], 'topics that need a subscriber; empty: all')
     remap: tuple[str, ...] = setting([''], "topics to rename, entries of the form 'from:=to'")
-    wait_for_nodes: tuple[str, ...] = setting([], 'nodes, with commas, that must be the subscribers', commas=True)
+    wait_for_nodes: tuple[str, ...] = setting([''], "nodes that must subscribe, entries of the form 'topic node'")
     publish_clock: bool = setting(True, 'set the time on /clock')
     clock_rate: float = setting(200.0, 'most messages on /clock per recorded second', 1e-3, 1e4)
     wait_for_subscribers: float = setting(
         0.0, 'longest wait until every topic has a subscriber [s]', 0.0, 3600.0
     )
+    services_at_end: tuple[str, ...] = setting(
+        [''], 'std_srvs/Trigger services to call after the last message, e.g. identification/identify'
+    )
+    longest_service: float = setting(600.0, 'longest wait for an answer of one of them [s]', 1.0, 86400.0)
 
 
 class PlayerNode(Node):
@@ -62,11 +70,15 @@ class PlayerNode(Node):
             raise BagError("parameter 'bag' is empty: name the bag to play")
         self._playback = Playback(
             bag,
-            self._resolved(settings.topics),
+            self._in_bag(settings.topics, settings.from_namespace),
             _remapping(settings.remap),
             rate,
             settings.start_offset,
-            self._resolved(settings.exclude),
+            # of two clocks nobody knows which counts
+            [*self._in_bag(settings.exclude, settings.from_namespace), CLOCK],
+            (settings.from_namespace, self.get_namespace()) if settings.from_namespace else None,
+            # a driver may publish under an absolute name
+            [topic for topic in settings.wait_for_topics if topic.startswith('/')],
         )
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')
@@ -77,7 +89,10 @@ class PlayerNode(Node):
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(settings.wait_for_topics) or list(self._publishers_by_topic)
-        self._awaited_nodes = set(settings.wait_for_nodes)
+        self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes)
+        at_end = [name for name in settings.services_at_end if name]
+        self._concluding = ServiceCalls(self, at_end, settings.longest_service)
+        self._is_over = False
         self._clock_interval = round(1e9 / settings.clock_rate)
         self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
         self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
@@ -97,8 +112,28 @@ class PlayerNode(Node):
     def _resolved(self, topics: Sequence[str]) -> list[str]:
         return [self.resolve_topic_name(topic) for topic in topics if topic]
 
+    def _in_bag(self, topics: Sequence[str], namespace: str) -> list[str]:
+        """Names in the bag: relative ones are below ``namespace``, or below the node's own if there is none."""
+        if not namespace:
+            return self._resolved(topics)
+        below = f'/{namespace.strip("/")}'.rstrip('/')
+        return [topic if topic.startswith('/') else f'{below}/{topic}' for topic in topics if topic]
+
+    def _nodes_by_topic(self, entries: Sequence[str]) -> dict[str, set[str]]:
+        nodes: dict[str, set[str]] = {}
+        for entry in entries:
+            if entry:
+                topic, _, node = entry.partition(' ')
+                if not node:
+                    raise BagError(f"wait_for_nodes entry {entry!r} is not of the form 'topic node'")
+                nodes.setdefault(self.resolve_topic_name(topic), set()).add(node)
+        return nodes
+
     def _step(self) -> None:
         """Publish what is due."""
+        if self._is_over:
+            self._leave()
+            return
         if self._began is None:
             if not self._may_begin():
                 return
@@ -136,11 +171,10 @@ class PlayerNode(Node):
         return not self._patience or now - self._heard_since > _SETTLING
 
     def _is_heard(self, topic: str, publisher: Publisher) -> bool:
-        if topic not in self._awaited:
-            return True
-        if not self._awaited_nodes:
-            return publisher.get_subscription_count() > 0
-        return self._awaited_nodes <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)}
+        awaited = self._awaited_nodes.get(topic)
+        if awaited:
+            return awaited <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)}
+        return topic not in self._awaited or publisher.get_subscription_count() > 0
 
     def _publish_clock(self, recorded: int) -> None:
         if self._clock_publisher is None:
@@ -154,6 +188,8 @@ class PlayerNode(Node):
 
     def _report(self) -> None:
         text = 'waits for subscribers' if self._began is None else 'playing'
+        if self._is_over:
+            text = f'calls {self._concluding.current}' if self._concluding.current else 'ends'
         played = (self._next.time - self._playback.start_time) * 1e-9
         self._diagnostics.publish({'playback': (Level.OK, text, {'played [s]': played})}, self._next.time)
 
@@ -163,12 +199,17 @@ class PlayerNode(Node):
         self._next = next(self._messages)
         self._began = time.monotonic()
         if not self._loop:
-            self._timer.cancel()
             for publisher in self._publishers_by_topic.values():
                 publisher.wait_for_all_acked(Duration(seconds=2))
             self.get_logger().info('end of the bag')
+            self._is_over = True
+
+    def _leave(self) -> None:
+        """Call the services, one after another, and leave when all have answered."""
+        if self._concluding.proceed():
+            self._timer.cancel()
             self.done = True
-            raise SystemExit(0)
+            raise SystemExit(1 if self._concluding.failed else 0)
 
 
 def _remapping(entries: Sequence[str]) -> dict[str, str]:

@@ -32,6 +32,7 @@ DEFAULT_TOPICS = [
     'platform/odometry',
     'platform/accel',
     'baseline/odometry',
+    'platform/baseline/odometry',
     'imu/data',
     'platform/reference',
     'robot_description',
@@ -47,6 +48,9 @@ class RecorderSettings(Settings):
     output: str = setting('', 'directory of the bag to make; it must not exist')
     storage: str = setting('mcap', 'format of the bag', choices=('mcap', 'sqlite3'))
     topics: tuple[str, ...] = setting(DEFAULT_TOPICS, 'topics to record')
+    namespaces: tuple[str, ...] = setting(
+        [''], "namespaces of several robots, e.g. ['/left', '/right'], in each of which topics are recorded"
+    )
     discovery_period: float = setting(0.2, 'time between two searches for new topics [s]', 0.01, 10.0)
 
 
@@ -59,7 +63,8 @@ class RecorderNode(Node):
         output, storage = settings.output, settings.storage
         if not output:
             raise BagError("parameter 'output' is empty: name the directory of the bag to make")
-        self._wanted = {self.resolve_topic_name(topic) for topic in settings.topics}
+        namespaces = settings.namespaces or ('',)
+        self._wanted = {self._full_name(namespace, topic) for namespace in namespaces for topic in settings.topics}
         self._refused: dict[str, str] = {}
         self._recording = Recording(output, storage)
         self._diagnostics = DiagnosticsPublisher(self)
@@ -72,6 +77,10 @@ class RecorderNode(Node):
         self.get_logger().info(
             f'recording to {self._recording.path} ({storage}): {", ".join(sorted(self._wanted))}'
         )
+
+    def _full_name(self, namespace: str, topic: str) -> str:
+        relative = namespace and not topic.startswith('/')
+        return self.resolve_topic_name(f'{namespace.rstrip("/")}/{topic}' if relative else topic)
 
     def _discover(self) -> None:
         for topic in sorted(self._wanted - set(self._recording.counts) - set(self._refused)):

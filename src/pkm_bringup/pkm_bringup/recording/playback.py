@@ -31,6 +31,9 @@ class Playback:
     rate : speed, 2.0 is twice as fast as recorded
     start_offset : s to skip at the beginning
     exclude : not these (names in the bag); the bag need not have them
+    namespaces : from and to: topics below the first are published below the second, others are not played unless they
+        are named in ``topics``, ``remap`` or ``also``; default: every topic as recorded
+    also : topics (names in the bag, if it has them) to play although they lie in another namespace
 
     Attributes
     ----------
@@ -41,7 +44,7 @@ class Playback:
     Raises
     ------
     BagError
-        Not a bag, nothing left to play, a named topic that the bag has not, or a rate that is not positive.
+        Not a bag, nothing left to play, a named topic or namespace that the bag has not, a rate that is not positive.
     """
 
     def __init__(
@@ -52,6 +55,8 @@ class Playback:
         rate: float = 1.0,
         start_offset: float = 0.0,
         exclude: Collection[str] = (),
+        namespaces: tuple[str, str] | None = None,
+        also: Collection[str] = (),
     ) -> None:
         if not rate > 0.0 or not start_offset >= 0.0:
             raise BagError(f'rate = {rate} must be positive and start_offset = {start_offset} s not negative')
@@ -63,9 +68,13 @@ class Playback:
                 raise BagError(
                     f'{path}: has no topic {", ".join(missing)}; it holds {", ".join(sorted(bag.topics))}'
                 )
+            if namespaces is not None:
+                names = {topic: topic for topic in (*topics, *also)} | _moved(path, bag.topics, namespaces) | names
             wanted = {topic for topic, count in bag.topics.items() if count and topic not in exclude}
             if topics:
                 wanted &= set(topics)
+            if namespaces is not None:
+                wanted &= set(names)
             self.types = {names.get(topic, topic): bag.types[topic] for topic in wanted}
             self.qos: dict[str, list[Qos]] = {
                 names.get(topic, topic): bag.qos.get(topic, []) for topic in wanted
@@ -94,3 +103,12 @@ class Playback:
     def due_after(self, time: int) -> float:
         """Seconds from the start of the replay until a recorded time [ns] is due."""
         return (time - self.start_time) * 1e-9 / self.rate
+
+
+def _moved(path: str | Path, topics: Collection[str], namespaces: tuple[str, str]) -> dict[str, str]:
+    """New names of the topics that lie in a namespace."""
+    before, after = ('/' + name.strip('/') + '/' if name.strip('/') else '/' for name in namespaces)
+    found = {topic: after + topic.removeprefix(before) for topic in topics if topic.startswith(before)}
+    if not found:
+        raise BagError(f'{path}: has no topic below {before}; it holds {", ".join(sorted(topics))}')
+    return found

@@ -48,7 +48,7 @@ class IdentificationNode(Node):
         self._frame_check = FrameCheck(self, self._frames)
         qos = declare_stream_qos(self)
         self._session = IdentificationSession(
-            machine, config, _output_directory(settings.output_directory), settings.longest_recording
+            machine, config, _output_directory(settings.output_directory), settings.longest_recording, settings.windows
         )
 
         # a long identification must not hold up the recording of messages, nor the diagnostics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pkm_description.errors import ConfigurationError
 from pkm_description.ros.node_settings import FrameSettings, MachineSettings, SubscriptionSettings
 from pkm_description.settings import Settings, setting
 
@@ -17,6 +18,25 @@ class IdentificationNodeSettings(Settings):
 
     output_directory: str = setting('', 'folder for report, overlay and numbers; empty: ROS home')
     longest_recording: float = setting(600.0, 'longer recordings are cut [s]', 1.0, 1e5)
+    excitation: tuple[float, ...] = setting(
+        [0.0, 0.0], 'seconds from the first joint state to record for identification; 0, 0: what the services ask for'
+    )
+    validation: tuple[float, ...] = setting([0.0, 0.0], 'seconds to record for validation; 0, 0: none')
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ('excitation', 'validation'):
+            start, end = getattr(self, name)
+            if (start, end) != (0.0, 0.0) and not 0.0 <= start < end:
+                raise ConfigurationError(f'{name} = [{start:g}, {end:g}]: expected two seconds, the first one smaller')
+        if self.windows.keys() == {'validation'}:
+            raise ConfigurationError(f'validation = {list(self.validation)} needs excitation')
+
+    @property
+    def windows(self) -> dict[str, tuple[float, float]]:
+        """First and last second of the recordings that need no service, by what they are for."""
+        given = {'identification': self.excitation, 'validation': self.validation}
+        return {role: (start, end) for role, (start, end) in given.items() if end > 0.0}
 
 
 def load_config(path: str | Path) -> IdentificationConfig:
