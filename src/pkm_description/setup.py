@@ -31,6 +31,7 @@ setup(
             'export_machine = pkm_description.nodes.export_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',
+            'driver_bridge = pkm_description.nodes.driver_bridge:main',
             'force_markers = pkm_description.nodes.force_markers:main',
         ],
     },

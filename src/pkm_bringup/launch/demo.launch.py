@@ -19,6 +19,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from pkm_description.launching import (
     MACHINE_ARGUMENTS,
+    STANDARD,
     boolean_argument,
     machine_arguments,
     machine_parameters,
@@ -45,7 +46,7 @@ def _start(context: LaunchContext) -> list[object]:
         float(text or default)
         for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)
     ]
-    machine = {name: value(name) for name in MACHINE_ARGUMENTS}
+    machine = {name: value(name) for name in MACHINE_ARGUMENTS} | {'driver': STANDARD}
 
     def include(file: str, **arguments: str) -> GroupAction:
         path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))

@@ -1,4 +1,4 @@
-"""The estimator on joint_states and imu/data_raw from any source: simulator, driver or bag."""
+"""The estimator on joint states and IMU from any source: simulator, driver or bag."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
     boolean_argument,
+    driver_arguments,
     machine_arguments,
     machine_parameters,
     place_arguments,
     rviz,
+    sensor_parameters,
     state_publisher,
     suite_node,
     text,
@@ -26,6 +28,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             *machine_arguments(),
             *place_arguments(),
+            *driver_arguments(),
             DeclareLaunchArgument(
                 'estimator_settings', default_value=settings, description='YAML file with its parameters'
             ),
@@ -42,7 +45,7 @@ def generate_launch_description() -> LaunchDescription:
                 'estimator',
                 [
                     LaunchConfiguration('estimator_settings'),
-                    machine_parameters(),
+                    sensor_parameters(),
                     {'reliability': text('reliability')},
                 ],
             ),

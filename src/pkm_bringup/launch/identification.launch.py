@@ -8,9 +8,10 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
+    driver_arguments,
     machine_arguments,
-    machine_parameters,
     number,
+    sensor_parameters,
     suite_node,
     text,
     two_seconds,
@@ -28,7 +29,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
         'validation': two_seconds(context, 'validation'),
     }
     settings = LaunchConfiguration('identification_settings')
-    return [suite_node('pkm_identification', 'identification', [settings, machine_parameters(), parameters])]
+    return [suite_node('pkm_identification', 'identification', [settings, sensor_parameters(), parameters])]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -37,6 +38,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *machine_arguments(),
+            *driver_arguments(),
             DeclareLaunchArgument(
                 'identification_settings', default_value=settings, description='YAML file with its parameters'
             ),

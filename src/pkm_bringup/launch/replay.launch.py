@@ -13,15 +13,17 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from pkm_description.launching import (
+    DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
     boolean_argument,
+    driver_arguments,
     handed_on,
     input_topics,
     machine_arguments,
-    machine_parameters,
     number,
     place_arguments,
     publish_clock_argument,
+    sensor_parameters,
     suite_node,
     text,
     truth,
@@ -50,13 +52,13 @@ def _start(context: LaunchContext) -> list[Any]:
         listeners += [f'{joints} estimator', f'{imu} estimator']
         computed += COMPUTED['estimation']
         view = {name: value(name) for name in ('rviz', 'state_publisher')}
-        given = (*PLACE_ARGUMENTS, 'estimator_settings')
+        given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings')
         actions.append(_included('estimation.launch.py', *given, reliability='reliable', **view))
     if value('baseline') == 'true':
         listeners.append(f'{joints} baseline')
         computed += COMPUTED['baseline']
         settings = LaunchConfiguration('estimator_settings')
-        parameters = [settings, machine_parameters(), {'reliability': 'reliable'}]
+        parameters = [settings, sensor_parameters(), {'reliability': 'reliable'}]
         actions.append(suite_node('pkm_estimation', 'baseline', parameters))
     if value('identification') == 'true':
         if value('loop') == 'true':
@@ -66,6 +68,7 @@ def _start(context: LaunchContext) -> list[Any]:
         actions.append(
             _included(
                 'identification.launch.py',
+                *DRIVER_ARGUMENTS,
                 'output',
                 'validation',
                 reliability='reliable',
@@ -75,7 +78,7 @@ def _start(context: LaunchContext) -> list[Any]:
             )
         )
     if value('record'):
-        actions.append(suite_node('pkm_bringup', 'recorder', [{'output': text('record')}]))
+        actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': text('record')}]))
     return [*actions, _player(value('bag_namespace') or value('namespace'), listeners, computed, services)]
 
 
@@ -102,7 +105,7 @@ def _player(namespace: str, listeners: list[str], computed: list[str], services:
         'services_at_end': services or [''],
     }
     end = Shutdown(reason='the bag is at its end')
-    return suite_node('pkm_bringup', 'player', [parameters], on_exit=end)
+    return suite_node('pkm_bringup', 'player', [sensor_parameters(), parameters], on_exit=end)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -112,6 +115,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             *machine_arguments(use_sim_time='true'),
             *place_arguments(),
+            *driver_arguments(),
             DeclareLaunchArgument('bag', description='bag directory, .mcap or .db3 file to replay'),
             DeclareLaunchArgument(
                 'bag_namespace',

@@ -8,10 +8,12 @@ from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from pkm_description.launching import (
     boolean_argument,
+    driver_arguments,
     machine_arguments,
     machine_parameters,
     number,
     publish_clock_argument,
+    sensor_parameters,
     suite_node,
     text,
     truth,
@@ -26,6 +28,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *machine_arguments(use_sim_time='true'),
+            *driver_arguments(),
             publish_clock_argument(),
             DeclareLaunchArgument(
                 'real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'
@@ -53,7 +56,7 @@ def generate_launch_description() -> LaunchDescription:
                 'pkm_bringup',
                 'simulator',
                 [
-                    machine_parameters(),
+                    sensor_parameters(),
                     {
                         'real_time_factor': number('real_time_factor'),
                         'seed': whole_number('seed'),
@@ -67,7 +70,7 @@ def generate_launch_description() -> LaunchDescription:
             suite_node(
                 'pkm_bringup',
                 'leg_controller',
-                [machine_parameters()],
+                [sensor_parameters()],
                 condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), 'effort')),
             ),
             suite_node(
@@ -79,7 +82,7 @@ def generate_launch_description() -> LaunchDescription:
             suite_node(
                 'pkm_bringup',
                 'recorder',
-                [{'output': text('bag'), 'storage': text('storage')}],
+                [sensor_parameters(), {'output': text('bag'), 'storage': text('storage')}],
                 condition=UnlessCondition(EqualsSubstitution(LaunchConfiguration('bag'), '')),
             ),
         ]

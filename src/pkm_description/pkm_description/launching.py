@@ -17,11 +17,15 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.export.ros2_control import ControlOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
+from pkm_description.loading.read_driver import STANDARD
 from pkm_description.ros.frames import BASE_LINK, pose_numbers
 from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 
 #: what every launch file takes, and hands on to those that it includes
 MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'frame_prefix', 'use_sim_time')
+
+#: what launch files with nodes that read sensors take besides
+DRIVER_ARGUMENTS = ('driver', 'joint_topic', 'imu_topic')
 
 #: what launch files with a publisher of frames take besides
 PLACE_ARGUMENTS = ('base_pose', 'world_frame')
@@ -51,6 +55,19 @@ def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument
             description='put before every frame id, e.g. left/ (rviz needs the slash): several robots, one tf tree',
         ),
         boolean_argument('use_sim_time', use_sim_time, 'take the time from /clock'),
+    ]
+
+
+def driver_arguments() -> list[DeclareLaunchArgument]:
+    """Arguments of launch files with nodes that read sensors: :data:`DRIVER_ARGUMENTS`."""
+    return [
+        DeclareLaunchArgument(
+            'driver',
+            default_value='',
+            description="path of a driver's settings file; empty: as the machine file says; standard: none",
+        ),
+        DeclareLaunchArgument('joint_topic', default_value='', description="joint states; empty: the driver's topic"),
+        DeclareLaunchArgument('imu_topic', default_value='', description="raw IMU; empty: the driver's topic"),
     ]
 
 
@@ -114,8 +131,18 @@ def truth(name: str) -> ParameterValue:
 
 
 def machine_parameters() -> dict[str, Any]:
-    """Parameters that tell a node its machine, and how its frames are called."""
-    return {name: text(name) for name in ('machine', 'machine_file', 'overlay', 'frame_prefix')}
+    """Parameters that tell a node its machine, and how its frames are called.
+
+    Joint states that such a node reads are in the suite's convention, whatever the machine's driver publishes: those of
+    the estimator, of a simulation, of sliders.
+    """
+    named = {name: text(name) for name in ('machine', 'machine_file', 'overlay', 'frame_prefix')}
+    return {**named, 'driver': STANDARD}
+
+
+def sensor_parameters() -> dict[str, Any]:
+    """:func:`machine_parameters` of a node that reads (or plays) the machine's driver, see :data:`DRIVER_ARGUMENTS`."""
+    return {**machine_parameters(), **{name: text(name) for name in DRIVER_ARGUMENTS}}
 
 
 def suite_node(package: str, executable: str, parameters: list[Any], **options: Any) -> Node:

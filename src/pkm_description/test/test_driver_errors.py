@@ -114,7 +114,7 @@ def test_the_section_of_a_machine_file_has_the_same_errors_and_a_settings_file_t
     machine = load_machine(path)
     assert machine.driver.position is not None and machine.driver.path == path
     assert load_machine(path, driver='standard').driver.is_standard
-    assert load_machine(path, driver=write_driver(tmp_path)).driver.joint_names[0] == 'actuator_1'
+    assert load_machine(path, driver=write_driver(tmp_path)).driver.joint_names[0] == 'actuator_3'
     content['driver']['position'] = {'unit': 'mile'}
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     with pytest.raises(MachineFileError, match=r'driver\.position\.unit') as caught:

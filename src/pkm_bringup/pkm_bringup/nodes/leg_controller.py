@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
-from pkm_description.joint_states import JointStateReader
+from pkm_description.joint_states import JointOrder, JointStateReader
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
@@ -53,6 +53,8 @@ class LegControllerNode(Node):
     def __init__(self) -> None:
         super().__init__('leg_controller')
         machine = declare_machine(self)
+        self._driver = machine.driver
+        self._driver.require_command()
         settings = declare_settings(self, LegControllerSettings)
         belief = controller_belief(machine, declare_settings(self, BeliefSettings).controller_overlay)
         delay = settings.loop_delay
@@ -66,10 +68,10 @@ class LegControllerNode(Node):
         self._heard_ns = 0
         self._waiting: list[MultiDOFJointTrajectory] = []
         self._rejections = Rejections(self)
-        self._commands = self.create_publisher(Float64MultiArray, 'leg_effort_controller/commands', 10)
+        self._commands = self.create_publisher(Float64MultiArray, machine.driver.command_topic, 10)
         self._interface = ServoInterface(self, self._servo, self._servo_time)
         self._diagnostics = DiagnosticsPublisher(self)
-        self.create_subscription(JointState, 'joint_states', self._take_joint_state, SENSOR_QOS)
+        self.create_subscription(JointState, machine.driver.joint_topic, self._take_joint_state, SENSOR_QOS)
         self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0, self._diagnose, clock=wall)
@@ -83,20 +85,23 @@ class LegControllerNode(Node):
         try:
             order = self._reader.order(message.name)
             positions = order.complete(message.position)
-            velocities = order.complete(message.velocity, 'velocity') if self._with_velocities else None
+            velocities = self._velocities(order, message)
             if self._now_ns is None or now_ns < self._now_ns:
                 # first measurement, or time went back: whatever was planned belongs to another run
                 self._servo.hold(positions)
             elif now_ns == self._now_ns:
                 return  # a driver that repeats itself measures nothing
         except PkmError as error:
-            self._rejections.add('joint_states', error)
+            self._rejections.add(self._driver.joint_topic, error)
             return
         self._now_ns, self._heard_ns = now_ns, self.get_clock().now().nanoseconds
         waiting, self._waiting = self._waiting, []
         for reference in waiting:
             self._follow(reference, now_ns)
         self._command(self._servo.forces(now_ns, positions, velocities))
+
+    def _velocities(self, order: JointOrder, message: JointState) -> Array | None:
+        return order.complete(message.velocity, 'velocity', at=message.position) if self._with_velocities else None
 
     def _look_for_joint_states(self) -> None:
         silence = self.get_clock().now().nanoseconds - self._heard_ns
@@ -111,7 +116,8 @@ class LegControllerNode(Node):
 
     def _command(self, forces: Array) -> None:
         """Publish drive forces (A,) N or N m: the one place where they leave in the driver's units."""
-        self._commands.publish(Float64MultiArray(data=forces.tolist()))
+        command = self._driver.command_of_forces(forces)
+        self._commands.publish(Float64MultiArray(data=command.tolist()))
         self._interface.update()
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, Driver
+from pkm_description.errors import JointStateError
+from pkm_description.machine import Machine
 from pkm_description.ros.clock_watch import CLOCK
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.serialized import UNREADABLE
+from pkm_description.ros.standard_streams import StandardStreams
 from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
@@ -49,6 +56,9 @@ class PlayerSettings(Settings):
     wait_for_nodes: tuple[str, ...] = setting([''], "nodes that must subscribe, entries of the form 'topic node'")
     publish_clock: bool = setting(True, 'set the time on /clock')
     clock_rate: float = setting(200.0, 'most messages on /clock per recorded second', 1e-3, 1e4)
+    convert: bool = setting(
+        False, "publish the driver's streams converted, as joint_states and imu/data_raw, in place of its own"
+    )
     wait_for_subscribers: float = setting(
         0.0, 'longest wait until every topic has a subscriber [s]', 0.0, 3600.0
     )
@@ -63,8 +73,10 @@ class PlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__('player')
+        machine = declare_machine(self)
         settings = declare_settings(self, PlayerSettings)
         bag, rate = settings.bag, settings.rate
+        awaited = [machine.driver.topic(topic) for topic in settings.wait_for_topics]
         self._loop, self._patience = settings.loop, settings.wait_for_subscribers
         if not bag:
             raise BagError("parameter 'bag' is empty: name the bag to play")
@@ -78,18 +90,19 @@ class PlayerNode(Node):
             [*self._in_bag(settings.exclude, settings.from_namespace), CLOCK],
             (settings.from_namespace, self.get_namespace()) if settings.from_namespace else None,
             # a driver may publish under an absolute name
-            [topic for topic in settings.wait_for_topics if topic.startswith('/')],
+            [topic for topic in awaited if topic.startswith('/')],
         )
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')
+        self._conversions = self._conversions_of(machine) if settings.convert else {}
         self._publishers_by_topic: dict[str, Publisher] = {
             topic: self.create_publisher(
-                message_class(kind), topic, _publisher_qos(self._playback.qos[topic])
+                message_class(kind), self._played_as(topic), _publisher_qos(self._playback.qos[topic])
             )
             for topic, kind in self._playback.types.items()
         }
-        self._awaited = self._resolved(settings.wait_for_topics) or list(self._publishers_by_topic)
-        self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes)
+        self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
+        self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes, machine.driver)
         at_end = [name for name in settings.services_at_end if name]
         self._concluding = ServiceCalls(self, at_end, settings.longest_service)
         self._is_over = False
@@ -109,6 +122,28 @@ class PlayerNode(Node):
         self._timer = self.create_timer(1e-3, self._step, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
 
+    def _conversions_of(self, machine: Machine) -> dict[str, tuple[str, Callable[[bytes], Any]]]:
+        """Of the driver's topics: the suite's topic, and what makes its messages."""
+        streams, driver = StandardStreams(machine), machine.driver
+        return {
+            self.resolve_topic_name(driver.joint_topic): (self.resolve_topic_name(JOINT_TOPIC), streams.joint_state),
+            self.resolve_topic_name(driver.imu_topic): (self.resolve_topic_name(IMU_TOPIC), streams.imu),
+        }
+
+    def _played_as(self, topic: str) -> str:
+        return self._conversions[topic][0] if topic in self._conversions else topic
+
+    def _publish(self, topic: str, data: bytes) -> None:
+        """Publish a recorded message, converted where that was asked for; what cannot be converted is left out."""
+        message: Any = data
+        if topic in self._conversions:
+            try:
+                message = self._conversions[topic][1](data)
+            except (JointStateError, *UNREADABLE) as error:
+                self.get_logger().warning(f'{topic}: {error}', throttle_duration_sec=5.0)
+                return
+        self._publishers_by_topic[topic].publish(message)
+
     def _resolved(self, topics: Sequence[str]) -> list[str]:
         return [self.resolve_topic_name(topic) for topic in topics if topic]
 
@@ -119,14 +154,14 @@ class PlayerNode(Node):
         below = f'/{namespace.strip("/")}'.rstrip('/')
         return [topic if topic.startswith('/') else f'{below}/{topic}' for topic in topics if topic]
 
-    def _nodes_by_topic(self, entries: Sequence[str]) -> dict[str, set[str]]:
+    def _nodes_by_topic(self, entries: Sequence[str], driver: Driver) -> dict[str, set[str]]:
         nodes: dict[str, set[str]] = {}
         for entry in entries:
             if entry:
                 topic, _, node = entry.partition(' ')
                 if not node:
                     raise BagError(f"wait_for_nodes entry {entry!r} is not of the form 'topic node'")
-                nodes.setdefault(self.resolve_topic_name(topic), set()).add(node)
+                nodes.setdefault(self.resolve_topic_name(driver.topic(topic)), set()).add(node)
         return nodes
 
     def _step(self) -> None:
@@ -143,7 +178,7 @@ class PlayerNode(Node):
             if self._playback.due_after(self._next.time) > elapsed:
                 return
             self._publish_clock(self._next.time)
-            self._publishers_by_topic[self._next.topic].publish(self._next.data)
+            self._publish(self._next.topic, self._next.data)
             following = next(self._messages, None)
             if following is None:
                 self._end()
@@ -173,7 +208,7 @@ class PlayerNode(Node):
     def _is_heard(self, topic: str, publisher: Publisher) -> bool:
         awaited = self._awaited_nodes.get(topic)
         if awaited:
-            return awaited <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)}
+            return awaited <= {item.node_name for item in self.get_subscriptions_info_by_topic(publisher.topic_name)}
         return topic not in self._awaited or publisher.get_subscription_count() > 0
 
     def _publish_clock(self, recorded: int) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
+from pkm_description.loading.driver_file import COPY, driver_text
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
+from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS
@@ -26,8 +29,8 @@ from pkm_bringup.recording import Recording, offered_qos
 from pkm_bringup.recording.message_classes import message_class
 
 DEFAULT_TOPICS = [
-    'joint_states',
-    'imu/data_raw',
+    JOINT_TOPIC,
+    IMU_TOPIC,
     'ground_truth/odometry',
     'platform/odometry',
     'platform/accel',
@@ -47,7 +50,9 @@ class RecorderSettings(Settings):
 
     output: str = setting('', 'directory of the bag to make; it must not exist')
     storage: str = setting('mcap', 'format of the bag', choices=('mcap', 'sqlite3'))
-    topics: tuple[str, ...] = setting(DEFAULT_TOPICS, 'topics to record')
+    topics: tuple[str, ...] = setting(
+        DEFAULT_TOPICS, 'topics to record; joint_states and imu/data_raw stand for those of the driver'
+    )
     namespaces: tuple[str, ...] = setting(
         [''], "namespaces of several robots, e.g. ['/left', '/right'], in each of which topics are recorded"
     )
@@ -59,14 +64,18 @@ class RecorderNode(Node):
 
     def __init__(self) -> None:
         super().__init__('recorder')
+        machine = declare_machine(self)
         settings = declare_settings(self, RecorderSettings)
         output, storage = settings.output, settings.storage
         if not output:
             raise BagError("parameter 'output' is empty: name the directory of the bag to make")
         namespaces = settings.namespaces or ('',)
-        self._wanted = {self._full_name(namespace, topic) for namespace in namespaces for topic in settings.topics}
+        topics = [machine.driver.topic(topic) for topic in settings.topics]
+        self._wanted = {self._full_name(namespace, topic) for namespace in namespaces for topic in topics}
         self._refused: dict[str, str] = {}
         self._recording = Recording(output, storage)
+        if not machine.driver.is_standard:  # what is recorded can be read by it alone
+            (self._recording.path / COPY).write_text(driver_text(machine), encoding='utf-8')
         self._diagnostics = DiagnosticsPublisher(self)
         # a simulated clock may stand still while topics turn up, so discovery goes by the machine's clock
         steady = Clock(clock_type=ClockType.STEADY_TIME)

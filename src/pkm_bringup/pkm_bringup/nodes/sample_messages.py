@@ -6,6 +6,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
+from pkm_description.driver_streams import DriverStreams
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
 from pkm_description.ros.frames import Frames
@@ -19,26 +20,27 @@ class SampleMessages:
 
     Parameters
     ----------
-    machine : names and IMU data
+    machine : names, driver and IMU data
     frames : frame ids of the headers
     noise : whether the sensors are noisy; covariances say so (REP 145: zero would mean unknown)
 
     """
 
     def __init__(self, machine: Machine, frames: Frames, noise: bool) -> None:
-        self._joint_names = [joint.name for joint in machine.actuated_joints]
+        self._streams = DriverStreams(machine)
         self._frames = frames
         self._accelerometer_covariance = _covariance(machine.imu.accelerometer_noise, noise)
         self._gyroscope_covariance = _covariance(machine.imu.gyroscope_noise, noise)
 
     def joint_state(self, stamp: Time, sample: JointSample) -> JointState:
-        """Positions m, velocities m/s and efforts N of the actuated joints."""
+        """Positions, velocities and efforts of the drives, as the machine's driver publishes them."""
+        shown = self._streams.joint_states(sample.positions, sample.velocities, sample.efforts)
         message = JointState()
         message.header.stamp = stamp
-        message.name = self._joint_names
-        message.position = sample.positions.tolist()
-        message.velocity = sample.velocities.tolist()
-        message.effort = sample.efforts.tolist()
+        message.name = list(shown.names)
+        message.position = shown.positions.tolist()
+        message.velocity = shown.velocities.tolist()
+        message.effort = shown.efforts.tolist()
         return message
 
     def imu(self, stamp: Time, sample: ImuSample) -> Imu:
@@ -47,8 +49,9 @@ class SampleMessages:
         message.header.stamp = stamp
         message.header.frame_id = self._frames.imu
         force, rate = message.linear_acceleration, message.angular_velocity
-        force.x, force.y, force.z = sample.specific_force.tolist()
-        rate.x, rate.y, rate.z = sample.angular_rate.tolist()
+        specific_force, angular_rate = self._streams.imu(sample.specific_force, sample.angular_rate)
+        force.x, force.y, force.z = specific_force.tolist()
+        rate.x, rate.y, rate.z = angular_rate.tolist()
         message.orientation_covariance[0] = -1.0
         message.linear_acceleration_covariance = self._accelerometer_covariance
         message.angular_velocity_covariance = self._gyroscope_covariance

@@ -72,6 +72,7 @@ class SimulatorNode(Node):
         super().__init__('simulator')
         machine = declare_machine(self)
         settings = declare_settings(self, SimulatorSettings)
+        self._driver = machine.driver  # which this node plays
         self._factor = settings.real_time_factor
         encoder = None
         if settings.servo_sensors == 'real':
@@ -98,14 +99,14 @@ class SimulatorNode(Node):
         self._rejections = Rejections(self)
 
         self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
-        self._joint_states = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
-        self._imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
+        self._joint_states = self.create_publisher(JointState, self._driver.joint_topic, RELIABLE_STREAM_QOS)
+        self._imu = self.create_publisher(Imu, self._driver.imu_topic, RELIABLE_STREAM_QOS)
         self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
         self._truth = None
         if settings.publish_ground_truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
         if settings.controller == 'effort':
-            self.create_subscription(Float64MultiArray, 'leg_effort_controller/commands', self._take_command, 10)
+            self.create_subscription(Float64MultiArray, self._driver.command_topic, self._take_command, 10)
         else:
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         self.create_service(Trigger, '~/start', self._start)
@@ -138,9 +139,9 @@ class SimulatorNode(Node):
 
     def _take_command(self, message: Float64MultiArray) -> None:
         try:
-            self._controlled.receive_command(message.data)
+            self._controlled.receive_command(self._driver.forces_of_command(message.data))
         except PkmError as error:
-            self._rejections.add('leg_effort_controller/commands', error)
+            self._rejections.add(self._driver.command_topic, error)
 
     def _advance(self) -> None:
         if not self._running:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from pkm_description.driver_streams import DriverStreams
 from pkm_description.errors import PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
-from pkm_description.loading import load_machine
+from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import PROFILE_NAMES, profile
 from pkm_estimation.bags import BagWriter
@@ -20,16 +21,16 @@ from pkm_bringup.simulation.record import SimulationRecord, simulate
 
 
 def write_record(record: SimulationRecord, machine: Machine, path: Path, storage: str) -> None:
-    """Write a run as the topics that the simulator node publishes."""
+    """Write a run as the topics that the simulator node publishes: as the machine's driver has them."""
     truth = record.truth
     to_platform = np.swapaxes(truth.rotation_base_platform, 1, 2)
     linear, angular = ((to_platform @ v[..., None])[..., 0] for v in (truth.linear_velocity, truth.angular_velocity))
-    names = [joint.name for joint in machine.actuated_joints]
+    streams, driver = DriverStreams(machine), machine.driver
+    joints = streams.joint_states(record.joint_positions, record.joint_velocities, record.joint_efforts)
+    imu = streams.imu(record.specific_force, record.angular_rate)
     with BagWriter(path, storage) as bag:
-        bag.write_joint_states(
-            record.joint_stamps, names, record.joint_positions, record.joint_velocities, record.joint_efforts
-        )
-        bag.write_imu(record.imu_stamps, record.specific_force, record.angular_rate, frame=machine.imu.frame)
+        bag.write_joint_states(record.joint_stamps, *joints, topic=driver.joint_topic)
+        bag.write_imu(record.imu_stamps, *imu, frame=machine.imu.frame, topic=driver.imu_topic)
         bag.write_odometry(
             record.truth_stamps,
             truth.position,
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('machine', help='name of a machine, or path of a machine file')
     parser.add_argument('-o', '--output', required=True, type=Path, help='bag to write; must not exist')
     parser.add_argument('--overlay', type=Path, help='parameter overlay')
+    add_driver_arguments(parser)
     parser.add_argument(
         '--profile',
         action='append',
@@ -62,7 +64,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     options = _parser().parse_args(args)
     try:
-        machine = load_machine(options.machine, options.overlay)
+        machine = machine_of_options(options)
         motions = []
         for name in options.profile or ['mp1']:
             motions.append(profile(name, machine, options.duration, 100.0, options.seed))

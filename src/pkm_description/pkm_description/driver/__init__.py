@@ -1,6 +1,6 @@
 """What a foreign driver publishes and takes, turned into the suite's convention and back; without ROS."""
 
-from pkm_description.driver.driver import STANDARD_DRIVER, Driver
+from pkm_description.driver.driver import COMMAND_TOPIC, IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from pkm_description.driver.effort import Channel, CommandConversion, EffortConversion
 from pkm_description.driver.hall_sensor import HallSensor
 from pkm_description.driver.imu import STANDARD_IMU, ImuConversion
@@ -9,6 +9,9 @@ from pkm_description.driver.periodic_error import PeriodicError, PeriodicErrorFi
 from pkm_description.driver.position import PositionConversion
 
 __all__ = [
+    'COMMAND_TOPIC',
+    'IMU_TOPIC',
+    'JOINT_TOPIC',
     'STANDARD_DRIVER',
     'STANDARD_IMU',
     'Channel',

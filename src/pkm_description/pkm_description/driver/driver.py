@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
+from pkm_description.arrays import Array
 from pkm_description.driver.effort import CommandConversion, EffortConversion
 from pkm_description.driver.imu import STANDARD_IMU, ImuConversion
 from pkm_description.driver.position import PositionConversion
+from pkm_description.errors import ConfigurationError
 
 #: topics of the suite
 JOINT_TOPIC, IMU_TOPIC, COMMAND_TOPIC = 'joint_states', 'imu/data_raw', 'leg_effort_controller/commands'
@@ -57,6 +62,29 @@ class Driver:
         topics = (self.joint_topic, self.imu_topic, self.command_topic)
         usual = topics == (JOINT_TOPIC, IMU_TOPIC, COMMAND_TOPIC)
         return usual and not self.converts_joints and self.imu.is_standard and self.command is None
+
+    def topic(self, standard: str) -> str:
+        """Topic of the driver that carries what the suite has on its topic ``standard``; others stay."""
+        return {JOINT_TOPIC: self.joint_topic, IMU_TOPIC: self.imu_topic}.get(standard, standard)
+
+    def require_command(self) -> None:
+        """Raise :class:`ConfigurationError` if nothing says what the driver takes."""
+        if self.command is None and self.effort is not None:
+            raise ConfigurationError(
+                f'{self.path}: driver.effort is a {self.effort.quantity.replace("_", " ")}, and nothing says what the '
+                'driver takes: add driver.command, e.g. command: {quantity: force}'
+            )
+
+    def command_of_forces(self, forces: Array) -> Array:
+        """What the driver takes (..., A) for forces (..., A) by drive [N or N m]: its unit, its order."""
+        return forces if self.command is None else self.command.command(forces)
+
+    def forces_of_command(self, command: Sequence[float]) -> Sequence[float]:
+        """Forces (A,) by drive [N or N m] of a command (A,); as it is where its length is wrong."""
+        if self.command is None or len(command) != len(self.order):
+            return command
+        forces: list[float] = self.command.forces(np.asarray(command, dtype=float)).tolist()
+        return forces
 
     def with_topics(self, joint_topic: str = '', imu_topic: str = '') -> Driver:
         """Same driver on other topics; empty: its own."""

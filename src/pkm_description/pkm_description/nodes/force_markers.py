@@ -33,7 +33,7 @@ class ForceMarkersSettings(Settings):
 
 
 class ForceMarkers(Node):
-    """Shows the efforts of ``joint_states``; where a joint has none, the force that holds the machine at rest."""
+    """Shows the efforts of the machine's driver; where a joint has none, the force that holds the machine at rest."""
 
     def __init__(self) -> None:
         super().__init__('force_markers')
@@ -47,7 +47,7 @@ class ForceMarkers(Node):
         self._problem, self._source = '', 'no joint states yet'
         self._markers = self.create_publisher(MarkerArray, 'leg_forces', 10)
         self._diagnostics = DiagnosticsPublisher(self)
-        self.create_subscription(JointState, 'joint_states', self._on_joint_states, SENSOR_QOS)
+        self.create_subscription(JointState, machine.driver.joint_topic, self._on_joint_states, SENSOR_QOS)
         self.create_timer(1.0, self._report)
 
     def _on_joint_states(self, message: JointState) -> None:

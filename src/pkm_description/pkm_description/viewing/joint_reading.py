@@ -39,8 +39,11 @@ class JointReader:
 
     def __init__(self, machine: Machine, effort_joints: Sequence[str]) -> None:
         self._machine = machine
-        needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
-        self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
+        if machine.has_platform and tuple(effort_joints) == machine.actuated_joint_names:
+            self._positions = self._efforts = JointStateReader.of_drives(machine)
+        else:
+            needed = machine.actuated_joint_names if machine.has_platform else machine.joint_names
+            self._positions, self._efforts = JointStateReader(needed), JointStateReader(effort_joints)
         self._last: ForwardKinematicsResult | None = None
 
     def read(self, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]) -> JointReading:

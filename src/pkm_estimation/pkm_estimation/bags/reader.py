@@ -71,10 +71,8 @@ def read_bag(
     say what was lost.
     """
     prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
-    foreign = {'joint_states': driver.joint_topic, 'imu/data_raw': driver.imu_topic}
-
     def full(topic: str) -> str:
-        topic = foreign.get(topic, topic)
+        topic = driver.topic(topic)
         return topic if topic.startswith('/') else prefix + topic
 
     wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
@@ -91,7 +89,7 @@ def read_bag(
             raise missing_topic(str(path), full(topic), counts)
     for warning in warnings:
         _logger.warning('%s: %s', path, warning)
-    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), foreign=foreign, **streams)
+    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), driver=driver, **streams)
 
 
 def _decode(

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.driver import STANDARD_DRIVER, Driver
 
 from pkm_estimation.bags.errors import MissingTopicError
 from pkm_estimation.motion_estimate import MotionEstimate
@@ -127,7 +128,7 @@ class RecordedData:
         ``baseline/odometry``
     platform_accel : ``platform/accel``
     platform_joint_states : ``platform/joint_states``, all joints
-    foreign : topic of the suite -> the driver's topic that was read in its place
+    driver : says on which topics joint states and raw IMU were recorded
     """
 
     path: str
@@ -141,18 +142,18 @@ class RecordedData:
     baseline_odometry: Odometry | None = None
     platform_accel: Acceleration | None = None
     platform_joint_states: JointStates | None = None
-    foreign: dict[str, str] = field(default_factory=dict)
+    driver: Driver = STANDARD_DRIVER
 
     def require(self, stream: _Stream | None, topic: str) -> _Stream:
         """Return ``stream``, or raise :class:`MissingTopicError` naming ``topic`` and what the bag holds."""
         if stream is None:
-            raise missing_topic(self.path, self.foreign.get(topic, topic), self.topics)
+            raise missing_topic(self.path, self.driver.topic(topic), self.topics)
         return stream
 
     @property
     def streams(self) -> dict[str, JointStates | Imu | Odometry | Acceleration]:
         """The streams that are there, by attribute name."""
-        skipped = ('path', 'topics', 'warnings', 'foreign')
+        skipped = ('path', 'topics', 'warnings', 'driver')
         found = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in skipped}
         return {name: stream for name, stream in found.items() if stream is not None}
 

@@ -34,7 +34,7 @@ class BagWriter(RawBagWriter):
 
     Parameters
     ----------
-    namespace : put before every topic
+    namespace : put before every topic that does not begin with ``/``
     """
 
     def __init__(self, path: str | Path, storage: str = 'mcap', namespace: str = '') -> None:
@@ -132,7 +132,7 @@ class BagWriter(RawBagWriter):
         self, topic: str, message_type: str, stamps: ArrayLike, frame: str, message: Callable[[int, Any], Any]
     ) -> None:
         """Serialise and write one message per stamp; the time of recording is the stamp."""
-        name = self._prefix + topic
+        name = topic if topic.startswith('/') else self._prefix + topic
         self.add_topic(name, message_type, [RELIABLE_QOS])
         for index, stamp in enumerate(np.asarray(stamps, dtype=np.int64).tolist()):
             header = self._header_type(self._time(stamp // 10**9, stamp % 10**9), frame)
