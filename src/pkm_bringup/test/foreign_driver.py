@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from driver_files import write_driver
 from pkm_description.driver_streams import DriverStreams
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.loading import load_machine
+from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.standard_streams import StandardStreams
@@ -22,9 +21,13 @@ from rclpy.serialization import serialize_message
 RATE = 500
 
 
-def foreign_machine(folder: Path) -> Machine:
-    """Machine srs whose driver publishes actuators backwards, absolute lengths in mm, currents and a gripper."""
-    return load_machine('srs', driver=write_driver(folder))
+#: actuators backwards, absolute lengths in mm, currents, other topics
+DRIVER = machine_file('srs').with_name('driver_example.yaml')
+
+
+def foreign_machine() -> Machine:
+    """Machine srs whose driver has all that is foreign."""
+    return load_machine('srs', driver=DRIVER)
 
 
 def write_foreign_bag(machine: Machine, path: Path, duration: float = 6.0) -> Path:

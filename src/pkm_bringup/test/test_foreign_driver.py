@@ -19,7 +19,7 @@ from pkm_identification.recording.recording import Recording
 
 pytest.importorskip('rclpy')
 
-from foreign_driver import foreign_machine, write_clean_bag, write_foreign_bag
+from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_foreign_bag
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -30,8 +30,7 @@ class Recorded:
     """The driver's bag, the clean one, and what estimator and identification make of the clean one."""
 
     def __init__(self, folder: Path) -> None:
-        self.driver = folder / 'driver.yaml'
-        self.machine: Machine = foreign_machine(folder)
+        self.machine: Machine = foreign_machine()
         self.foreign = write_foreign_bag(self.machine, folder / 'foreign')
         self.clean = write_clean_bag(self.machine, self.foreign, folder / 'clean')
         self.estimate: EstimationResult = estimate_recording(
@@ -51,7 +50,7 @@ def test_the_bag_is_foreign_in_all(recorded: Recorded) -> None:
     data = read_bag(recorded.foreign, driver=recorded.machine.driver)
     joints, imu = data.joint_states, data.imu_data_raw
     assert joints is not None and imu is not None
-    actuators = [f'actuator_{number}' for number in (3, 2, 6, 5, 4, 1)]
+    actuators = [f'actuator_{number}' for number in (3, 2, 1, 6, 5, 4)]
     assert joints.names == ('gripper_left', *actuators, 'gripper_right')
     assert joints.positions[:, 1:-1].min() > 2000.0  # mm between the joints of a leg
     assert np.diff(joints.stamps).tolist() == [2_000_000] * (len(joints) - 1)
@@ -86,7 +85,7 @@ def test_without_the_settings_file_the_error_says_what_to_give(
 
 def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Path) -> None:
     """Player, estimator, identification and recorder get one settings file; nothing else is said of the driver."""
-    driver = {'driver': recorded.driver, 'machine': 'srs'}
+    driver = {'driver': DRIVER, 'machine': 'srs'}
     live, results = tmp_path / 'live', tmp_path / 'identification'
     nodes = {
         'recorder': ('pkm_bringup', {'output': live, 'topics': '[joint_states, platform/odometry]'}),
@@ -125,7 +124,7 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
     with open_bag(live) as bag, open_bag(recorded.foreign) as source:
         ours = [data for _, _, data in bag.read(['/drives/state'])]
         assert ours == [data for _, _, data in source.read(['/drives/state'])]
-    assert (live / 'driver.yaml').read_text() == recorded.driver.read_text()
+    assert (live / 'driver.yaml').read_text() == DRIVER.read_text()
 
 
 def _call(node: Node, service: str) -> str:

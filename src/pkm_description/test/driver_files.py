@@ -1,4 +1,4 @@
-"""A driver with everything foreign, for tests: names, order, unit, zero, sign, currents, topics, a gripper."""
+"""A driver with everything foreign: names, order, unit, zero, sign, currents, topics, a gripper; and others like it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pkm_description.loading import machine_file
 
-#: of machine srs; the driver lists its actuators backwards
-FOREIGN: dict[str, Any] = {
-    'machine': 'srs',
-    'joint_topic': 'drives/state',
-    'imu_topic': '/xsens/imu',
-    'joints': {f'actuator_{number}': f'leg{number}' for number in (3, 2, 6, 5, 4, 1)},
-    'ignore': ['gripper*'],
-    'position': {'unit': 'mm', 'quantity': 'length'},
-    'effort': {'quantity': 'current', 'gain': [812.5, 790.0, 801.25, 805.0, 799.0, 810.0], 'sign': -1},
-    'imu': {'acceleration': 'g', 'angular_rate': 'deg/s', 'gravity': 'down'},
-}
+#: the example that comes with the machine
+EXAMPLE = machine_file('srs').with_name('driver_example.yaml')
+FOREIGN: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())['driver']
 
 
 def write_driver(folder: Path, name: str = 'driver.yaml', **changes: Any) -> Path:

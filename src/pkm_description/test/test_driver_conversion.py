@@ -56,9 +56,11 @@ def test_a_settings_file_alone_maps_names_lengths_and_currents(tmp_path: Path) -
     lengths = leg_lengths(machine, position, rotation)
     order = JointStateReader.of_drives(machine).order(NAMES)
     assert (order.missing, order.unknown) == ((), ())
+    assert FOREIGN['joints']['actuator_3'] == 'leg1'
     of_leg = {name: int(leg[3:]) - 1 for name, leg in FOREIGN['joints'].items()}
     millimetres = [1e3 * lengths[of_leg[name]] if name in of_leg else 42.0 for name in NAMES]
-    np.testing.assert_allclose(order.complete(millimetres), lengths - machine.lengths_at_zero, rtol=0, atol=1e-12)
+    expected = lengths - machine.lengths_at_zero + [0.4e-3, -0.2e-3, 0.0, 0.1e-3, 0.0, -0.3e-3]
+    np.testing.assert_allclose(order.complete(millimetres), expected, rtol=0, atol=1e-12)
     amperes = [10.0 + of_leg[name] if name in of_leg else np.nan for name in NAMES]
     # 10 A in leg 1 of 812.5 N/A, counted backwards
     expected = [-10.0 * 812.5, -11.0 * 790.0, -12.0 * 801.25, -13.0 * 805.0, -14.0 * 799.0, -15.0 * 810.0]
@@ -80,7 +82,7 @@ def test_a_recording_is_converted_to_the_same_bits_as_its_messages(tmp_path: Pat
 
 def test_what_is_missing_is_called_by_both_names(tmp_path: Path) -> None:
     machine = _foreign(tmp_path)
-    order = JointStateReader.of_drives(machine).order(['actuator_1', 'gripper', 'camera'])
+    order = JointStateReader.of_drives(machine).order(['actuator_3', 'gripper', 'camera'])
     assert order.unknown == ('camera',)
     with pytest.raises(JointStateError, match=r'no position of leg2_prismatic \(driver: actuator_2\), leg3'):
         order.complete([1.0, 2.0, 3.0])
@@ -196,7 +198,8 @@ def test_commands_go_in_the_order_and_the_unit_of_the_driver(tmp_path: Path) -> 
     command = _foreign(tmp_path).driver.command
     gains = np.array(FOREIGN['effort']['gain'])
     forces = np.array([100.0, 200.0, 300.0, 400.0, 500.0, 600.0])
-    expected = (-forces / gains)[[2, 1, 5, 4, 3, 0]]
+    assert list(FOREIGN['joints'].values()) == [f'leg{number}' for number in range(1, 7)]
+    expected = -forces / gains  # the file's list is in the order of the legs
     np.testing.assert_allclose(command.command(forces), expected, rtol=1e-15)
     np.testing.assert_allclose(command.forces(command.command(forces)), forces, rtol=1e-15)
     other = _driver(
@@ -204,7 +207,13 @@ def test_commands_go_in_the_order_and_the_unit_of_the_driver(tmp_path: Path) -> 
         command={'quantity': 'torque', 'lead': 0.01, 'topic': 'iq', 'order': sorted(FOREIGN['joints'], reverse=True)},
     )  # fmt: skip
     assert other.command_topic == 'iq'
-    np.testing.assert_allclose(other.command.command(forces), forces[::-1] * 0.01 / (2 * math.pi), rtol=1e-15)
+    # actuators 6 ... 1 are legs 4, 5, 6, 1, 2, 3
+    expected = forces[[3, 4, 5, 0, 1, 2]] * 0.01 / (2 * math.pi)
+    np.testing.assert_allclose(other.command.command(forces), expected, rtol=1e-15)
+    np.testing.assert_allclose(other.command.forces(expected), forces, rtol=1e-15)
+    backwards = dict(reversed(FOREIGN['joints'].items()))
+    in_file_order = _driver(tmp_path, joints=backwards).command
+    assert in_file_order.command(forces).tolist() == forces[::-1].tolist()
 
 
 def test_imu_units_and_the_sign_of_gravity(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ MISTAKES: list[tuple[dict[str, Any], str, object, str]] = [
     ({'effort': {'quantity': 'pressure_difference'}}, 'driver.effort.area', None, 'is missing; add it'),
     ({'command': {'quantity': 'pressure'}}, 'driver.command.quantity', 'pressure', 'valves need their own controller'),
     ({'command': {'quantity': 'force', 'order': ['actuator_1']}}, 'driver.command.order', ['actuator_1'],
-     'must have each of actuator_1, actuator_2'),
+     'must have each of actuator_3, actuator_2'),
     ({'imu': {'acceleration': 'G'}}, 'driver.imu.acceleration', 'G', 'must be one of m/s2'),
     ({'imu': {'gravity': 'inverted'}}, 'driver.imu.gravity', 'inverted', 'must be one of up, down'),
     ({'imu': {'rpy': [0, 0, 0]}}, 'driver.imu.rpy', [0, 0, 0], 'unknown key'),
