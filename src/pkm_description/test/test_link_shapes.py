@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pkm_description.errors import KinematicsError
+from pkm_description.export.link_shapes import MachineShapes
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
-from pkm_description.viewing.link_shapes import MachineShapes
 
 WITH_PLATFORM = [name for name in machine_names() if load_machine(name).has_platform]
 

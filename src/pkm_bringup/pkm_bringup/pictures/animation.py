@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from pkm_description.arrays import Array
+from pkm_description.export.link_shapes import LinkPoses
 from pkm_description.machine import Machine
-from pkm_description.viewing.link_shapes import LinkPoses
 from pkm_estimation.bags import RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.metrics import matching

@@ -10,8 +10,8 @@ import mujoco
 import numpy as np
 from PIL import Image
 from pkm_description.arrays import Array
+from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.machine import Machine
-from pkm_description.viewing.link_shapes import LinkPoses, LinkShape, MachineShapes
 
 #: the machine's diagonal in the picture's world, m: light and shadow suit this size
 _WORLD_SIZE = 2.0
