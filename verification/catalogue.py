@@ -8,12 +8,14 @@ from verification.consistency import plan as consistency
 from verification.engines import checks as engines
 from verification.engines import dart_checks as engine_dart
 from verification.engines import model_checks as engine_models
-from verification.heimann_abdellatif import c_export
+from verification.heimann_abdellatif import c_export, control_identified
+from verification.heimann_abdellatif import control as heimann_control
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
 from verification.heimann_abdellatif import friction as heimann_friction
 from verification.heimann_abdellatif import kinematics as heimann_kinematics
 from verification.heimann_abdellatif import limits as heimann_limits
 from verification.heimann_abdellatif import parameters as heimann_parameters
+from verification.heimann_abdellatif import safe_stop as heimann_safe_stop
 from verification.machine_groups import (
     CheckGroup,
     hexapod,
@@ -40,6 +42,7 @@ from verification.suite import Suite
 
 _OH_HEXAPODS = ('uf', 'snl', 'ford')
 _HANNOVER_HEXAPODS = ('palida', 'msi')
+_OTHER_CONTROLLED = ('srs', 'valencia_3rps', 'khalifa_3prr')
 
 #: checks of machines, by suite
 GROUPS: dict[str, tuple[CheckGroup, ...]] = {
@@ -76,6 +79,10 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('C code', c_export.checks, names=_HANNOVER_HEXAPODS),
         CheckGroup('parameters and friction', heimann_parameters.checks, names=('palida',)),
         CheckGroup('friction laws', heimann_friction.checks, names=('palida',)),
+        CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
+        CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
+        CheckGroup('feed-forward control', heimann_control.other_machine_checks, names=_OTHER_CONTROLLED),
     ),
 }
 

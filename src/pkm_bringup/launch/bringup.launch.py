@@ -24,6 +24,7 @@ from pkm_bringup.hardware import (
     needed_packages,
     write_control_files,
 )
+from pkm_bringup.launching import servo_arguments, servo_parameters
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.controllers import EFFORTS
 from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
@@ -69,6 +70,7 @@ def nodes(context: LaunchContext) -> list[Any]:
     controlled = {'auto': options.hardware != 'real' and EFFORTS in active}.get(
         value['leg_controller'], value['leg_controller'] == 'true'
     )
+    servo = servo_parameters(context)
     return [
         state_publisher('platform/joint_states', control=files.options),
         *control_node(files),
@@ -76,7 +78,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         *spawner(inactive, files, '--inactive'),
         *([included('estimation', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
         *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
-        *([suite_node('pkm_bringup', 'leg_controller', [machine_parameters()])] if controlled else []),
+        *([suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), servo])] if controlled else []),
     ]
 
 
@@ -178,5 +180,5 @@ def arguments() -> list[DeclareLaunchArgument]:
 def generate_launch_description() -> LaunchDescription:
     """Start the machine."""
     return LaunchDescription(
-        [*machine_arguments(), *place_arguments(), *arguments(), OpaqueFunction(function=nodes)]
+        [*machine_arguments(), *place_arguments(), *arguments(), *servo_arguments(), OpaqueFunction(function=nodes)]
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
-from launch.conditions import IfCondition, UnlessCondition
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import UnlessCondition
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration
+from launch_ros.actions import Node
+from pkm_bringup.launching import servo_arguments, servo_parameters
 from pkm_description.launching import (
     boolean_argument,
     driver_arguments,
@@ -23,6 +25,23 @@ from pkm_description.launching import (
 PROFILES = ['none', 'mp1', 'mp2', 'fourier', 'fourier_validation', 'drives', 'hold']
 
 
+def controlled_machine(context: LaunchContext) -> list[Node]:
+    """Simulator and, with ``controller:=effort``, the node leg_controller."""
+    servo = servo_parameters(context)
+    own = {
+        'real_time_factor': number('real_time_factor'),
+        'seed': whole_number('seed'),
+        'noise': truth('noise'),
+        'start_paused': truth('start_paused'),
+        'controller': text('controller'),
+        'publish_clock': truth('publish_clock'),
+    }
+    nodes = [suite_node('pkm_bringup', 'simulator', [machine_parameters(), own, servo])]
+    if LaunchConfiguration('controller').perform(context) == 'effort':
+        nodes.append(suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), servo]))
+    return nodes
+
+
 def generate_launch_description() -> LaunchDescription:
     """Start the simulator."""
     return LaunchDescription(
@@ -30,6 +49,7 @@ def generate_launch_description() -> LaunchDescription:
             *machine_arguments(use_sim_time='true'),
             *driver_arguments(),
             publish_clock_argument(),
+            *servo_arguments(),
             DeclareLaunchArgument(
                 'real_time_factor', default_value='1.0', description='speed; 0 is as fast as possible'
             ),
@@ -52,27 +72,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
             ),
-            suite_node(
-                'pkm_bringup',
-                'simulator',
-                [
-                    sensor_parameters(),
-                    {
-                        'real_time_factor': number('real_time_factor'),
-                        'seed': whole_number('seed'),
-                        'noise': truth('noise'),
-                        'start_paused': truth('start_paused'),
-                        'controller': text('controller'),
-                        'publish_clock': truth('publish_clock'),
-                    },
-                ],
-            ),
-            suite_node(
-                'pkm_bringup',
-                'leg_controller',
-                [sensor_parameters()],
-                condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), 'effort')),
-            ),
+            OpaqueFunction(function=controlled_machine),
             suite_node(
                 'pkm_bringup',
                 'motion_player',

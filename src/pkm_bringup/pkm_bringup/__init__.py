@@ -22,24 +22,30 @@ if TYPE_CHECKING:
         LegReference,
         LegServo,
         ReferencePlan,
+        ServoSettings,
+        ServoState,
         check_reference,
         gains_for_delay,
     )
     from pkm_bringup.recording import Playback, Recording
     from pkm_bringup.simulation import (
         ControlledSimulation,
+        Encoder,
         ImuSample,
         JointSample,
         MujocoSimulation,
         Sample,
         SimulationRecord,
+        TrackingRecord,
         TruthSample,
         simulate,
+        track,
     )
 
 __all__ = [
     'ControlledSimulation',
     'EffortCommands',
+    'Encoder',
     'ImuSample',
     'JointSample',
     'LegReference',
@@ -49,16 +55,21 @@ __all__ = [
     'Recording',
     'ReferencePlan',
     'Sample',
+    'ServoSettings',
+    'ServoState',
     'SimulationRecord',
+    'TrackingRecord',
     'TruthSample',
     'check_reference',
     'gains_for_delay',
     'simulate',
+    'track',
 ]
 
 _MODULES = {
     'ControlledSimulation': 'simulation',
     'EffortCommands': 'control',
+    'Encoder': 'simulation',
     'ImuSample': 'simulation',
     'JointSample': 'simulation',
     'LegReference': 'control',
@@ -68,11 +79,15 @@ _MODULES = {
     'Recording': 'recording',
     'ReferencePlan': 'control',
     'Sample': 'simulation',
+    'ServoSettings': 'control',
+    'ServoState': 'control',
     'SimulationRecord': 'simulation',
+    'TrackingRecord': 'simulation',
     'TruthSample': 'simulation',
     'check_reference': 'control',
     'gains_for_delay': 'control',
     'simulate': 'simulation',
+    'track': 'simulation',
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

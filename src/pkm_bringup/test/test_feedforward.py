@@ -15,12 +15,12 @@ from pkm_bringup.control import (
     ServoSettings,
     check_reference,
 )
-from pkm_bringup.simulation import ControlledSimulation
-from pkm_bringup.simulation.sensors import Encoder
+from pkm_bringup.simulation import ControlledSimulation, Encoder, track
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import Sign, friction_law
-from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics import forward_kinematics, joint_motion
+from pkm_description.kinematics.cardan_angles import angles_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, ServoGains
 from pkm_description.machine.variants import with_friction
@@ -223,24 +223,20 @@ def _with_stroke(lower: float, upper: float) -> Machine:
     return replace(PALIDA, legs=tuple(legs))
 
 
-def _circle(machine: Machine) -> PlatformMotion:
-    return CirclePath(machine.home, turns=1.0).sample(100.0)
-
-
 def test_feedforward_stages_reduce_the_errors_of_every_drive() -> None:
     """R4-42 in short, on MuJoCo with friction, noise and encoders of 20 um; in full: ``./pkm verify heimann``."""
-    motion = _circle(PALIDA)
-    rms = []
-    for mode in ('none', 'rigid_body', 'rigid_body_friction'):
-        encoder = Encoder(PALIDA.leg_sensors, 3, 2e-5)
-        controlled = ControlledSimulation(PALIDA, settings=ServoSettings(feedforward=mode), encoder=encoder)
-        reference = controlled.add_reference(motion, 0)
-        errors = []
-        for _ in range(reference.end_ns // 10**6):
-            wanted = reference.evaluate(np.array([controlled.simulation.time_ns])).positions[0]
-            errors.append(wanted - controlled.simulation.joint_positions)
-            controlled.step()
-        rms.append(np.sqrt(np.mean(np.square(errors), axis=0)))
+    circle = CirclePath(PALIDA.home, turns=1.0, approach=0.5)
+    motion = circle.sample(100.0)
+    records = [
+        track(PALIDA, motion, ServoSettings(feedforward=mode), seed=3)
+        for mode in ('none', 'rigid_body', 'rigid_body_friction')
+    ]
+    rms = [record.rms(circle.on_circle) for record in records]
     assert (rms[0] > rms[1]).all()
     assert (rms[1] > rms[2]).all()
     assert (rms[0] > 5.0 * rms[2]).all()
+    time, position, angles = records[1].platform_errors(step=20)
+    desired = circle.evaluate(time)
+    there = forward_kinematics(PALIDA, records[1].actual[::20]).require()
+    assert position == pytest.approx(desired.position - there.position, abs=1e-7)
+    assert angles == pytest.approx(-angles_from_matrix(there.rotation_base_platform), abs=1e-6)

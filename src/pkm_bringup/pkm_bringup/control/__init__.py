@@ -7,11 +7,12 @@ from pkm_bringup.control.leg_servo import LegServo, ServoState, TrippedError
 from pkm_bringup.control.reference_check import ReferenceRefusedError, check_reference
 from pkm_bringup.control.reference_plan import ReferencePlan
 from pkm_bringup.control.servo_gains import gains_for_delay
-from pkm_bringup.control.servo_settings import FEEDFORWARD_MODES, ServoSettings
+from pkm_bringup.control.servo_settings import FEEDFORWARD_MODES, BeliefSettings, ServoSettings
 
 __all__ = [
     'FEEDFORWARD_MODES',
     'AxisControllers',
+    'BeliefSettings',
     'CommandError',
     'EffortCommands',
     'LegReference',

@@ -12,6 +12,9 @@ from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
+#: m/s or rad/s: slower is the rounding of polynomials at rest, which an exact sign must not see
+_STILL = 1e-10
+
 
 class FrictionFeedforward:
     """Friction's share of the drive forces along a motion (Heimann & Abdellatif, Eqs. 2-4; R4-22).
@@ -59,15 +62,19 @@ class FrictionFeedforward:
 
     def forces(self, time: Array, rates: Array) -> Array:
         """Drive forces (N, A) N or N m at times (N,) s of the motion, with the drives' desired rates (N, A) there."""
-        forces = np.zeros_like(rates)
+        forces, rates = np.zeros_like(rates), _without_rounding(rates)
         loads = None if self._loads is None else self._loads(time)
         for leg, law in self._driven:
             forces[:, leg] = law.force(rates[:, leg], None if loads is None else loads[:, leg])
         if self._passive_rates is None or self._shares is None:
             return forces
-        passive_rates, shares = self._passive_rates(time), self._shares(time)
+        passive_rates, shares = _without_rounding(self._passive_rates(time)), self._shares(time)
         loads = None if self._passive_loads is None else self._passive_loads(time)
         for place, law in enumerate(self._passive):
             force = law.force(passive_rates[:, place], None if loads is None else loads[:, place])
             forces += force[:, None] * shares[:, place]
         return forces
+
+
+def _without_rounding(rates: Array) -> Array:
+    return np.where(np.abs(rates) < _STILL, 0.0, rates)

@@ -100,3 +100,12 @@ class ServoSettings(Settings):
             for joint in machine.actuated_joints
         ]
         return np.array(shares)
+
+
+@dataclass(frozen=True)
+class BeliefSettings(Settings):
+    """What the servo of a node believes the machine to be."""
+
+    controller_overlay: str = setting(
+        '', "overlay of the controller's model, e.g. an identified one; machine_file: none; empty: as overlay"
+    )

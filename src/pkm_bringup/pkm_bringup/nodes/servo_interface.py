@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.diagnostics import Level
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.settings import Settings, setting
 from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from pkm_bringup.control import LegServo, ServoState
-
-
-@dataclass(frozen=True)
-class BeliefSettings(Settings):
-    """What the servo of a node believes the machine to be."""
-
-    controller_overlay: str = setting(
-        '', "overlay of the controller's model, e.g. an identified one; machine_file: none; empty: as overlay"
-    )
 
 
 class ServoInterface:

@@ -24,11 +24,11 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from pkm_bringup.control import ServoSettings
+from pkm_bringup.control import BeliefSettings, ServoSettings
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
-from pkm_bringup.nodes.servo_interface import BeliefSettings, ServoInterface, controller_belief
+from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import ClockFollower, Pacer

@@ -4,15 +4,20 @@ from pkm_bringup.simulation.controlled_simulation import CONTROLLERS, Controlled
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation
 from pkm_bringup.simulation.record import SimulationRecord, simulate
 from pkm_bringup.simulation.samples import ImuSample, JointSample, Sample, TruthSample
+from pkm_bringup.simulation.sensors import Encoder
+from pkm_bringup.simulation.tracking import TrackingRecord, track
 
 __all__ = [
     'CONTROLLERS',
     'ControlledSimulation',
+    'Encoder',
     'ImuSample',
     'JointSample',
     'MujocoSimulation',
     'Sample',
     'SimulationRecord',
+    'TrackingRecord',
     'TruthSample',
     'simulate',
+    'track',
 ]
