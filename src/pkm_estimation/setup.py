@@ -29,6 +29,7 @@ setup(
             'estimator = pkm_estimation.nodes.estimator:main',
             'baseline = pkm_estimation.nodes.baseline:main',
             'estimate = pkm_estimation.nodes.estimate:main',
+            'bag_to_csv = pkm_estimation.nodes.bag_to_csv:main',
             'tune = pkm_estimation.nodes.tune:main',
         ],
     },

@@ -111,7 +111,7 @@ def test_missing_topic_lists_those_that_are_there(tmp_path: Path) -> None:
 def test_what_is_no_bag_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(BagError, match='no such file'):
         read_bag(tmp_path / 'nothing')
-    with pytest.raises(BagError, match='neither .mcap nor .db3'):
+    with pytest.raises(BagError, match='holds no .mcap, .db3 or .csv'):
         read_bag(tmp_path)
     for name in ('notes.txt', 'notes.mcap', 'notes.db3'):
         (tmp_path / name).write_text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.machine import Machine
 from pkm_identification.errors import RecordingError
 from pkm_identification.nodes.node_settings import IdentificationNodeSettings
+from pkm_identification.recording.bag_recordings import read_recording
 from pkm_identification.recording.recording import Recording, recording_from_joint_states
 from pkm_identification.recording.stream_recorder import StreamRecorder
 from pkm_identification.recording.windows import WindowRecorder
@@ -152,3 +154,19 @@ def test_windows_of_a_stream_are_cut_by_stamps(srs: Machine) -> None:
 def test_wrong_windows_are_refused(values: dict, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         IdentificationNodeSettings(**values)
+
+
+def test_csv_files_are_recordings_and_without_efforts_it_is_said(srs: Machine, tmp_path: Path) -> None:
+    data = states(srs)
+    names = [f'{joint}.{field}' for field in ('position', 'effort') for joint in data['names']]
+    rows = np.hstack([data['positions'], data['efforts']])
+    numbers = zip(data['stamps'].tolist(), rows.tolist(), strict=True)
+    lines = [','.join([str(stamp), *map(repr, row)]) for stamp, row in numbers]
+    path = tmp_path / 'run.csv'
+    path.write_text('\n'.join([','.join(['stamp', *names]), *lines]))
+    recording, expected = read_recording(srs, path), recording_from_joint_states(srs, **data)
+    assert recording.drive_positions.tobytes() == expected.drive_positions.tobytes()
+    assert recording.forces.tobytes() == expected.forces.tobytes()
+    path.write_text(path.read_text().replace('.effort', '.current'))
+    with pytest.raises(RecordingError, match='effort of leg1_prismatic'):
+        read_recording(srs, path)

@@ -91,6 +91,7 @@ class PlayerNode(Node):
             (settings.from_namespace, self.get_namespace()) if settings.from_namespace else None,
             # a driver may publish under an absolute name
             [topic for topic in awaited if topic.startswith('/')],
+            machine.driver,
         )
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pkm_description.driver import STANDARD_DRIVER, Driver
 from pkm_estimation.bags import BagError
 from pkm_estimation.bags.messages import open_bag
 from rosbags.interfaces import Qos
@@ -34,6 +35,7 @@ class Playback:
     namespaces : from and to: topics below the first are published below the second, others are not played unless they
         are named in ``topics``, ``remap`` or ``also``; default: every topic as recorded
     also : topics (names in the bag, if it has them) to play although they lie in another namespace
+    driver : of the machine; says how to read CSV files
 
     Attributes
     ----------
@@ -57,12 +59,13 @@ class Playback:
         exclude: Collection[str] = (),
         namespaces: tuple[str, str] | None = None,
         also: Collection[str] = (),
+        driver: Driver = STANDARD_DRIVER,
     ) -> None:
         if not rate > 0.0 or not start_offset >= 0.0:
             raise BagError(f'rate = {rate} must be positive and start_offset = {start_offset} s not negative')
         self.rate = rate
         names = dict(remap or {})
-        with open_bag(path) as bag:
+        with open_bag(path, driver, namespaces[0] if namespaces else '') as bag:
             missing = sorted((set(topics) | set(names)) - set(bag.topics))
             if missing:
                 raise BagError(

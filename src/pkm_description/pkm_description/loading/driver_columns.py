@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
+from pkm_description.driver.csv_names import JOINT_FIELDS, NAMES
 from pkm_description.loading.yaml_reader import Section
-
-#: columns that do not belong to a joint
-_AXES = ('x', 'y', 'z')
-TIME_COLUMNS = ('time', 'time_ms', 'time_us', 'stamp')
-IMU_COLUMNS = tuple(f'imu.{part}.{axis}' for part in ('linear_acceleration', 'angular_velocity') for axis in _AXES)
-JOINT_FIELDS = ('position', 'velocity', 'effort')
 
 
 def read_columns(section: Section, names: tuple[str, ...]) -> dict[str, str]:
@@ -29,7 +24,7 @@ def read_columns(section: Section, names: tuple[str, ...]) -> dict[str, str]:
     for column in columns.content:
         target = columns.text(column)
         name, _, part = target.rpartition('.')
-        if target not in (*TIME_COLUMNS, *IMU_COLUMNS) and (part not in JOINT_FIELDS or not name):
+        if target not in NAMES and (part not in JOINT_FIELDS or not name):
             raise columns.error(
                 str(column), target,
                 f'is no name that can be read: use time (s), time_ms, time_us or stamp (ns), {names[0]}.position, '

@@ -1,20 +1,24 @@
-"""Raw messages of a bag in any storage, also of damaged bags."""
+"""Raw messages of a recording of any kind: bags of ROS 2, also damaged ones, of ROS 1, and CSV files."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
 from rosbags.rosbag2.storage_mcap import DECOMPRESSORS
 
+from pkm_estimation.bags.csv_columns import POSE_TOPICS
+from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
 from pkm_estimation.bags.errors import BagError
 from pkm_estimation.bags.mcap_recovery import recover_mcap
 from pkm_estimation.bags.metadata import promised_message_count
+from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
 
 #: how a compressed message begins; one that is not begins with zero
@@ -38,8 +42,8 @@ class BagMessages:
         self.types: dict[str, str] = {}
         self.qos: dict[str, list[Qos]] = {}
         self.warnings: list[str] = []
-        #: of each file in turn, what reads it or was recovered of it
-        self._files: list[Reader | list[tuple[str, int, bytes]]] = []
+        #: of each file in turn, what reads the messages of some topics (None: all)
+        self._files: list[Callable[[Collection[str] | None], Iterator[tuple[str, int, bytes]]]] = []
 
     @property
     def message_count(self) -> int:
@@ -48,19 +52,17 @@ class BagMessages:
 
     def read(self, topics: Collection[str] | None = None) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
-        for file in self._files:
-            if isinstance(file, list):
-                for topic, time, data in file:
-                    if topics is None or topic in topics:
-                        yield topic, time, _plain(data)
-                continue
-            connections = [item for item in file.connections if topics is None or item.topic in topics]
-            if connections:
-                for connection, time, data in file.messages(connections):
-                    yield connection.topic, time, _plain(data)
+        for read in self._files:
+            yield from read(topics)
 
     def _add_reader(self, reader: Reader) -> None:
-        self._files.append(reader)
+        def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
+            connections = [item for item in reader.connections if topics is None or item.topic in topics]
+            if connections:
+                for connection, time, data in reader.messages(connections):
+                    yield connection.topic, time, _plain(data)
+
+        self._files.append(read)
         for connection in reader.connections:
             topic = connection.topic
             self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
@@ -70,17 +72,44 @@ class BagMessages:
 
     def _add_recovered(self, path: Path) -> None:
         messages, types, warnings = _RECOVER[path.suffix](path)
-        self._files.append(messages)
+        self._add_messages(messages, types)
+        self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
+
+
+    def _add_messages(self, messages: list[tuple[str, int, bytes]], types: dict[str, str]) -> None:
+        def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
+            for topic, time, data in messages:
+                if topics is None or topic in topics:
+                    yield topic, time, _plain(data)
+
+        self._files.append(read)
         self.types.update(types)
         counts = Counter(topic for topic, _, _ in messages)
         for topic in types:
             self.topics[topic] = self.topics.get(topic, 0) + counts[topic]
-        self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
+
+    def _add_ros1(self, bag: Ros1Bag) -> None:
+        self._files.append(bag.read)
+        self.types.update(bag.types)
+        for topic, count in bag.topics.items():
+            self.topics[topic] = self.topics.get(topic, 0) + count
+        self.warnings += bag.warnings
 
 
 @contextmanager
-def open_bag(path: str | Path) -> Iterator[BagMessages]:
-    """Open a bag directory, ``.mcap`` or ``.db3`` file; a damaged or unfinished one as far as it can be read.
+def open_bag(
+    path: str | Path, driver: Driver = STANDARD_DRIVER, namespace: str = ''
+) -> Iterator[BagMessages]:
+    """Open a recording of any kind.
+
+    A bag directory, ``.mcap`` or ``.db3`` file, as far as it can be read if it is damaged or unfinished; a ``.bag`` of
+    ROS 1; a ``.csv`` file, or a folder of them.
+
+    Parameters
+    ----------
+    path : what to open
+    driver, namespace : of CSV files: the driver's names of columns, and its topics in the robot's namespace, under
+        which the rows are read
 
     Raises
     ------
@@ -92,16 +121,23 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
         raise BagError(f'{path}: there is no such file or directory')
     bag = BagMessages()
     with ExitStack() as stack:
-        if not path.is_dir():
+        tables = csv_files(path)
+        if path.is_file() and tables:
+            _open_tables(tables, bag, driver, namespace)
+        elif not path.is_dir():
             _open_file(path, bag, stack)
         elif (path / 'metadata.yaml').exists() and (reader := _sound_reader(path, stack)):
             bag._add_reader(reader)
         else:
             files = sorted((item for item in path.iterdir() if item.suffix in _RECOVER), key=_order_of_recording)
+            if not files and tables:
+                _open_tables(tables, bag, driver, namespace)
+                yield bag
+                return
             if not files:
                 packed = sorted(item.name for item in path.iterdir() if item.suffix in ('.zst', '.zstd'))
                 hint = f'; unpack {", ".join(packed)} first (unzstd)' if packed else ''
-                raise BagError(f'{path}: not a bag: the directory holds neither .mcap nor .db3 files{hint}')
+                raise BagError(f'{path}: not a bag: the directory holds no .mcap, .db3 or .csv files{hint}')
             if not (path / 'metadata.yaml').exists():
                 bag.warnings.append('metadata.yaml is missing: the recording was not finished')
             _open_files(files, bag, stack)
@@ -110,6 +146,21 @@ def open_bag(path: str | Path) -> Iterator[BagMessages]:
             lost = promised - bag.message_count
             bag.warnings.append(f'{lost} of {promised} messages named in metadata.yaml are lost')
         yield bag
+
+
+def _open_tables(files: list[Path], bag: BagMessages, driver: Driver, namespace: str) -> None:
+    standard = (JOINT_TOPIC, IMU_TOPIC, *POSE_TOPICS.values())
+    topics = {topic: full_topic(driver.topic(topic), namespace) for topic in standard}
+    messages, types, warnings = read_csv_messages(files, topics, driver.columns)
+    bag._add_messages(messages, types)
+    bag.warnings += warnings
+
+
+def full_topic(topic: str, namespace: str) -> str:
+    """Absolute name of a topic of a robot in a namespace."""
+    if topic.startswith('/'):
+        return topic
+    return '/' + '/'.join(part for part in (namespace.strip('/'), topic) if part)
 
 
 def _plain(data: bytes) -> bytes:
@@ -142,9 +193,13 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one storage file through the library, or recover it."""
+    if path.suffix == '.bag':
+        bag._add_ros1(Ros1Bag(path, stack))
+        return
     if path.suffix not in _RECOVER:
         raise BagError(
-            f'{path}: not a bag: expected a bag directory or a file ending in {" or ".join(_RECOVER)}'
+            f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVER)}, .bag (ROS 1) or '
+            '.csv'
         )
     reader = _sound_reader(path, stack)
     if reader is not None:

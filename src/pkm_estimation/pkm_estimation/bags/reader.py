@@ -1,4 +1,4 @@
-"""Read a recording (MCAP or sqlite3, directory or file) into arrays."""
+"""Read a recording of any kind into arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pkm_description.driver import STANDARD_DRIVER, Driver
 
 from pkm_estimation.bags import decoding
 from pkm_estimation.bags.errors import BagError
-from pkm_estimation.bags.messages import open_bag
+from pkm_estimation.bags.messages import full_topic, open_bag
 from pkm_estimation.bags.recorded_data import RecordedData, missing_topic
 
 _logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def read_bag(
 
     Parameters
     ----------
-    path : bag directory, ``.mcap`` or ``.db3`` file
+    path : bag directory, ``.mcap``, ``.db3``, ``.bag`` (ROS 1) or ``.csv`` file, or a folder of CSV files
     namespace : namespace of the topics, e.g. ``'simona'`` for ``/simona/joint_states``
     require : topics (without namespace) that must have messages, e.g. ``('joint_states', 'imu/data_raw')``
     as_recorded : keep joint states whose names or lengths are unlike those of the first message apart, in place of
@@ -70,13 +70,12 @@ def read_bag(
     An unfinished or truncated recording is read as far as it goes; ``warnings`` of the result (also logged)
     say what was lost.
     """
-    prefix = '/' + namespace.strip('/') + '/' if namespace.strip('/') else '/'
+
     def full(topic: str) -> str:
-        topic = driver.topic(topic)
-        return topic if topic.startswith('/') else prefix + topic
+        return full_topic(driver.topic(topic), namespace)
 
     wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
-    with open_bag(path) as bag:
+    with open_bag(path, driver, namespace) as bag:
         if not bag.message_count:
             raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
         raw: dict[str, list[tuple[int, bytes]]] = {topic: [] for topic in wanted if topic in bag.topics}

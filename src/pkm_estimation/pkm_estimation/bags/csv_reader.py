@@ -1,0 +1,168 @@
+"""Recordings in CSV: rows of a file, or of all files of a folder, as messages."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.driver.csv_names import JOINT_FIELDS
+
+from pkm_estimation.bags.csv_columns import POSE_TOPICS, Layout, layout, nanoseconds
+from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.message_makers import MessageMakers
+
+Message = tuple[str, int, bytes]
+
+#: ns that are added where time begins at zero: a stamp of zero means that there is none
+_START = 10**9
+
+
+def csv_files(path: Path) -> list[Path]:
+    """Return the file itself, or the CSV files of a folder; none if it is something else."""
+    if path.is_dir():
+        return sorted(item for item in path.iterdir() if item.suffix.lower() == '.csv')
+    return [path] if path.suffix.lower() in ('.csv', '.tsv') else []
+
+
+def read_csv_messages(
+    files: list[Path], topics: Mapping[str, str], columns: Mapping[str, str]
+) -> tuple[list[Message], dict[str, str], list[str]]:
+    """Read CSV files as the messages that a bag would hold.
+
+    Parameters
+    ----------
+    files : each with a column of time of its own
+    topics : topic of the suite -> full name of the topic that the messages get
+    columns : name in the files -> name in the suite's terms, where it is not that already
+
+    Returns
+    -------
+    messages (topic, time of recording [ns], CDR bytes) in the order of recording, types by topic, warnings
+
+    Raises
+    ------
+    BagError
+        Naming file, line and column.
+    """
+    tables = [_Table(file, columns) for file in files]
+    first = min((int(table.stamps.min()) for table in tables if len(table.stamps)), default=_START)
+    warnings = [text for table in tables for text in table.warnings]
+    shift = 0
+    if first <= 0:
+        shift = _START - first
+        warnings.append(f'time begins at {first * 1e-9:g} s: {shift * 1e-9:g} s were added to all stamps')
+    messages: list[Message] = []
+    types: dict[str, str] = {}
+    for table in tables:
+        for topic, kind, part in table.messages(shift):
+            name = topics.get(topic, f'/{topic}')
+            types[name] = kind
+            messages += [(name, time, data) for time, data in part]
+    messages.sort(key=lambda message: message[1])
+    return messages, types, warnings
+
+
+class _Table:
+    """Numbers of one file (N, C), NaN where a cell is empty, and what its columns are."""
+
+    def __init__(self, path: Path, columns: Mapping[str, str]) -> None:
+        self.path = path
+        header, rows = _rows(path)
+        names = [columns.get(name, name) for name in header]
+        self.layout: Layout = layout(names, str(path))
+        self.warnings = []
+        if self.layout.unknown:
+            given = [header[names.index(name)] for name in self.layout.unknown]
+            self.warnings.append(f'{path.name}: columns without a meaning are left out: {", ".join(given)}')
+        self.stamps = self._times(rows, self.layout.time, self.layout.unit, header)
+        self.recorded_at = self.stamps
+        if self.layout.recorded_at is not None:
+            self.recorded_at = self._times(rows, self.layout.recorded_at, 1, header)
+        self.values = self._numbers(rows, header)
+
+    def _times(self, rows: list[tuple[int, list[str]]], place: int, unit: int, header: list[str]) -> Any:
+        times = [nanoseconds(row[place], unit) for _, row in rows]
+        for (line, row), time in zip(rows, times, strict=True):
+            if time is None or not -(2**62) < time < 2**62:
+                raise BagError(f'{self.path}: line {line}: {header[place]} = {row[place]!r} is no time')
+        return np.array(times, dtype=np.int64)
+
+    def _numbers(self, rows: list[tuple[int, list[str]]], header: list[str]) -> Array:
+        values = np.full((len(rows), len(header)), np.nan)
+        for place in self._places():
+            for index, (line, row) in enumerate(rows):
+                if row[place]:
+                    try:
+                        values[index, place] = float(row[place])
+                    except ValueError:
+                        raise BagError(
+                            f'{self.path}: line {line}: {header[place]} = {row[place]!r} is no number'
+                        ) from None
+        return values
+
+    def _places(self) -> list[int]:
+        joints = [place for fields in self.layout.joints.values() for place in fields.values()]
+        poses = [place for columns in self.layout.poses.values() for place in columns if place >= 0]
+        return [*joints, *self.layout.imu, *poses]
+
+    def messages(self, shift: int) -> Iterator[tuple[str, str, list[tuple[int, bytes]]]]:
+        """Yield topic, type and messages (time of recording, bytes) of each stream; ``shift`` [ns] on all times."""
+        make = MessageMakers()
+        if self.layout.joints:
+            names = tuple(self.layout.joints)
+            parts = [self._field(field) for field in JOINT_FIELDS]
+            told = [part for part in parts if part is not None]
+            message = make.joint_states(names, *parts)
+            yield 'joint_states', 'sensor_msgs/msg/JointState', self._made(np.hstack(told), message, shift)
+        if self.layout.imu:
+            values = self.values[:, list(self.layout.imu)]
+            message = make.imu(values[:, :3], values[:, 3:], 'imu_link')
+            yield 'imu/data_raw', 'sensor_msgs/msg/Imu', self._made(values, message, shift)
+        for stream, places in self.layout.poses.items():
+            padded = np.hstack([self.values, np.zeros((len(self.values), 1))])  # -1: a velocity that is not told
+            values = padded[:, list(places)]
+            message = make.odometry(values[:, :3], values[:, 3:7], values[:, 7:10], values[:, 10:])
+            yield POSE_TOPICS[stream], 'nav_msgs/msg/Odometry', self._made(values[:, :7], message, shift)
+
+    def _field(self, field: str) -> Array | None:
+        """Positions, velocities or efforts (N, J), NaN where there is none; None if no joint has any."""
+        joints = self.layout.joints
+        if not any(field in fields for fields in joints.values()):
+            return None
+        padded = np.hstack([self.values, np.full((len(self.values), 1), np.nan)])
+        return padded[:, [fields.get(field, -1) for fields in joints.values()]]
+
+    def _made(self, values: Array, message: Any, shift: int) -> list[tuple[int, bytes]]:
+        """Messages of the rows that have any of the values."""
+        there = np.flatnonzero(~np.isnan(values).all(axis=1)).tolist()
+        stamps, recorded_at = (self.stamps + shift).tolist(), (self.recorded_at + shift).tolist()
+        return [(recorded_at[index], message(index, stamps[index])) for index in there]
+
+
+def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Header, and rows with their line numbers; comments (``#``) and empty lines are left out."""
+    try:
+        lines = path.read_text(encoding='utf-8-sig').splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BagError(f'{path}: cannot be read as text: {error}') from None
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != '#']
+    if len(numbered) < 2:
+        raise BagError(f'{path}: needs a line with the names of the columns, and rows of numbers below it')
+    first = numbered[0][1]
+    separator = max(',;\t', key=first.count)
+    header = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
+    rows = []
+    for (number, _), row in zip(
+        numbered[1:], csv.reader((line for _, line in numbered[1:]), delimiter=separator), strict=True
+    ):
+        cells = [cell.strip() for cell in row]
+        if separator != ',':  # numbers as they are written in half of Europe
+            cells = [cell.replace(',', '.') for cell in cells]
+        if len(cells) != len(header):
+            raise BagError(f'{path}: line {number} has {len(cells)} cells, the first line has {len(header)}')
+        rows.append((number, cells))
+    return header, rows

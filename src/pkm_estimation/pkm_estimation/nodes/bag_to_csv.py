@@ -1,0 +1,79 @@
+"""Program ``bag_to_csv BAG``: recording and estimates as CSV files, as recorded or in the suite's convention."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pkm_description.errors import PkmError
+from pkm_description.joint_states import JointStateReader
+from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
+from pkm_description.machine import Machine
+
+from pkm_estimation.bags import RecordedData, read_bag
+from pkm_estimation.bags.csv_writer import write_csv
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the program; returns 0, or 1 after an error."""
+    options = _parser().parse_args(args)
+    try:
+        machine = machine_of_options(options)
+        data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
+        if options.converted:
+            data = in_suites_convention(machine, data)
+        for path in write_csv(data, options.output):
+            print(f'wrote {path}')
+    except (PkmError, FileExistsError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def in_suites_convention(machine: Machine, data: RecordedData) -> RecordedData:
+    """Recording whose joint states and raw IMU are converted from what the machine's driver published.
+
+    Raises
+    ------
+    JointStateError
+        A joint is named twice.
+    """
+    joints, imu = data.joint_states, data.imu_data_raw
+    if joints is not None:
+        order = JointStateReader.of_drives(machine).order(joints.names)
+        joints = replace(
+            joints,
+            names=order.wanted,
+            positions=order.by_joint(joints.positions),
+            velocities=order.by_joint(joints.velocities, 'velocity', joints.positions),
+            efforts=order.by_joint(joints.efforts, 'effort'),
+        )
+    if imu is not None:
+        conversion = machine.driver.imu
+        imu = replace(
+            imu,
+            specific_force=conversion.specific_force(imu.specific_force),
+            angular_rate=conversion.angular_rate(imu.angular_rate),
+        )
+    return replace(data, joint_states=joints, imu_data_raw=imu)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='bag_to_csv', description=__doc__)
+    parser.add_argument('bag', help='recording: bag of ROS 2 or ROS 1')
+    parser.add_argument('-o', '--output', type=Path, required=True, help='folder for the files; none is replaced')
+    parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
+    parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
+    add_driver_arguments(parser)
+    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    parser.add_argument(
+        '--converted', action='store_true', help="joints and IMU in the suite's names and SI units, not as recorded"
+    )
+    return parser
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())
