@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields
-from pathlib import Path
 
+import numpy_docstrings
 import pytest
+import reference_tables
 from pkm_bringup.nodes.recorder import RecorderSettings
 from pkm_bringup.nodes.simulator import SimulatorSettings
 from pkm_identification.configuration import IdentificationConfig
+from suite_contents import asked_elsewhere, launch_files, programs
 
 from pkm_estimation.config import EstimatorConfig
-
-sys.path.insert(0, str(Path(__file__).parents[1] / 'extensions'))
-
-import numpy_docstrings
-import reference_tables
-from suite_contents import asked_elsewhere, launch_files, programs
 
 
 def _section(text: str, name: str) -> str:
