@@ -31,6 +31,7 @@ setup(
             'simulate = pkm_bringup.simulation.cli:main',
             'leg_controller = pkm_bringup.nodes.leg_controller:main',
             'motion_player = pkm_bringup.nodes.motion_player:main',
+            'check_robot = pkm_bringup.nodes.check_robot:main',
             'recorder = pkm_bringup.nodes.recorder:main',
             'player = pkm_bringup.nodes.player:main',
             'demo = pkm_bringup.nodes.demo:main',

@@ -50,6 +50,20 @@ def motion_from_drives(
     velocities = of_samples('velocities', velocities, samples, count)
     accelerations = of_samples('accelerations', accelerations, samples, count)
     closed = solve_closure(machine, positions, initial, max_condition=max_condition).require()
+    return motion_of_configurations(machine, time, closed, velocities, accelerations)
+
+
+def motion_of_configurations(
+    machine: Machine, time: Array, closed: ForwardKinematicsResult, velocities: Array, accelerations: Array
+) -> PlatformMotion:
+    """Platform motion of configurations that forward kinematics found already, see :func:`motion_from_drives`.
+
+    Parameters
+    ----------
+    time : (N,) s
+    closed : N configurations, all of them trusted
+    velocities, accelerations : (N, A) of the driven joints
+    """
     pose = closed.position, closed.rotation_base_platform
     legs = close_legs(machine, *pose, closed.joint_positions)
     inverse = inverse_overall_jacobian(machine, legs)

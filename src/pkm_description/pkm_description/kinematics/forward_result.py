@@ -103,6 +103,15 @@ class ForwardKinematicsResult:
                 raise error(f'sample {sample}: {self._complaint(error, sample)}')
         return self
 
+    def rows(self, samples: NDArray[np.intp]) -> ForwardKinematicsResult:
+        """Result of some of the samples, by index."""
+        chosen: dict[str, Any] = {
+            field.name: value[samples]
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        return replace(self, **chosen)
+
     def with_samples(self, samples: NDArray[np.intp], other: ForwardKinematicsResult) -> ForwardKinematicsResult:
         """Copy in which ``other`` stands in the place of ``samples``."""
         changed: dict[str, Any] = {}

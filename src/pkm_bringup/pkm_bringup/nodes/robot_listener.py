@@ -1,0 +1,146 @@
+"""Node that listens to the topics of a robot for ``check_robot``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pkm_description.loading.arguments import machine_of_options
+from pkm_description.ros.conversions import nanoseconds
+from pkm_description.ros.machine_parameters import declare_machine
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
+from pkm_description.settings import Settings, setting
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
+
+from pkm_bringup.robot_check import Endpoint, Observation, check_robot
+from pkm_bringup.robot_check.collection import ImuCollection, JointCollection
+from pkm_bringup.robot_check.telling import DURATION, tell
+
+#: s between two looks at the graph, and of silence after which nothing more is expected
+_LOOK, _SILENCE = 0.5, 5.0
+
+
+@dataclass(frozen=True)
+class CheckSettings(Settings):
+    """What is listened to, and where the report goes."""
+
+    duration: float = setting(DURATION, 'message time to listen to [s]', 0.1, 1e6)
+    reliability: str = setting(
+        'best_effort', 'of the subscriptions that the nodes will have', choices=('best_effort', 'reliable')
+    )
+    json: str = setting('', 'file for the report for programs; empty: none')
+
+
+class RobotListener(Node):
+    """Listens for a while, then prints what check_robot says.
+
+    Parameters
+    ----------
+    options : of the program; the node's parameters count where they name no machine
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__('check_robot', namespace=options.namespace or None)
+        own = declare_machine(self)
+        given = declare_settings(self, CheckSettings)
+        self.machine = own if options.machine is None else machine_of_options(options)
+        if options.machine is not None:
+            given = replace(given, duration=options.duration or DURATION, reliability=options.reliability)
+        self._settings, self._driver_file = given, options.write_driver
+        self._json = options.json or (Path(given.json) if given.json else None)
+        qos = LOSSLESS_QOS if given.reliability == 'reliable' else SENSOR_QOS
+        names = self.machine.driver.joint_names or self.machine.actuated_joint_names
+        self._joints, self._imu = JointCollection(names), ImuCollection()
+        self._clock_pairs: list[tuple[int, int]] = []
+        self._topics = tuple(
+            self.create_subscription(kind, topic, partial(self._take, collection), qos).topic_name
+            for kind, topic, collection in (
+                (JointState, self.machine.driver.joint_topic, self._joints),
+                (Imu, self.machine.driver.imu_topic, self._imu),
+            )
+        )
+        self.create_subscription(Clock, '/clock', self._take_clock, SENSOR_QOS)
+        self._heard_of: dict[str, tuple[Endpoint, ...]] = {}
+        self._last_message = time.monotonic()
+
+    def _take(self, collection: JointCollection | ImuCollection, message: Any) -> None:
+        collection.add(time.time_ns(), message)
+        self._last_message = time.monotonic()
+
+    def _take_clock(self, message: Clock) -> None:
+        self._clock_pairs.append((nanoseconds(message.clock), time.time_ns()))
+
+    def run(self) -> None:
+        """Listen until there is enough, nothing comes, or Ctrl-C; then say what was found, and leave."""
+        executor = SingleThreadedExecutor()
+        executor.add_node(self)
+        print(f'listening to {" and ".join(self._topics)} for {self._settings.duration:g} s', flush=True)
+        looked = -np.inf
+        try:
+            while not self._has_enough():
+                if time.monotonic() - looked > _LOOK:
+                    self._look()
+                    looked = time.monotonic()
+                executor.spin_once(timeout_sec=0.05)
+            self._look()
+        except (KeyboardInterrupt, ExternalShutdownException):
+            print('interrupted: a report of what has come so far', flush=True)
+        raise SystemExit(tell(check_robot(self.machine, self._observation()), self._json, self._driver_file))
+
+    def _has_enough(self) -> bool:
+        span = max(self._joints.span, self._imu.span)
+        silence = time.monotonic() - self._last_message
+        patience = _SILENCE if span else max(_SILENCE, self._settings.duration)
+        return span >= self._settings.duration or silence > patience
+
+    def _look(self) -> None:
+        """See who publishes what; kept, because after Ctrl-C the graph cannot be asked any more."""
+        for topic, _ in self.get_topic_names_and_types():
+            found = tuple(
+                Endpoint(
+                    f'{item.node_namespace.rstrip("/")}/{item.node_name}',
+                    item.topic_type,
+                    'best_effort' if item.qos_profile.reliability == QoSReliabilityPolicy.BEST_EFFORT else 'reliable',
+                    (
+                        'transient_local'
+                        if item.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
+                        else 'volatile'
+                    ),
+                )
+                for item in self.get_publishers_info_by_topic(topic)
+            )
+            if found:
+                self._heard_of[topic] = found
+
+    def _observation(self) -> Observation:
+        joints, imu = self._joints.log(), self._imu.log()
+        counts = f'{len(self._joints)} joint states, {len(self._imu)} IMU messages'
+        return Observation(
+            f'live, {counts}',
+            self._topics[0],
+            self._topics[1],
+            joints,
+            imu,
+            self._heard_of,
+            live=True,
+            clock=np.array(self._clock_pairs, dtype=np.int64).reshape(-1, 2),
+            reliability=self._settings.reliability,
+            clock_publishers=tuple(end.node for end in self._heard_of.get('/clock', ())),
+        )
+
+
+def listen(options: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
+    """Run the node; returns the exit code of the report."""
+    return run_node(lambda: RobotListener(options), ['check_robot', *ros_arguments])

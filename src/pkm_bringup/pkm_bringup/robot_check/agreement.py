@@ -1,0 +1,112 @@
+"""How well predicted and measured IMU signals agree, over all ways in which the IMU's axes may point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+
+from pkm_bringup.robot_check.axes import AXES, is_rotation, is_same
+from pkm_bringup.robot_check.prediction import Prediction
+
+#: a wiring with other axes must explain so much more (as part of the signal's power) than the machine file's
+_CLEAR = 0.05
+
+
+@dataclass(frozen=True)
+class ImuEvidence:
+    """IMU signals on the grid, with the units already mended.
+
+    Attributes
+    ----------
+    specific_force, angular_rate : (N, 3) m/s^2, rad/s
+    good : (N,)
+    rate_noise : (3,) rad/s, what noise leaves in ``angular_rate``
+    force_allowed : m/s^2, how far the specific force may be off by bias
+    uses_force : False where gravity is not in it, so that it cannot be compared
+    """
+
+    specific_force: Array
+    angular_rate: Array
+    good: NDArray[np.bool_]
+    rate_noise: Array
+    force_allowed: float
+    uses_force: bool = True
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well one hypothesis about the drives explains the IMU.
+
+    Attributes
+    ----------
+    rate_misfit : part of the angular rate's power (about its mean) that is not explained; above 1 where the prediction
+        is worse than none; NaN where neither turns
+    force_misfit : root mean square of the specific force's error by what is allowed; NaN without it
+    force_error : m/s^2, that root mean square
+    gyroscope, accelerometer : (3, 3) axes that explain most
+    gain : factor by which the measured rate is larger than the predicted one, on those axes
+    """
+
+    rate_misfit: float
+    force_misfit: float
+    force_error: float
+    gyroscope: Array
+    accelerometer: Array
+    gain: float
+
+    @property
+    def axes_cost(self) -> float:
+        """How unusual the axes are: 0 as in the file, 1 for one mistake, 2 for two."""
+        own = is_same(self.gyroscope, AXES[0]), is_same(self.accelerometer, AXES[0])
+        alike = is_same(self.gyroscope, self.accelerometer)
+        if all(own):
+            return 0.0
+        if alike and is_rotation(self.gyroscope):
+            return 1.0  # turned
+        if (own[0] and is_same(self.accelerometer, -AXES[0])) or (own[1] and is_same(self.gyroscope, -AXES[0])):
+            return 1.0  # one sensor's sign
+        # a mirrored frame is rarer than legs that are numbered the other way round, which looks the same
+        return 1.5 if any(own) or alike or is_same(self.gyroscope, -self.accelerometer) else 2.0
+
+
+def agreement(evidence: ImuEvidence, prediction: Prediction, turns: bool) -> Agreement:
+    """Compare a prediction with the IMU, each sensor on the axes that suit it best.
+
+    The machine file's axes stay unless others are clearly better.
+
+    Parameters
+    ----------
+    turns : whether the angular rate is large enough to be compared
+    """
+    rows = evidence.good[prediction.found]
+    measured_rows = evidence.good & prediction.found
+    rate = evidence.angular_rate[measured_rows]
+    misfit, gain, gyroscope = float('nan'), float('nan'), AXES[0]
+    if turns and len(rate) > 3:
+        rate = rate - rate.mean(axis=0)
+        wanted = prediction.angular_rate[rows]
+        wanted = wanted - wanted.mean(axis=0)
+        power, cross = float(np.sum(rate**2)), rate.T @ wanted
+        fits = (power - 2.0 * np.einsum('kij,ij->k', AXES, cross) + float(np.sum(wanted**2))) / max(power, 1e-12)
+        best = _chosen(fits, _CLEAR)
+        gyroscope, misfit = AXES[best], float(fits[best])
+        gain = float(np.sum(gyroscope * cross) / max(np.sum(wanted**2), 1e-12))
+    error, accelerometer = float('nan'), AXES[0]
+    if evidence.uses_force and rows.any():
+        force, felt = evidence.specific_force[measured_rows], prediction.specific_force[rows]
+        squares = np.sum(force**2) + np.sum(felt**2) - 2.0 * np.einsum('kij,ij->k', AXES, force.T @ felt)
+        errors = np.sqrt(np.maximum(squares, 0.0) / len(force))
+        # the gyroscope tells more: what it says is taken if the accelerometer can live with it
+        alike = [k for k in range(len(AXES)) if is_same(AXES[k], gyroscope) or is_same(AXES[k], -gyroscope)]
+        able = [k for k in alike if errors[k] <= max(evidence.force_allowed, 1.2 * errors.min())]
+        best = min(able, key=lambda k: errors[k]) if turns and able else _chosen(errors, 0.5 * evidence.force_allowed)
+        accelerometer, error = AXES[best], float(errors[best])
+    return Agreement(misfit, error / evidence.force_allowed, error, gyroscope, accelerometer, gain)
+
+
+def _chosen(misfits: Array, clear: float) -> int:
+    """First of the best: the file's axes if they are nearly as good, then proper rotations before mirrored ones."""
+    return int(np.argmax(misfits <= misfits.min() + clear))

@@ -1,0 +1,171 @@
+"""What the IMU's axes mean: mounting, sign of gravity, mirrored frame; and its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pkm_bringup.robot_check.agreement import Agreement
+from pkm_bringup.robot_check.arrangement import Judged
+from pkm_bringup.robot_check.axes import AXES, axes_text, is_rotation, is_same, roll_pitch_yaw
+from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.wiring import Wiring
+
+_REP = 'ROS wants specific force, +g upwards at rest (REP 145)'
+
+
+def axes_findings(wiring: Wiring, best: Judged, turns: bool, rivals: list[Judged]) -> Iterator[Finding]:
+    """Findings about mounting and signs of the IMU.
+
+    Parameters
+    ----------
+    best : the arrangement of the legs on which the axes were found
+    turns : whether the gyroscope takes part
+    rivals : other arrangements that explain the IMU as well
+    """
+    fit = best.agreement
+    felt = not np.isnan(fit.force_misfit)
+    gyroscope, accelerometer = fit.gyroscope, fit.accelerometer
+    plain = [is_same(one, AXES[0]) for one in (gyroscope, accelerometer)]
+    if all(plain):
+        yield from _plain(wiring, fit, turns, felt)
+        return
+    either = ' (or else the legs are numbered otherwise, see leg_order)' if rivals else ''
+    figures = {'unexplained_rate': fit.rate_misfit, 'force_error_m_s2': fit.force_error}
+    if not turns:
+        yield from _at_rest(wiring, best, figures)
+    elif not felt or is_same(accelerometer, gyroscope):
+        yield _mounting_or_mirrored(wiring, gyroscope, figures, either)
+    elif is_same(accelerometer, -gyroscope):
+        if plain[0]:
+            yield _gravity_down(wiring, figures)
+        else:
+            # an axis that points the other way changes the sign of its acceleration, and of the rates about the others
+            yield _mounting_or_mirrored(wiring, accelerometer, figures, either)
+    elif plain[0] or plain[1]:
+        which = 'accelerometer' if plain[0] else 'gyroscope'
+        odd = accelerometer if plain[0] else gyroscope
+        yield wrong(
+            f'{which}_axes',
+            f'the {which} has other axes than the other sensor: {axes_text(odd)} (measured = of the machine file)',
+            f'let the IMU\'s driver publish both sensors in one right-handed frame; the {which}\'s axes are now'
+            f' {axes_text(odd)}',
+            **figures,
+        )
+    else:
+        yield wrong(
+            'imu_axes',
+            f'gyroscope and accelerometer have axes of their own: {axes_text(gyroscope)}, and'
+            f' {axes_text(accelerometer)}',
+            'let the IMU\'s driver publish both sensors in one right-handed frame',
+            **figures,
+        )
+
+
+def _plain(wiring: Wiring, fit: Agreement, turns: bool, felt: bool) -> Iterator[Finding]:
+    if felt and fit.force_misfit > 1.0:
+        angle = np.degrees(np.arcsin(min(1.0, fit.force_error / float(np.linalg.norm(wiring.machine.gravity)))))
+        yield suspicious(
+            'imu_tilt',
+            f'the specific force is {fit.force_error:.2g} m/s^2 off what forward kinematics and the machine file say '
+            f'(like a tilt of {angle:.1f} deg): zero of a leg, mounting of the IMU, or its bias',
+            'reference (home) the drives; give the mounting in sensors.imu.rpy and the bias in '
+            'sensors.imu.accelerometer.bias (tune BAG --static measures it)'
+            + ('' if turns else '; a motion tells more'),
+            force_error_m_s2=fit.force_error,
+        )
+    elif felt and turns:
+        yield ok(
+            'imu_axes',
+            f'axes and gravity of the IMU agree with the legs (specific force within {fit.force_error:.2g} m/s^2)',
+        )
+    elif felt:
+        yield ok('imu_gravity', f'gravity points where the legs say (within {fit.force_error:.2g} m/s^2)')
+        yield cannot_tell(
+            'imu_axes',
+            'at rest nothing tells how the IMU is turned about the vertical',
+            'any motion that turns the platform',
+        )
+    elif turns:
+        yield ok('imu_axes', 'axes of the gyroscope agree with the legs')
+
+
+def _at_rest(wiring: Wiring, best: Judged, figures: dict[str, float]) -> Iterator[Finding]:
+    """Gravity alone: upside down, or its sign."""
+    fit, machine = best.agreement, wiring.machine
+    expected = best.prediction.specific_force.mean(axis=0)
+    pointing = fit.accelerometer @ expected
+    cosine = float(pointing @ expected / max(expected @ expected, 1e-12))
+    if cosine < -0.8:
+        yield wrong(
+            'imu_gravity_sign',
+            'gravity points the other way than the legs say: the IMU publishes gravity in place of specific '
+            f'force ({_REP}), or it is mounted upside down; a motion that turns the platform tells which',
+            'if it is the sign, in the driver file\n'
+            + wiring.patch.add('imu.gravity', 'down')
+            + f'\nif it is upside down, in {machine.path.name}\n'
+            + _rpy_lines(wiring, np.diag([1.0, -1.0, -1.0])),
+            **figures,
+        )
+        return
+    yield wrong(
+        'imu_axes',
+        'gravity lies on another axis of the IMU than the legs and the machine file say: '
+        f'{axes_text(fit.accelerometer)} would fit, as others would that differ by a turn about the vertical',
+        f'set the mounting in {machine.path.name} (a motion that turns the platform tells which one it is)\n'
+        + _rpy_lines(wiring, fit.accelerometer if is_rotation(fit.accelerometer) else _proper(wiring, best)),
+        **figures,
+    )
+
+
+def _proper(wiring: Wiring, best: Judged) -> np.ndarray:
+    """Proper rotation that explains the direction of gravity as well as a mirrored one does."""
+    expected = best.prediction.specific_force.mean(axis=0)
+    wanted = best.agreement.accelerometer @ expected
+    proper = [one for one in AXES if is_rotation(one)]
+    return min(proper, key=lambda one: float(np.linalg.norm(one @ expected - wanted)))
+
+
+def _gravity_down(wiring: Wiring, figures: dict[str, float]) -> Finding:
+    return wrong(
+        'imu_gravity_sign',
+        f'the accelerometer has the opposite sign: it publishes gravity in place of specific force; {_REP}',
+        'in the driver file\n' + wiring.patch.add('imu.gravity', 'down'),
+        **figures,
+    )
+
+
+def _mounting_or_mirrored(wiring: Wiring, axes: np.ndarray, figures: dict[str, float], either: str) -> Finding:
+    if not is_rotation(axes):
+        return wrong(
+            'imu_left_handed',
+            f'the IMU\'s axes are those of a left-handed frame: {axes_text(axes)} (measured = of the machine '
+            f'file); no mounting explains them{either}. The same is seen if the legs are numbered the other way round',
+            'negate one axis in the IMU\'s driver so that x, y, z are right-handed (and the rates about the others'
+            ' accordingly), or number the legs the other way round',
+            **figures,
+        )
+    upside = ', upside down' if axes[2, 2] < 0.0 else ''
+    return wrong(
+        'imu_axes',
+        f'the IMU is mounted otherwise than the machine file says{upside}: {axes_text(axes)} (measured = of the '
+        f'machine file){either}',
+        f'turn the IMU, or in {wiring.machine.path.name}\n' + _rpy_lines(wiring, axes),
+        **figures,
+    )
+
+
+def _rpy_lines(wiring: Wiring, axes: np.ndarray) -> str:
+    """Lines of the machine file for an IMU whose measured axes are ``axes`` @ those of the file."""
+    angles = roll_pitch_yaw(wiring.machine.imu.rotation_platform_imu @ axes.T)
+    return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'
+
+
+def axes_words(fit: Agreement) -> str:
+    """What the axes mean, in a few words."""
+    if is_same(fit.gyroscope, fit.accelerometer):
+        return f'the IMU is mounted with {axes_text(fit.gyroscope)}'
+    return (
+        f'the IMU\'s axes are {axes_text(fit.gyroscope)} (gyroscope) and {axes_text(fit.accelerometer)} (accelerometer)'
+    )

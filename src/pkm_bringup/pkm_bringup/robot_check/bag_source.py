@@ -1,0 +1,89 @@
+"""What a bag holds of a robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pkm_description.machine import Machine
+from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.messages import open_bag
+
+from pkm_bringup.robot_check.collection import ImuCollection, JointCollection
+from pkm_bringup.robot_check.recorded import Endpoint, Observation, Stamps
+
+JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
+
+#: what the profiles of a bag call reliability and durability
+_RELIABILITY = {1: 'reliable', 2: 'best_effort'}
+_DURABILITY = {1: 'transient_local', 2: 'volatile'}
+
+
+def observe_bag(
+    path: str | Path,
+    machine: Machine,
+    joint_topic: str,
+    imu_topic: str,
+    begin: float = 0.0,
+    duration: float = np.inf,
+    reliability: str = 'best_effort',
+) -> Observation:
+    """Read the streams of a robot from a bag, whatever they are called.
+
+    Parameters
+    ----------
+    joint_topic, imu_topic : full names, with a leading slash
+    begin, duration : s, which part, by the time of recording
+    reliability : of the subscriptions that the user wants
+
+    Raises
+    ------
+    BagError
+        Nothing at ``path`` can be read.
+    """
+    names = machine.driver.joint_names or machine.actuated_joint_names
+    joints, imu, clock = JointCollection(names), ImuCollection(), []
+    kinds = {joint_topic: JOINT_TYPE, imu_topic: IMU_TYPE, '/clock': CLOCK_TYPE}
+    with open_bag(path) as bag:
+        readable = [topic for topic, kind in kinds.items() if bag.types.get(topic) == kind]
+        first = None
+        for topic, time, data in bag.read(readable):
+            first = time if first is None else first
+            if not begin <= 1e-9 * (time - first) <= begin + duration:
+                continue
+            message: Any = TYPESTORE.deserialize_cdr(data, kinds[topic])
+            if topic == joint_topic:
+                joints.add(time, message)
+            elif topic == imu_topic:
+                imu.add(time, message)
+            else:
+                clock.append((message.clock.sec * 10**9 + message.clock.nanosec, time))
+        publishers = {topic: _endpoints(kind, bag.qos.get(topic, [])) for topic, kind in bag.types.items()}
+        warnings = tuple(bag.warnings)
+    pairs: Stamps = np.array(clock, dtype=np.int64).reshape(-1, 2)
+    return Observation(
+        str(path),
+        joint_topic,
+        imu_topic,
+        joints.log(),
+        imu.log(),
+        publishers,
+        clock=pairs,
+        reliability=reliability,
+        warnings=warnings,
+    )
+
+
+def _endpoints(kind: str, profiles: list) -> tuple[Endpoint, ...]:
+    """Publishers that the recorder noted; at least one that offered what nobody noted."""
+    found = tuple(
+        Endpoint(
+            '',
+            kind,
+            _RELIABILITY.get(item.reliability.value, 'reliable'),
+            _DURABILITY.get(item.durability.value, 'volatile'),
+        )
+        for item in profiles
+    )
+    return found or (Endpoint('', kind),)

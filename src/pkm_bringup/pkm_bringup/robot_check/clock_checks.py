@@ -1,0 +1,127 @@
+"""The clock of the IMU against that of the drives, by the motion that both feel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.errors import PkmError
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.streams import SensorStreams, usual_interval
+
+from pkm_bringup.robot_check.delay import ENOUGH, ClockShift, clock_shift
+from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.wiring import Wiring
+
+#: s: less is usual for an IMU with filters in it; more is wrong in any case
+_USUAL, _WRONG = 0.012, 0.03
+#: s, deviation of a delay by a free linear map
+_ROUGH = 0.006
+#: s/s, clocks of computers differ by less than a tenth of that
+_DRIFT = 1e-3
+_MOTION = (
+    'a motion in which the platform turns to and fro, not periodically, for 10 s or more (motion_player'
+    ' profile:=fourier)'
+)
+
+
+@dataclass(frozen=True)
+class _Delay:
+    value: float
+    std: float
+
+
+def clock_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Findings about delay and drift; sets ``delay``, by which later checks shift the IMU."""
+    if wiring.positions is None or not wiring.imu_usable or wiring.angular_rate is None:
+        return
+    if wiring.times.aligned_by == 'start' or 'counted' in (wiring.times.joints.source, wiring.times.imu.source):  # type: ignore[union-attr]
+        yield cannot_tell('imu_delay', 'no usable stamps to compare the two clocks by', 'good stamps on both topics')
+    shift = clock_shift((wiring.leg_time, wiring.positions), (wiring.imu_time, wiring.angular_rate))
+    if shift is None or shift.explained < ENOUGH:
+        if shift is not None and _both_move(wiring):
+            yield suspicious(
+                'imu_motion',
+                f'the drives\' motion explains only {max(0.0, shift.explained):.0%} of the angular rate, at any '
+                'delay up to 5 s',
+                'see whether IMU and drives are of the same machine, and whether something else moves or '
+                'shakes the IMU',
+                explained=shift.explained,
+            )
+        else:
+            yield cannot_tell(
+                'imu_delay', 'the platform turns too little to compare the clocks of IMU and drives', _MOTION
+            )
+        return
+    # a free linear map follows large turns only roughly: small delays are left to the finer look
+    wiring.shift = shift
+    wiring.delay = shift.delay if abs(shift.delay) > _WRONG or wiring.times.aligned_by != 'stamps' else 0.0
+
+
+def delay_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Judge delay and drift, once order of the legs and axes of the IMU are known."""
+    shift = wiring.shift
+    if shift is None or wiring.times.aligned_by != 'stamps':
+        return  # said already: too little motion, or other clocks
+    fine = _fine_delay(wiring)
+    if fine is None:
+        resolution = 2.0 * max(usual_interval(wiring.leg_time), usual_interval(wiring.imu_time))
+        fine = _Delay(shift.delay, _ROUGH + 0.3 * resolution)
+    yield _judged(wiring, shift, fine)
+    if np.isfinite(shift.drift) and abs(shift.drift) > max(_DRIFT, 6.0 * shift.drift_std):
+        yield suspicious(
+            'clock_drift',
+            f'the delay of the IMU grows by {1e3 * shift.drift:.2g} ms per second: two clocks of different pace',
+            'stamp both by one clock: chrony or PTP on both computers, or stamp the IMU by the computer that reads it',
+            drift_ms_per_s=1e3 * shift.drift,
+            std=1e3 * shift.drift_std,
+        )
+
+
+def _judged(wiring: Wiring, shift: ClockShift, delay: _Delay) -> Finding:
+    value = delay.value
+    late = 'late' if value > 0 else 'early'
+    evidence = {'delay_ms': 1e3 * value, 'explained': shift.explained}
+    limit = _USUAL + 3.0 * delay.std
+    if abs(value) <= limit:
+        return ok('imu_delay', f'IMU and drives are on one clock, within {1e3 * max(abs(value), delay.std):.0f} ms')
+    doubt = '' if shift.unique else ' (or a period of the motion more or less: it repeats)'
+    remedy = (
+        f'if it is constant: imu_delay: {value:.3f} in the estimator\'s settings (tune BAG --motion measures it); else'
+        ' put both computers on one clock (chrony or PTP)'
+    )
+    say = wrong if abs(value) > _WRONG else suspicious
+    return say('imu_delay', f'stamps of the IMU are {1e3 * abs(value):.0f} ms {late}{doubt}', remedy, **evidence)
+
+
+def _fine_delay(wiring: Wiring) -> _Delay | None:
+    """Delay by the estimator's calibration; None where it cannot be told."""
+    best = wiring.best
+    if best is None or wiring.positions is None or wiring.specific_force is None or wiring.angular_rate is None:
+        return None
+    if any(best.arrangement.flipped) or not wiring.gravity_felt:
+        return None
+    imu = np.hstack(
+        [wiring.specific_force @ best.agreement.accelerometer, wiring.angular_rate @ best.agreement.gyroscope]
+    )
+    finite = np.isfinite(wiring.positions).all(axis=1)
+    streams = SensorStreams(
+        wiring.leg_time[finite], wiring.positions[finite][:, list(best.arrangement.order)], wiring.imu_time, imu
+    )
+    try:
+        found = estimate_delay(wiring.machine, streams)
+    except PkmError:
+        return None
+    return _Delay(wiring.delay + found.delay, found.std)
+
+
+def _both_move(wiring: Wiring) -> bool:
+    """Whether drives and gyroscope show much more than noise."""
+    assert wiring.positions is not None
+    assert wiring.angular_rate is not None
+    moves = []
+    for values in (wiring.positions, wiring.angular_rate):
+        noise = np.median(np.abs(np.diff(values, axis=0)), axis=0) + 1e-12
+        moves.append(bool((values.std(axis=0) > 10.0 * noise).any()))
+    return all(moves)

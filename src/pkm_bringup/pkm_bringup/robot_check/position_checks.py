@@ -1,0 +1,212 @@
+"""Positions of the drives: unit, direction and zero by the strokes, and whether they have a pose."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics import drive_positions, forward_kinematics
+from pkm_description.machine import Machine
+
+from pkm_bringup.robot_check.arrangement import is_solvable
+from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.position_units import PositionUnit, excess, fitting, inside, is_small, strokes
+from pkm_bringup.robot_check.recorded import Flags
+from pkm_bringup.robot_check.wiring import Wiring
+
+#: samples of which forward kinematics is asked
+_SAMPLES = 60
+#: part of its stroke that a drive may be away from home on the mean
+_NEAR = 0.35
+
+
+def position_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Findings about unit, sign and zero; sets ``positions`` in the suite's convention."""
+    if wiring.joints is None or wiring.columns is None:
+        return
+    published = wiring.joints.positions[wiring.leg_rows][:, wiring.columns]
+    finite = np.isfinite(published).all(axis=1)
+    some = published[finite][:: max(1, np.count_nonzero(finite) // 400)]
+    machine, count = wiring.machine, wiring.machine.actuated_count
+    scale, offset = np.ones(count), np.zeros(count)
+    if len(some) == 0:
+        return
+    good: Flags = inside(machine, some)
+    if good.all():
+        if is_small(machine, some):
+            yield cannot_tell(
+                'position_unit', 'all positions are nearly zero: any unit would fit', 'a pose away from zero'
+            )
+        else:
+            yield ok('position_unit', f'positions lie within the strokes ({_range(wiring, some)})')
+    else:
+        common = [unit for unit in fitting(machine, some) if unit.keys]
+        if common and not (0 < np.count_nonzero(~good) <= count // 2):
+            unit = _likeliest(wiring, common, some)
+            scale, offset = unit.scale, unit.offset
+            yield _common_unit(wiring, unit, common, some)
+        else:
+            scale, offset = yield from _single_drives(wiring, some, good, scale, offset)
+    wiring.position_scale, wiring.position_offset = scale, offset
+    wiring.positions = published * scale + offset
+
+
+def _likeliest(wiring: Wiring, units: list[PositionUnit], some: Array) -> PositionUnit:
+    """Usual units first; but one that uses more of the stroke and has poses counts before one that does not."""
+    machine = wiring.machine
+    lower, upper = strokes(machine)
+
+    def doubt(unit: PositionUnit) -> float:
+        positions = unit.position(some)
+        middle = np.abs(positions.mean(axis=0) - 0.5 * (lower + upper)) / (upper - lower)
+        lost = 0.0
+        if not is_solvable(machine):
+            lost = 1.0 - float(forward_kinematics(machine, positions[:: max(1, len(some) // 20)]).trusted.mean())
+        # half of a stroke from its middle is its end: values in too large a unit lie there
+        return lost + max(0.0, 4.0 * (float(middle.mean()) - 0.4)) + 0.05 * units.index(unit)
+
+    return min(units, key=doubt)
+
+
+def _common_unit(wiring: Wiring, unit: PositionUnit, units: list[PositionUnit], some: Array) -> Finding:
+    keys = {f'position.{key}': value for key, value in unit.keys.items()}
+    code = 'position_sign' if set(unit.keys) == {'sign'} else 'position_unit'
+    if 'quantity' in unit.keys:
+        code = 'position_length'
+    others = [other.words for other in units if other is not unit]
+    doubt = f' (or {", ".join(others)}, which fits the strokes, too)' if others else ''
+    return wrong(
+        code,
+        f'positions lie outside the strokes, but fit {unit.words}{doubt}',
+        _lines(wiring, keys),
+        published=_range(wiring, some),
+        stroke=_stroke_text(wiring),
+    )
+
+
+def _single_drives(
+    wiring: Wiring, some: Array, good: Flags, scale: Array, offset: Array
+) -> Generator[Finding, None, tuple[Array, Array]]:
+    """Drives that do not fit, one by one; returns scale and offset."""
+    machine = wiring.machine
+    lower, upper = strokes(machine)
+    home, size = _home(machine), upper - lower
+    for drive in np.flatnonzero(~good).tolist():
+        units = [unit for unit in fitting(machine, some, drive) if unit.keys and 'quantity' not in unit.keys]
+        # one drive in another unit is rare: it must come to where the machine usually is, not just into its stroke
+        near = [unit for unit in units if abs(unit.position(some)[:, drive].mean() - home[drive]) < _NEAR * size[drive]]
+        if near:
+            scale[drive], offset[drive] = near[0].scale[drive], near[0].offset[drive]
+    unsolved = ~inside(machine, some * scale + offset)
+    changed = ~good & ~unsolved
+    if changed.any():
+        keys: dict[str, object] = {'position.sign': wiring.patch.by_leg(np.sign(scale))} if (scale < 0.0).any() else {}
+        if (np.abs(scale) != 1.0).any():
+            keys['position.scale'] = wiring.patch.by_leg(np.abs(scale))
+        if offset.any():
+            keys['position.offset'] = wiring.patch.by_leg(offset)
+        sign_only = bool((np.abs(scale) == 1.0).all() and not offset.any())
+        yield wrong(
+            'position_sign' if sign_only else 'position_unit',
+            f'positions of {wiring.named(changed)} lie outside the stroke; those of the others fit. They fit '
+            + ('with the opposite sign' if sign_only else 'in another unit'),
+            _lines(wiring, keys),
+            published=_range(wiring, some),
+            stroke=_stroke_text(wiring),
+        )
+    if unsolved.any():
+        wiring.poses_trusted = False
+        beyond = excess(machine, some * scale + offset)
+        name = wiring.named(unsolved)
+        if unsolved.all():
+            yield wrong(
+                'position_stroke',
+                f'positions of all drives lie outside their strokes by up to {beyond.max():.4g}, in no usual '
+                'unit: another machine, or another zero of the drives',
+                f'check the machine file ({machine.path.name}: origin of the driven joint, limits), or give'
+                ' position.scale and position.offset per leg in a driver file',
+                published=_range(wiring, some),
+                stroke=_stroke_text(wiring),
+            )
+        else:
+            away = np.where(unsolved, (some * scale + offset).mean(axis=0) - 0.0, 0.0)
+            yield wrong(
+                'position_offset',
+                f'{name} lies outside the stroke by up to {beyond.max():.4g}: its zero is off, or the limits '
+                'of the machine file are not those of the machine',
+                'reference (home) the drive anew, or give its offset, found by driving to a known stop, in a driver'
+                f' file:\ndriver: {{machine: {machine.name}, position: {{offset:'
+                f' {{{_offsets(wiring, unsolved, beyond, away)}}}}}}}',
+                beyond=float(beyond.max()),
+                published=_range(wiring, some),
+                stroke=_stroke_text(wiring),
+            )
+    return scale, offset
+
+
+def _home(machine: Machine) -> Array:
+    """Positions (A,) of the drives at home."""
+    return np.ravel(drive_positions(machine, machine.home.position, machine.home.rotation_base_platform))
+
+
+def _offsets(wiring: Wiring, unsolved: Flags, beyond: Array, at: Array) -> str:
+    """Least offsets that bring the drives into their strokes."""
+    _, upper = strokes(wiring.machine)
+    least = np.where(unsolved, np.where(at > upper, -beyond, beyond), 0.0)
+    return ', '.join(f'{leg.name}: {value:.4g}' for leg, value in zip(wiring.machine.legs, least, strict=True))
+
+
+def pose_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Whether the positions, as far as they are mended, have a pose."""
+    if wiring.positions is None:
+        return
+    machine = wiring.machine
+    why = is_solvable(machine)
+    if why:
+        yield cannot_tell('pose', f'the drives of {machine.name} do not tell its pose: {why}')
+        return
+    positions = wiring.positions[np.isfinite(wiring.positions).all(axis=1)]
+    if wiring.best is not None:
+        arrangement = wiring.best.arrangement
+        positions = positions[:, list(arrangement.order)]
+        if any(arrangement.flipped):
+            return  # what is known of such positions stands in the finding about signs
+    some = positions[:: max(1, len(positions) // _SAMPLES)]
+    result = forward_kinematics(machine, some)
+    part = float(result.trusted.mean())
+    if part == 1.0:
+        yield ok('pose', 'every sample has a pose')
+    else:
+        fits = inside(machine, some).all()
+        cause = (
+            'the order or the zeros of the drives, or the geometry of the machine file'
+            if fits
+            else 'see positions above'
+        )
+        say = wrong if part < 0.9 else suspicious
+        yield say(
+            'pose',
+            f'{1.0 - part:.0%} of the samples have no pose that can be trusted: {cause}, or a singular pose',
+            'check base_point, platform_point, leg_tip and the zero of the driven joint in the machine file;'
+            f' inspect_machine {machine.path.name} shows strokes, reach and condition numbers',
+            part=1.0 - part,
+        )
+
+
+def _lines(wiring: Wiring, keys: dict) -> str:
+    if wiring.machine.driver.position is not None:
+        return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
+            f'{key}: {value}' for key, value in keys.items()
+        )
+    return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
+
+
+def _range(wiring: Wiring, some: Array) -> str:
+    low, high = some.min(axis=0), some.max(axis=0)
+    return f'{low.min():.4g} to {high.max():.4g}'
+
+
+def _stroke_text(wiring: Wiring) -> str:
+    lower, upper = strokes(wiring.machine)
+    return f'{lower.min():.4g} to {upper.max():.4g}'

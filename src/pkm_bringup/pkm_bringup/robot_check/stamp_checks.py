@@ -1,0 +1,169 @@
+"""Stamps: zero, repeated, out of order, in the future, set at reception, from another clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pkm_bringup.robot_check.findings import Finding, ok, suspicious, wrong
+from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
+from pkm_bringup.robot_check.wiring import Wiring
+
+#: s: stamps so much ahead of their reception are from another clock; so much behind it, too
+_AHEAD, _BEHIND = 0.02, 0.5
+#: s, difference of the two topics' age at reception that transport does not explain
+_AGES = 0.1
+#: ns since 1970 below which stamps count from a start, not from an epoch (about 2001)
+_EPOCH = 10**18
+#: part of the interval below which stamps count as regular, and part of the jitter that reception may differ by
+_REGULAR, _SAME = 0.1, 0.15
+_CLOCK_REMEDY = (
+    'put both computers on one clock (chrony or PTP: chronyc tracking), or let one computer stamp both topics; in '
+    'simulation start all nodes with use_sim_time:=true'
+)
+
+
+def stamp_checks(wiring: Wiring) -> Iterator[Finding]:
+    """Findings about the stamps of both topics, and of one against the other."""
+    logs: list[tuple[str, str, JointLog | ImuLog | None]] = [
+        ('joint', wiring.seen.joint_topic, wiring.seen.joints),
+        ('imu', wiring.seen.imu_topic, wiring.seen.imu),
+    ]
+    for which, topic, log in logs:
+        if log is None or len(log) < 2:
+            continue
+        found = [*_order(which, topic, log.stamps), *_age(wiring, which, topic, log)]
+        yield from found or [ok(f'{which}_stamps', f'{topic}: {len(log)} stamps, all newer than the one before')]
+    yield from _two_clocks(wiring)
+
+
+def _order(which: str, topic: str, stamps: Stamps) -> Iterator[Finding]:
+    zero = np.count_nonzero(stamps <= 0)
+    if zero:
+        yield wrong(
+            f'{which}_stamp_zero',
+            f'{topic}: {zero} of {len(stamps)} stamps are zero; such samples are rejected',
+            'let the driver set header.stamp to the time of the sample (node->now() at reading, or the hardware\'s'
+            ' time)',
+            part=zero / len(stamps),
+        )
+    steps = np.diff(stamps[stamps > 0])
+    if len(steps) == 0:
+        return
+    repeated, back = np.count_nonzero(steps == 0), np.count_nonzero(steps < 0)
+    if repeated:
+        yield wrong(
+            f'{which}_stamp_repeated',
+            f'{topic}: {repeated} of {len(steps)} stamps are the same as the one before; such samples are rejected',
+            'publish each sample once (is the loop faster than the sensor? are there two publishers, or a bag that is '
+            'played twice?), and stamp it with a clock of finer resolution',
+            part=repeated / len(steps),
+        )
+    if back:
+        how = f'by up to {-steps.min() * 1e-9:.3g} s'
+        yield wrong(
+            f'{which}_stamp_order',
+            f'{topic}: {back} of {len(steps)} stamps are older than the one before, {how}',
+            'one publisher per topic, one thread that publishes, and a clock that is not set back meanwhile (chrony:'
+            ' slew, no step); a bag that is played in a loop needs a reset of the nodes',
+            part=back / len(steps),
+        )
+    usual = float(np.median(np.abs(steps)))
+    away = np.abs(stamps - np.median(stamps)) > 3.0 * len(stamps) * max(usual, 1.0) + 10**9
+    lonely = np.count_nonzero(away & (stamps > 0))
+    if 0 < lonely < 0.2 * len(stamps) and not back:
+        yield wrong(
+            f'{which}_stamp_jump',
+            f'{topic}: {lonely} stamps are far away from the others',
+            'one clock for all stamps of the topic; set the computer\'s time before the driver starts',
+            part=lonely / len(stamps),
+        )
+
+
+def _age(wiring: Wiring, which: str, topic: str, log: JointLog | ImuLog) -> Iterator[Finding]:
+    """Stamps against the time of reception."""
+    stamps, received = log.stamps, log.received
+    good = (stamps > 0) & (received > 0)
+    if np.count_nonzero(good) < 2:
+        return
+    stamps, received = stamps[good], received[good]
+    clock = wiring.seen.clock
+    simulated = bool(np.median(stamps) < _EPOCH)
+    age = 1e-9 * float(np.median(received - stamps))
+    if len(clock) > 1 and simulated and np.median(received) >= _EPOCH:
+        # received by the computer's clock, stamped by /clock
+        shown = np.interp(received.astype(float), clock[:, 1].astype(float), clock[:, 0].astype(float))
+        age = 1e-9 * float(np.median(shown - stamps))
+    elif simulated and np.median(received) >= _EPOCH:
+        if wiring.seen.live:
+            yield suspicious(
+                f'{which}_clock_domain',
+                f'{topic}: stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
+                'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the '
+                'driver stamp with the computer\'s time, not with its time since start',
+                age_s=age,
+            )
+        return
+    if age < -_AHEAD:
+        yield wrong(
+            f'{which}_stamp_future',
+            f'{topic}: stamps are {-age:.3g} s ahead of their reception',
+            _CLOCK_REMEDY,
+            age_s=age,
+        )
+    elif age > _BEHIND:
+        yield suspicious(
+            f'{which}_stamp_old',
+            f'{topic}: samples are {age:.3g} s old when they come: a clock that is behind, or a queue',
+            _CLOCK_REMEDY,
+            age_s=age,
+        )
+    yield from _set_at_reception(which, topic, stamps, received)
+
+
+def _set_at_reception(which: str, topic: str, stamps: Stamps, received: Stamps) -> Iterator[Finding]:
+    if np.array_equal(stamps, received):
+        return  # a bag that was written from arrays knows nothing of reception
+    steps = np.diff(stamps)
+    usual = float(np.median(steps))
+    jitter = 1.4826 * float(np.median(np.abs(steps - usual)))
+    differs = 1.4826 * float(np.median(np.abs(np.diff(received - stamps))))
+    if usual > 0 and jitter > _REGULAR * usual and differs < _SAME * jitter:
+        yield suspicious(
+            f'{which}_stamp_reception',
+            f'{topic}: stamps are as irregular as the messages come ({1e-6 * jitter:.2g} ms): '
+            'they tell when a message was handled, not when the sample was taken',
+            'stamp with the time of the sample: in ros2_control the read() time, else the sensor\'s own counter',
+            jitter_ms=1e-6 * jitter,
+            reception_minus_stamp_ms=1e-6 * differs,
+        )
+
+
+def _two_clocks(wiring: Wiring) -> Iterator[Finding]:
+    joints, imu, times = wiring.seen.joints, wiring.seen.imu, wiring.times
+    if joints is None or imu is None or times.joints is None or times.imu is None:
+        return
+    if times.aligned_by != 'stamps' and times.joints.source == times.imu.source == 'stamps':
+        offset = 1e-9 * float(np.median(imu.stamps) - np.median(joints.stamps))
+        yield wrong(
+            'clock_domain',
+            f'joints and IMU are stamped by different clocks: IMU stamps are {offset:+.4g} s away from those '
+            'of the joints',
+            _CLOCK_REMEDY,
+            offset_s=offset,
+        )
+        return
+    ages = [
+        1e-9 * float(np.median((log.received - log.stamps)[log.stamps > 0]))
+        for log in (joints, imu)
+        if np.any(log.stamps > 0)
+    ]
+    if len(ages) == 2 and abs(ages[1] - ages[0]) > _AGES:
+        yield suspicious(
+            'clock_offset',
+            f'when they come, samples of the joints are {ages[0]:.3g} s old, those of the IMU {ages[1]:.3g} s',
+            _CLOCK_REMEDY,
+            joint_age_s=ages[0],
+            imu_age_s=ages[1],
+        )

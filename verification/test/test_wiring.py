@@ -1,0 +1,99 @@
+"""check_robot on seeded faults of wiring, one machine each; the campaign over machines is `./pkm verify wiring`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_bringup.robot_check import check_robot
+from pkm_description.kinematics.rotation import matrix_from_rpy
+from pkm_description.loading import load_machine
+from pkm_description.skeleton import skeleton_text
+
+from verification.wiring.campaign import run
+from verification.wiring.faults import FAULTS, Fault
+from verification.wiring.scenarios import Scenario
+
+MACHINES = ('srs', 'valencia_3rps', 'palida', 'khalifa_3prr', 'my_3rrs')
+SEED, DURATION = 3, 8.0
+
+
+@pytest.fixture(scope='module')
+def machines(tmp_path_factory):
+    path = tmp_path_factory.mktemp('machines') / 'my_3rrs.yaml'
+    path.write_text(skeleton_text('3rrs', 'my_3rrs', {}), encoding='utf-8')
+    return {name: load_machine(path if name == 'my_3rrs' else name) for name in MACHINES}
+
+
+def suited(machines, fault: Fault, number: int):
+    """Machine that the fault can be made on, another one for each."""
+    names = [name for name, machine in machines.items() if fault.suits(machine, 'drives')]
+    return machines[names[number % len(names)]]
+
+
+def test_there_are_more_faults_than_the_fifteen_that_are_asked_for():
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 20
+
+
+@pytest.mark.parametrize(('number', 'fault'), list(enumerate(FAULTS)), ids=lambda item: getattr(item, 'name', ''))
+def test_a_seeded_fault_is_named_and_nothing_else(machines, number, fault):
+    outcome = run(Scenario(suited(machines, fault, number), 'drives', SEED, DURATION), [fault])
+    assert outcome.missed == (), outcome.report.text()
+    assert outcome.alarms == (), outcome.report.text()
+    assert outcome.unmended == (), outcome.report.text()
+    assert outcome.report.exit_code in (1, 2)
+    assert all(finding.remedy for finding in outcome.report.faults)
+
+
+@pytest.mark.parametrize(
+    ('name', 'motion', 'rates', 'noise'),
+    [
+        ('srs', 'rest', (100.0, 200.0), 1.0),
+        ('palida', 'small', (500.0, 200.0), 2.0),
+        ('valencia_3rps', 'drives', (100.0, 100.0), 0.0),
+        ('khalifa_3prr', 'drives', (1000.0, 200.0), 1.0),
+        ('my_3rrs', 'small', (250.0, 400.0), 1.0),
+    ],
+)
+def test_a_good_system_is_well(machines, name, motion, rates, noise):
+    outcome = run(Scenario(machines[name], motion, SEED, DURATION, *rates, noise))
+    assert outcome.alarms == (), outcome.report.text()
+    assert outcome.report.exit_code == 0
+    assert 'all is well' in outcome.report.text()
+
+
+@pytest.mark.parametrize(
+    'names',
+    [
+        ('positions in mm', 'two legs swapped'),
+        ('IMU upside down', 'sign of all efforts'),
+        ('absolute lengths in mm', 'names of another convention, reversed, and a gripper'),
+        ('stamps zero', 'rates in deg/s'),
+        ('IMU 80 ms late', 'currents for forces'),
+    ],
+    ids=' and '.join,
+)
+def test_two_faults_at_once_are_both_named(machines, names):
+    faults = [fault for name in names for fault in FAULTS if fault.name == name]
+    outcome = run(Scenario(machines['srs'], 'drives', SEED, DURATION), faults)
+    assert outcome.missed == (), outcome.report.text()
+    assert outcome.alarms == (), outcome.report.text()
+
+
+def test_at_rest_the_order_of_the_legs_is_not_called_certain(machines):
+    report = run(Scenario(machines['srs'], 'rest', SEED, DURATION)).report
+    states = {finding.code: finding.state.value for finding in report.findings}
+    assert states['leg_order'] == states['imu_axes'] == states['imu_delay'] == 'cannot tell'
+    assert all(finding.remedy for finding in report.findings if finding.state.value == 'cannot tell')
+
+
+def test_the_mounting_that_is_proposed_is_the_right_one(machines):
+    """The lines for the machine file, put into it, make all well."""
+    fault = next(fault for fault in FAULTS if fault.name == 'IMU upside down')
+    machine = machines['palida']
+    outcome = run(Scenario(machine, 'drives', SEED, DURATION), [fault])
+    (finding,) = outcome.report.faults
+    angles = [float(text) for text in finding.remedy.split('rpy: [')[1].split(']')[0].split(',')]
+    turned = replace(machine, imu=replace(machine.imu, rotation_platform_imu=matrix_from_rpy(np.array(angles))))
+    streams = Scenario(machine, 'drives', SEED, DURATION).streams()
+    fault.spoil(streams, machine, np.random.default_rng(0))
+    assert check_robot(turned, streams.observation()).exit_code == 0

@@ -1,0 +1,379 @@
+"""Faults of wiring that are seeded, each with the findings that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_bringup.robot_check import Endpoint
+from pkm_description.kinematics.rotation import rotation_about_axis
+from pkm_description.machine import Machine
+
+from verification.wiring.scenarios import Streams
+
+Spoil = Callable[[Streams, Machine, np.random.Generator], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A mistake of wiring.
+
+    Attributes
+    ----------
+    name : in a few words
+    codes : findings that name it; one of them is needed
+    spoil : does it to streams
+    needs : ``'any'`` motion, ``'moves'`` or ``'turns'`` (large enough to be told), ``'weight'`` on the drives
+    kind : ``'prismatic'``, ``'strut'`` or ``'revolute'`` drives only; empty: all
+    driver_mends : whether the driver file that check_robot proposes mends it
+    also : findings that may come with it
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    spoil: Spoil
+    needs: str = 'any'
+    kind: str = ''
+    driver_mends: bool = False
+    also: tuple[str, ...] = ()
+
+    def suits(self, machine: Machine, motion: str) -> bool:
+        """Whether the fault can be made, and told, on this machine in this motion."""
+        if (self.needs == 'turns' and motion == 'rest') or (self.needs == 'moves' and motion == 'rest'):
+            return False
+        if self.needs == 'weight' and not carries_weight(machine):
+            return False
+        kinds = {
+            '': True,
+            'prismatic': machine.joint_kinds[machine.actuated_index] == 'prismatic',
+            'revolute': machine.joint_kinds[machine.actuated_index] == 'revolute',
+            'strut': machine.drives_are_struts,
+            'hexapod': machine.degrees_of_freedom == 6,
+            'spatial': not machine.planar,
+        }
+        return kinds[self.kind]
+
+
+def carries_weight(machine: Machine) -> bool:
+    """Whether gravity acts along the machine's freedom."""
+    return not (machine.planar and abs(machine.gravity[2]) > 0.9 * float(np.linalg.norm(machine.gravity)))
+
+
+def _leg(random: np.random.Generator, streams: Streams) -> int:
+    return int(random.integers(len(streams.names)))
+
+
+def _two_legs(random: np.random.Generator, streams: Streams) -> tuple[int, int]:
+    first, second = random.choice(len(streams.names), 2, replace=False).tolist()
+    return first, second
+
+
+def _scaled(field: str, factor: float) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        setattr(streams, field, getattr(streams, field) * factor)
+
+    return spoil
+
+
+def _position_unit(factor: float) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        assert streams.velocities is not None
+        streams.positions, streams.velocities = streams.positions * factor, streams.velocities * factor
+
+    return spoil
+
+
+def _absolute(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.positions = streams.positions + machine.lengths_at_zero
+
+
+def _absolute_mm(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    assert streams.velocities is not None
+    streams.positions = 1e3 * (streams.positions + machine.lengths_at_zero)
+    streams.velocities = 1e3 * streams.velocities
+
+
+def _foreign_names(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    """actuator_A ... actuator_1, and a gripper."""
+    count = len(streams.names)
+    order = list(range(count))[::-1]
+    _reorder(streams, order)
+    streams.names = [f'actuator_{index + 1}' for index in order] + ['gripper']
+    wide = np.zeros((len(streams.positions), 1))
+    for field in ('positions', 'velocities', 'efforts'):
+        setattr(streams, field, np.hstack([getattr(streams, field), 0.01 + wide]))
+
+
+def _shuffled_names(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    """Names that say nothing of the legs."""
+    count = len(streams.names)
+    order = random.permutation(count).tolist()
+    _reorder(streams, order)
+    streams.names = [f'axis_{"uvwabc"[index]}' for index in range(count)]
+
+
+def _reorder(streams: Streams, order: list[int]) -> None:
+    for field in ('positions', 'velocities', 'efforts'):
+        setattr(streams, field, getattr(streams, field)[:, order])
+
+
+def _swapped(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    first, second = _two_legs(random, streams)
+    order = list(range(len(streams.names)))
+    order[first], order[second] = second, first
+    _reorder(streams, order)
+
+
+def _reversed(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    _reorder(streams, list(range(len(streams.names)))[::-1])
+
+
+def _one_missing(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    leg = _leg(random, streams)
+    del streams.names[leg]
+    for field in ('positions', 'velocities', 'efforts'):
+        setattr(streams, field, np.delete(getattr(streams, field), leg, axis=1))
+
+
+def _doubled(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    first, second = _two_legs(random, streams)
+    streams.names[first] = streams.names[second]
+
+
+def _leg_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    leg = _leg(random, streams)
+    assert streams.velocities is not None
+    streams.positions[:, leg] *= -1.0
+    streams.velocities[:, leg] *= -1.0
+
+
+def _velocity_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    assert streams.velocities is not None
+    streams.velocities[:, _leg(random, streams)] *= -1.0
+
+
+def _no(field: str) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        setattr(streams, field, None)
+
+    return spoil
+
+
+def _filled(field: str, value: float) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        setattr(streams, field, np.full_like(getattr(streams, field), value))
+
+    return spoil
+
+
+def _effort_leg_sign(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    assert streams.efforts is not None
+    # one that carries enough to be seen
+    weight = np.abs(streams.efforts).mean(axis=0)
+    streams.efforts[:, int(np.argmax(weight))] *= -1.0
+
+
+def _current(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    assert streams.efforts is not None
+    streams.efforts = streams.efforts / random.uniform(40.0, 90.0, size=len(streams.names))
+
+
+def _offset(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    place = machine.actuated_index
+    stroke = machine.position_upper[:, place] - machine.position_lower[:, place]
+    leg = _leg(random, streams)
+    streams.positions[:, leg] += 1.2 * stroke[leg]
+
+
+def _frozen_leg(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.positions[:, _leg(random, streams)] = streams.positions[0, _leg(random, streams)]
+
+
+def _zero_stamps(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.joint_stamps = np.zeros_like(streams.joint_stamps)
+
+
+def _repeated_stamps(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.imu_stamps = np.repeat(streams.imu_stamps[::2], 2)[: len(streams.imu_stamps)]
+
+
+def _disordered(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    rows = np.arange(len(streams.joint_stamps))
+    for at in random.choice(len(rows) - 1, len(rows) // 20, replace=False):
+        rows[at], rows[at + 1] = rows[at + 1], rows[at]
+    streams.joint_stamps = streams.joint_stamps[rows]
+
+
+def _future(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    shift = np.int64(3_000_000_000)
+    streams.joint_stamps, streams.imu_stamps = streams.joint_stamps + shift, streams.imu_stamps + shift
+
+
+def _uptime(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.imu_stamps = streams.imu_stamps - streams.imu_stamps[0] + np.int64(71_000_000_000)
+
+
+def _imu_late(seconds: float) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        streams.imu_stamps = streams.imu_stamps + np.int64(round(1e9 * seconds))
+        streams.imu_received = streams.imu_received + np.int64(round(1e9 * seconds))
+
+    return spoil
+
+
+def _reception(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    interval = float(np.median(np.diff(streams.joint_stamps)))
+    late = np.rint(random.gamma(2.0, 0.2 * interval, size=len(streams.joint_stamps))).astype(np.int64)
+    streams.joint_received = np.maximum.accumulate(streams.joint_received + late)
+    streams.joint_stamps = streams.joint_received - np.int64(2_000)
+    streams.joint_stamps += np.arange(len(late))
+
+
+def _jittering(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    interval = float(np.median(np.diff(streams.imu_stamps)))
+    noise = np.rint(0.45 * interval * random.uniform(-1.0, 1.0, size=len(streams.imu_stamps))).astype(np.int64)
+    streams.imu_stamps = np.maximum.accumulate(streams.imu_stamps + noise) + np.arange(len(noise))
+
+
+def _rows(streams: Streams, keep: np.ndarray, which: str) -> None:
+    fields = {
+        'joint': ('positions', 'velocities', 'efforts', 'joint_stamps', 'joint_received'),
+        'imu': ('force', 'rate', 'imu_stamps', 'imu_received'),
+    }[which]
+    for field in fields:
+        setattr(streams, field, getattr(streams, field)[keep])
+
+
+def _slow(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    _rows(streams, np.arange(0, len(streams.joint_stamps), 4), 'joint')
+
+
+def _lossy(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    _rows(streams, random.random(len(streams.imu_stamps)) > 0.15, 'imu')
+
+
+def _bursts(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    groups = np.arange(len(streams.imu_stamps)) // 8
+    streams.imu_stamps = (
+        streams.imu_stamps[np.minimum(8 * groups + 7, len(groups) - 1)] + np.arange(len(groups)) % 8 * 50_000
+    )
+    streams.imu_received = streams.imu_stamps + np.int64(400_000)
+
+
+def _imu_axes(matrix: np.ndarray, gyroscope: np.ndarray | None = None) -> Spoil:
+    def spoil(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+        streams.force = streams.force @ matrix.T
+        streams.rate = streams.rate @ (matrix if gyroscope is None else gyroscope).T
+
+    return spoil
+
+
+def _gravity_removed(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.force = streams.force - streams.force.mean(axis=0)
+
+
+def _frozen_imu(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.force = np.tile(streams.force[0], (len(streams.force), 1))
+    streams.rate = np.tile(streams.rate[0], (len(streams.rate), 1))
+
+
+def _frame(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.frames = ['imu_optical'] * len(streams.frames)
+
+
+def _covariance(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.covariances['linear_acceleration'] = np.array([-1.0] + [0.0] * 8)
+
+
+def _two_publishers(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.publishers['/imu/data_raw'].append(Endpoint('/other_imu', 'sensor_msgs/msg/Imu'))
+
+
+def _best_effort(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.publishers['/joint_states'] = [Endpoint('/driver', 'sensor_msgs/msg/JointState', 'best_effort')]
+    streams.reliability = 'reliable'
+
+
+def _other_topic(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.publishers['/drives/state'] = streams.publishers.pop('/joint_states')
+    streams.topics = '/drives/state', streams.topics[1]
+
+
+def _other_type(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.publishers['/joint_states'] = [Endpoint('/driver', 'control_msgs/msg/DynamicJointState')]
+    streams.topics = '/drives/state', streams.topics[1]
+
+
+def _nan_positions(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
+    streams.positions[random.random(len(streams.positions)) < 0.1, _leg(random, streams)] = np.nan
+
+
+_UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
+_YAW = rotation_about_axis(np.array([0.0, 0.0, 1.0]), np.array(np.pi / 2))
+_MIRROR = np.diag([1.0, -1.0, 1.0])
+
+FAULTS: tuple[Fault, ...] = (
+    Fault('names of another convention, reversed, and a gripper', ('joint_names',), _foreign_names, driver_mends=True),
+    Fault('names that say nothing', ('joint_names',), _shuffled_names),
+    Fault('one drive missing', ('joint_names',), _one_missing),
+    Fault('one name twice', ('joint_names_doubled',), _doubled),
+    Fault('two legs swapped', ('leg_order',), _swapped, 'turns', driver_mends=True, also=('pose', 'imu_left_handed')),
+    Fault('legs in reversed order', ('leg_order', 'imu_left_handed'), _reversed, 'turns', also=('pose',)),
+    Fault('positions in mm', ('position_unit',), _position_unit(1e3), kind='prismatic', driver_mends=True),
+    Fault('positions in degrees', ('position_unit',), _position_unit(180.0 / np.pi), 'turns', 'revolute', True),
+    Fault('absolute lengths', ('position_length',), _absolute, kind='strut', driver_mends=True),
+    Fault('absolute lengths in mm', ('position_length',), _absolute_mm, kind='strut', driver_mends=True),
+    Fault('sign of one leg', ('position_sign',), _leg_sign, 'turns', driver_mends=True, also=('pose', 'imu_tilt')),
+    Fault(
+        'zero of one leg far off',
+        ('position_offset',),
+        _offset,
+        kind='strut',
+        also=('pose', 'imu_tilt', 'leg_imu_disagree'),
+    ),
+    Fault('NaN among the positions', ('position_missing',), _nan_positions),
+    Fault('no velocities', ('velocity_missing',), _no('velocities')),
+    Fault('velocities in mm/s', ('velocity_unit',), _scaled('velocities', 1e3), 'moves', 'prismatic', True),
+    Fault('sign of one velocity', ('velocity_sign',), _velocity_sign, 'moves', driver_mends=True),
+    Fault('velocities zero', ('velocity_zero',), _filled('velocities', 0.0), 'moves'),
+    Fault('no efforts', ('effort_missing',), _no('efforts')),
+    Fault('efforts zero', ('effort_zero',), _filled('efforts', 0.0)),
+    Fault('efforts NaN', ('effort_missing',), _filled('efforts', np.nan)),
+    Fault('sign of all efforts', ('effort_sign',), _scaled('efforts', -1.0), 'weight', driver_mends=True),
+    Fault('sign of one effort', ('effort_sign',), _effort_leg_sign, 'weight', driver_mends=True),
+    Fault('efforts in kN', ('effort_unit',), _scaled('efforts', 1e-3), 'weight', driver_mends=True),
+    Fault('currents for forces', ('effort_unit',), _current, 'weight', driver_mends=True),
+    Fault('stamps zero', ('joint_stamp_zero',), _zero_stamps, also=('clock_domain',)),
+    Fault('stamps repeated', ('imu_stamp_repeated',), _repeated_stamps, also=('imu_rate',)),
+    Fault('stamps out of order', ('joint_stamp_order',), _disordered, also=('joint_lost', 'joint_jitter')),
+    Fault('stamps in the future', ('joint_stamp_future',), _future, also=('imu_stamp_future',)),
+    Fault('IMU stamped by uptime', ('clock_domain',), _uptime),
+    Fault('IMU 80 ms late', ('imu_delay',), _imu_late(0.08), 'turns'),
+    Fault('IMU 1.3 s late', ('imu_delay', 'imu_stamp_old'), _imu_late(1.3), 'turns'),
+    Fault('stamps set at reception', ('joint_stamp_reception',), _reception, also=('joint_jitter', 'imu_delay')),
+    Fault('stamps that jitter', ('imu_jitter',), _jittering),
+    Fault('a quarter of the rate', ('joint_rate',), _slow),
+    Fault('messages lost', ('imu_lost',), _lossy),
+    Fault('messages in bursts', ('imu_bursts',), _bursts, also=('imu_delay',)),
+    Fault('accelerometer sign', ('imu_gravity_sign',), _imu_axes(-np.eye(3), np.eye(3)), driver_mends=True),
+    Fault('IMU upside down', ('imu_axes', 'imu_gravity_sign'), _imu_axes(_UPSIDE_DOWN)),
+    Fault('IMU turned about the vertical', ('imu_axes', 'imu_left_handed'), _imu_axes(_YAW), 'turns', 'hexapod'),
+    Fault(
+        'IMU left-handed',
+        ('imu_left_handed', 'leg_order', 'gyroscope_axes', 'accelerometer_axes'),
+        _imu_axes(_MIRROR),
+        'turns',
+        'hexapod',
+    ),
+    Fault('acceleration in g', ('accelerometer_unit',), _scaled('force', 1.0 / 9.80665), driver_mends=True),
+    Fault('rates in deg/s', ('gyroscope_unit',), _scaled('rate', 180.0 / np.pi), 'turns', driver_mends=True),
+    Fault('gravity removed', ('gravity_removed',), _gravity_removed),
+    Fault('IMU frozen', ('imu_frozen',), _frozen_imu),
+    Fault('IMU frame', ('imu_frame',), _frame),
+    Fault('IMU covariance', ('imu_covariance',), _covariance),
+    Fault('two IMUs on one topic', ('imu_two_publishers',), _two_publishers),
+    Fault('QoS', ('joint_qos',), _best_effort),
+    Fault('joints on another topic', ('joint_topic_missing',), _other_topic),
+    Fault('another type on the topic', ('joint_topic_type',), _other_type),
+)
