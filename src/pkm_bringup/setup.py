@@ -7,6 +7,12 @@ PACKAGE = 'pkm_bringup'
 #: installed under share/<package>, in the folder that they have here
 SHARED = glob('launch/*.launch.py')
 
+
+def lazy_programs(entries: list[str]) -> list[str]:
+    """Entry points that import the program's module once it runs: Ctrl-C during imports leaves no traceback."""
+    return [entry.replace(' = ', ' = pkm_description.program:start.').removesuffix(':main') for entry in entries]
+
+
 setup(
     name=PACKAGE,
     version='0.1.0',
@@ -25,7 +31,7 @@ setup(
     description='How to run it: simulator, controllers, recorder, launch files and the demo of the PKM suite.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [
+        'console_scripts': lazy_programs([
             'simulator = pkm_bringup.nodes.simulator:main',
             'make_pictures = pkm_bringup.pictures.cli:main',
             'simulate = pkm_bringup.simulation.cli:main',
@@ -35,6 +41,6 @@ setup(
             'recorder = pkm_bringup.nodes.recorder:main',
             'player = pkm_bringup.nodes.player:main',
             'demo = pkm_bringup.nodes.demo:main',
-        ],
+        ]),
     },
 )

@@ -7,6 +7,12 @@ PACKAGE = 'pkm_description'
 #: installed under share/<package>, in the folder that they have here
 SHARED = [*glob('config/*/*.yaml'), *glob('launch/*.launch.py'), *glob('urdf/*.xacro'), *glob('rviz/*.rviz')]
 
+
+def lazy_programs(entries: list[str]) -> list[str]:
+    """Entry points that import the program's module once it runs: Ctrl-C during imports leaves no traceback."""
+    return [entry.replace(' = ', ' = pkm_description.program:start.').removesuffix(':main') for entry in entries]
+
+
 setup(
     name=PACKAGE,
     version='0.1.0',
@@ -25,7 +31,7 @@ setup(
     description='Parallel kinematic machines from one file: kinematics, dynamics, URDF, MJCF, SDF.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [
+        'console_scripts': lazy_programs([
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
             'new_machine = pkm_description.nodes.new_machine:main',
             'export_machine = pkm_description.nodes.export_machine:main',
@@ -33,6 +39,6 @@ setup(
             'platform_poser = pkm_description.nodes.platform_poser:main',
             'driver_bridge = pkm_description.nodes.driver_bridge:main',
             'force_markers = pkm_description.nodes.force_markers:main',
-        ],
+        ]),
     },
 )

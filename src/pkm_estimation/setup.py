@@ -7,6 +7,12 @@ PACKAGE = 'pkm_estimation'
 #: installed under share/<package>, in the folder that they have here
 SHARED = glob('config/*.yaml')
 
+
+def lazy_programs(entries: list[str]) -> list[str]:
+    """Entry points that import the program's module once it runs: Ctrl-C during imports leaves no traceback."""
+    return [entry.replace(' = ', ' = pkm_description.program:start.').removesuffix(':main') for entry in entries]
+
+
 setup(
     name=PACKAGE,
     version='0.1.0',
@@ -25,12 +31,12 @@ setup(
     description='Where is the platform: tightly coupled filter of IMU and leg lengths, with a conventional baseline.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [
+        'console_scripts': lazy_programs([
             'estimator = pkm_estimation.nodes.estimator:main',
             'baseline = pkm_estimation.nodes.baseline:main',
             'estimate = pkm_estimation.nodes.estimate:main',
             'bag_to_csv = pkm_estimation.nodes.bag_to_csv:main',
             'tune = pkm_estimation.nodes.tune:main',
-        ],
+        ]),
     },
 )

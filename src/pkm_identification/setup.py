@@ -7,6 +7,12 @@ PACKAGE = 'pkm_identification'
 #: installed under share/<package>, in the folder that they have here
 SHARED = glob('config/*.yaml')
 
+
+def lazy_programs(entries: list[str]) -> list[str]:
+    """Entry points that import the program's module once it runs: Ctrl-C during imports leaves no traceback."""
+    return [entry.replace(' = ', ' = pkm_description.program:start.').removesuffix(':main') for entry in entries]
+
+
 setup(
     name=PACKAGE,
     version='0.1.0',
@@ -25,9 +31,9 @@ setup(
     description='What is it made of: masses, inertias and friction of parallel machines, with honest uncertainty.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [
+        'console_scripts': lazy_programs([
             'identification = pkm_identification.nodes.identification:main',
             'identify = pkm_identification.nodes.identify:main',
-        ],
+        ]),
     },
 )
