@@ -16,6 +16,7 @@ from verification.heimann_abdellatif import kinematics as heimann_kinematics
 from verification.heimann_abdellatif import limits as heimann_limits
 from verification.heimann_abdellatif import parameters as heimann_parameters
 from verification.heimann_abdellatif import safe_stop as heimann_safe_stop
+from verification.heimann_abdellatif import sensors as heimann_sensors
 from verification.machine_groups import (
     CheckGroup,
     hexapod,
@@ -79,6 +80,7 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('C code', c_export.checks, names=_HANNOVER_HEXAPODS),
         CheckGroup('parameters and friction', heimann_parameters.checks, names=('palida',)),
         CheckGroup('friction laws', heimann_friction.checks, names=('palida',)),
+        CheckGroup('sensors', heimann_sensors.checks, names=('palida',)),
         CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
         CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
         CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
