@@ -8,7 +8,7 @@ from verification.consistency import plan as consistency
 from verification.engines import checks as engines
 from verification.engines import dart_checks as engine_dart
 from verification.engines import model_checks as engine_models
-from verification.heimann_abdellatif import c_export, control_identified
+from verification.heimann_abdellatif import c_export, control_identified, hydraulic_axis
 from verification.heimann_abdellatif import control as heimann_control
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
 from verification.heimann_abdellatif import friction as heimann_friction
@@ -82,6 +82,7 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('friction laws', heimann_friction.checks, names=('palida',)),
         CheckGroup('sensors', heimann_sensors.checks, names=('palida',)),
         CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
+        CheckGroup('hydraulic axes', hydraulic_axis.checks, names=('msi',)),
         CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
         CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
         CheckGroup('feed-forward control', heimann_control.other_machine_checks, names=_OTHER_CONTROLLED),

@@ -16,7 +16,7 @@ from pkm_description.kinematics.workspace import position_violations
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.limits import check_motion, require_motion
 
-from verification.check import Check, at_least, at_most, equal, holds, near, not_reachable, refused
+from verification.check import Check, at_least, at_most, equal, holds, near, refused
 
 #: m/s^2
 STANDARD_GRAVITY = 9.80665
@@ -85,12 +85,6 @@ def msi_checks(machine: Machine) -> Iterator[Check]:
             largest = np.abs(motion.linear_acceleration).max()
             yield near('R4-06', '5 Hz, 25 mm: peak acceleration', 24.7, largest, 0.05, 'm/s^2')
         yield equal('R4-06', f'5 Hz, 25 mm along {name}: violations', 0, len(check_motion(machine, motion)))
-    yield not_reachable(
-        'R4-06',
-        'bandwidth of the valves',
-        '> 50 Hz',
-        'no valve data are printed and machine files describe rigid bodies with drives that are sources of force',
-    )
 
 
 def palida_checks(machine: Machine) -> Iterator[Check]:
