@@ -41,6 +41,8 @@ setup(
             'recorder = pkm_bringup.nodes.recorder:main',
             'player = pkm_bringup.nodes.player:main',
             'demo = pkm_bringup.nodes.demo:main',
+            'gazebo_drives = pkm_bringup.nodes.gazebo_drives:main',
+            'wait_for_commands = pkm_bringup.nodes.wait_for_commands:main',
         ]),
     },
 )

@@ -29,14 +29,16 @@ from pkm_description.errors import ConfigurationError
 from pkm_description.export.controllers import EFFORTS
 from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
+    DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
     boolean_argument,
+    driver_arguments,
     handed_on,
     is_installed,
     machine_and_overlay,
     machine_arguments,
-    machine_parameters,
     place_arguments,
+    sensor_parameters,
     state_publisher,
     suite_node,
 )
@@ -78,7 +80,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         *spawner(inactive, files, '--inactive'),
         *([included('estimation', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
         *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
-        *([suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), servo])] if controlled else []),
+        *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), servo])] if controlled else []),
     ]
 
 
@@ -125,7 +127,7 @@ def included(name: str, **arguments: str) -> IncludeLaunchDescription:
         place = {argument: LaunchConfiguration(argument) for argument in PLACE_ARGUMENTS}
         arguments |= {**place, 'state_publisher': 'false'}
     return IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(), **arguments}.items()
+        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(*DRIVER_ARGUMENTS), **arguments}.items()
     )
 
 
@@ -180,5 +182,12 @@ def arguments() -> list[DeclareLaunchArgument]:
 def generate_launch_description() -> LaunchDescription:
     """Start the machine."""
     return LaunchDescription(
-        [*machine_arguments(), *place_arguments(), *arguments(), *servo_arguments(), OpaqueFunction(function=nodes)]
+        [
+            *machine_arguments(),
+            *driver_arguments(),
+            *place_arguments(),
+            *arguments(),
+            *servo_arguments(),
+            OpaqueFunction(function=nodes),
+        ]
     )

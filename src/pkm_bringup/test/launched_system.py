@@ -49,14 +49,14 @@ def processes_with(mark: str) -> dict[int, str]:
 class LaunchedSystem:
     """A launch file running in a session of its own, its output in a file, its processes marked."""
 
-    def __init__(self, log: Path, file: str, *arguments: str) -> None:
+    def __init__(self, log: Path, file: str, *arguments: str, environment: dict[str, str] | None = None) -> None:
         self._log = log
         self._mark = f'PKM_TEST_RUN={os.getpid()}-{time.monotonic_ns()}'
         name, _, value = self._mark.partition('=')
         with log.open('wb') as stream:
             self.process = subprocess.Popen(
                 launch_command(file, *arguments),
-                env=ros_environment() | {name: value},
+                env=(environment or ros_environment()) | {name: value},
                 cwd=log.parent,
                 stdout=stream,
                 stderr=subprocess.STDOUT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.joint_states import JointOrder, JointStateReader
@@ -66,6 +67,7 @@ class LegControllerNode(Node):
         self._servo = LegServo(belief, round(period * 1e9), settings, gains)
         self._now_ns: int | None = None
         self._heard_ns = 0
+        self._forces: Array = np.empty(0)
         self._waiting: list[MultiDOFJointTrajectory] = []
         self._rejections = Rejections(self)
         self._commands = self.create_publisher(Float64MultiArray, machine.driver.command_topic, 10)
@@ -90,7 +92,10 @@ class LegControllerNode(Node):
                 # first measurement, or time went back: whatever was planned belongs to another run
                 self._servo.hold(positions)
             elif now_ns == self._now_ns:
-                return  # a driver that repeats itself measures nothing
+                # a driver that repeats itself measures nothing; but who began to listen late, as a paused simulation
+                # that waits for its first command does, has to hear it
+                self._command(self._forces)
+                return
         except PkmError as error:
             self._rejections.add(self._driver.joint_topic, error)
             return
@@ -116,6 +121,7 @@ class LegControllerNode(Node):
 
     def _command(self, forces: Array) -> None:
         """Publish drive forces (A,) N or N m: the one place where they leave in the driver's units."""
+        self._forces = forces
         command = self._driver.command_of_forces(forces)
         self._commands.publish(Float64MultiArray(data=command.tolist()))
         self._interface.update()

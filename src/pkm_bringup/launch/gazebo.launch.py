@@ -1,0 +1,215 @@
+"""The machine in Gazebo: world, bridge to ROS 2, drives, estimator; on request identification.
+
+``control`` says what drives the machine: ``effort`` (node ``leg_controller``, as on a real machine; Gazebo waits until
+it commands), ``position`` (Gazebo's own controllers, which hold the start), or ``ros2_control`` (gz_ros2_control).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    LogInfo,
+    OpaqueFunction,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from pkm_bringup.gazebo.driver_file import DRIVER_FILE, driver_text
+from pkm_bringup.gazebo.installation import GAZEBO_LAUNCH_FILE, chosen_version, require_gazebo
+from pkm_bringup.gazebo.launch_options import CONTROLS, sdf_options
+from pkm_bringup.hardware import write_control_files
+from pkm_bringup.launching import servo_arguments, servo_parameters
+from pkm_description.export.controllers import EFFORTS, JOINT_STATES
+from pkm_description.export.gazebo_files import write_gazebo_files
+from pkm_description.export.gazebo_versions import VERSIONS
+from pkm_description.export.ros2_control import ControlOptions
+from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.launching import (
+    PLACE_ARGUMENTS,
+    boolean_argument,
+    handed_on,
+    is_installed,
+    machine_and_overlay,
+    machine_arguments,
+    machine_parameters,
+    number,
+    place_arguments,
+    publish_clock_argument,
+    suite_node,
+    text,
+    truth,
+    whole_number,
+)
+from pkm_description.loading import load_machine
+from pkm_description.loading.read_driver import STANDARD
+from pkm_description.machine import Machine
+from pkm_description.viewing.coupled_pose import COORDINATES
+
+
+def start(context: LaunchContext) -> list[Any]:
+    """Write the files and start everything, once it is clear that nothing is missing."""
+    value = {name: LaunchConfiguration(name).perform(context) for name in [argument.name for argument in arguments()]}
+    shared = {name: LaunchConfiguration(name).perform(context) for name in ('namespace', 'frame_prefix', 'base_pose')}
+    require_gazebo(is_installed)
+    gazebo_launch = Path(get_package_share_directory('ros_gz_sim'), 'launch', GAZEBO_LAUNCH_FILE)
+    version = chosen_version(value['gazebo_version'], gazebo_launch)
+    require_gazebo(is_installed, version)
+    machine = load_machine(*machine_and_overlay(context))
+    directory = Path(value['directory'] or tempfile.mkdtemp(prefix='pkm_gazebo_'))
+    options = sdf_options(machine, version.name, value | shared, directory)
+    files = write_gazebo_files(machine, options, directory, clock=value['publish_clock'] == 'true')
+    context.launch_configurations['use_sim_time'] = 'true'
+    model = options.model_name_of(machine)
+
+    def world_control(request: str, on_exit: list[Any] | None = None) -> ExecuteProcess:
+        """Call of the world's service that stops and starts the time."""
+        types = ['--reqtype', f'{version.messages}.WorldControl', '--reptype', f'{version.messages}.Boolean']
+        command = [*version.service, '-s', f'/world/{options.world_name}/control', *types]
+        return ExecuteProcess(
+            cmd=[*command, '--timeout', '5000', '--req', request], output='screen', on_exit=on_exit
+        )
+
+    waits = value['control'] == 'effort'
+    if value['start_gazebo'] == 'true':
+        words = ['-s'] * (value['gui'] == 'false') + ['-r'] * (not waits) + ['-v', value['verbosity']]
+        source = PythonLaunchDescriptionSource(str(gazebo_launch))
+        given = {'gz_args': ' '.join([*words, str(files.world)]), 'on_exit_shutdown': 'true'}
+        begin: list[Any] = [IncludeLaunchDescription(source, launch_arguments=given.items())]
+    else:
+        words = ['-world', options.world_name, '-file', str(files.model), '-name', model]
+        for letter, coordinate in zip('xyzRPY', options.base_pose, strict=True):
+            words += [f'-{letter}', str(coordinate)]
+        spawn = Node(package='ros_gz_sim', executable='create', arguments=words, output='screen')
+        begin = [world_control('pause: true', [spawn])] if waits else [spawn]
+    bridge = suite_node(
+        'ros_gz_bridge', 'parameter_bridge', [{'config_file': str(files.bridge)}], name='gazebo_bridge'
+    )
+    return [
+        LogInfo(msg=f'Gazebo {version.name}: model {model} in world {options.world_name}, files in {directory}'),
+        *begin,
+        bridge,
+        *(
+            _ros2_control(machine, options, directory, value)
+            if value['control'] == 'ros2_control'
+            else [*_drives(value, servo_parameters(context), world_control), *_listeners(value)]
+        ),
+    ]
+
+
+def _ros2_control(machine: Machine, options: SdfOptions, directory: Path, value: dict[str, str]) -> list[Any]:
+    """Controllers in Gazebo, and what works on them; the IMU comes over the bridge, with the stamps of its samples."""
+    control = ControlOptions('gz', gazebo=options.gazebo)
+    controllers = write_control_files(machine, control, directory, frame_prefix=options.frame_prefix).path
+    driver = directory / DRIVER_FILE
+    driver.write_text(driver_text(machine, options.start), encoding='utf-8')
+    place = {name: LaunchConfiguration(name) for name in PLACE_ARGUMENTS}
+    return [
+        _included(
+            'bringup',
+            hardware='gz',
+            gazebo=options.gazebo,
+            controllers=str(controllers),
+            controllers_active=f'{JOINT_STATES} {EFFORTS}',
+            driver=str(driver),
+            **{name: value[name] for name in ('estimation', 'identification', 'output', 'rviz')},
+            **place,
+        )
+    ]
+
+
+def _drives(value: dict[str, str], servo: dict[str, Any], world_control: Any) -> list[Any]:
+    """What commands the machine over the bridge."""
+    parameters = {
+        'control': text('control'), 'noise': truth('noise'), 'seed': whole_number('seed'),
+        **{name: number(name) for name in COORDINATES},
+    }  # fmt: skip
+    drives = [suite_node('pkm_bringup', 'gazebo_drives', [machine_parameters(), parameters])]
+    if value['control'] == 'effort':
+        # the machine would fall until its controller has started
+        run = [world_control('pause: false')]
+        drives.append(suite_node('pkm_bringup', 'wait_for_commands', [], on_exit=run))
+        drives.append(suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), servo]))
+    return drives
+
+
+def _listeners(value: dict[str, str]) -> list[Any]:
+    """What reads the machine's sensors, which gazebo_drives publishes in the suite's convention."""
+    listeners = []
+    if value['estimation'] == 'true':
+        place = {name: LaunchConfiguration(name) for name in PLACE_ARGUMENTS}
+        listeners.append(_included('estimation', rviz=value['rviz'], driver=STANDARD, **place))
+    if value['identification'] == 'true':
+        listeners.append(_included('identification', output=value['output'], driver=STANDARD))
+    return listeners
+
+
+def _included(name: str, **given: Any) -> IncludeLaunchDescription:
+    """Another launch file of the suite on the same machine."""
+    source = str(Path(get_package_share_directory('pkm_bringup'), 'launch', f'{name}.launch.py'))
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(source), launch_arguments={**handed_on(), **given}.items()
+    )
+
+
+def arguments() -> list[DeclareLaunchArgument]:
+    """Arguments besides those of every launch file."""
+    coordinates = [
+        DeclareLaunchArgument(
+            name, default_value='0.0', description=f'start of the platform from home, {"m" if name in "xyz" else "rad"}'
+        )
+        for name in COORDINATES
+    ]
+    return [
+        DeclareLaunchArgument(
+            'gazebo_version',
+            default_value='auto',
+            choices=['auto', *VERSIONS],
+            description='release of Gazebo; auto: the one for which the installed ros_gz was built',
+        ),
+        DeclareLaunchArgument(
+            'control', default_value='effort', choices=list(CONTROLS), description='what drives the machine, see above'
+        ),
+        *coordinates,
+        DeclareLaunchArgument('time_step', default_value='0.001', description='of the physics, s'),
+        DeclareLaunchArgument(
+            'loop', default_value='detachable', choices=['detachable', 'native'],
+            description='how loops are closed; native: engines refuse it up to gz-physics 9',
+        ),
+        DeclareLaunchArgument('world_name', default_value='pkm_world', description='name of the world'),
+        boolean_argument('start_gazebo', 'true', 'start a server; false: add the machine to the world that runs'),
+        publish_clock_argument(),
+        boolean_argument('gui', 'false', "start Gazebo's window, too"),
+        DeclareLaunchArgument('verbosity', default_value='2', description='of the messages of Gazebo, 0 to 4'),
+        boolean_argument('noise', 'true', 'noise of the leg sensors as in the machine file; the IMU always has it'),
+        DeclareLaunchArgument('seed', default_value='0', description='seed of that noise'),
+        DeclareLaunchArgument(
+            'directory', default_value='', description='where to keep the files for Gazebo and the bridge'
+        ),
+        boolean_argument('estimation', 'true', 'run the estimator'),
+        boolean_argument('identification', 'false', 'run the identification node'),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
+        ),
+        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Start the machine in Gazebo."""
+    return LaunchDescription(
+        [
+            *machine_arguments('true'),
+            *place_arguments(),
+            *arguments(),
+            *servo_arguments(),
+            OpaqueFunction(function=start),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Gazebo: what is installed, and the drives of a machine there."""
