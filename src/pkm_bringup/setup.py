@@ -32,6 +32,8 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': lazy_programs([
+        'console_scripts': [
+            'viewer = pkm_bringup.nodes.viewer:main',
             'simulator = pkm_bringup.nodes.simulator:main',
             'make_pictures = pkm_bringup.pictures.cli:main',
             'simulate = pkm_bringup.simulation.cli:main',

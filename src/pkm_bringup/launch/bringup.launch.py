@@ -41,6 +41,8 @@ from pkm_description.launching import (
     sensor_parameters,
     state_publisher,
     suite_node,
+    viewer,
+    viewer_argument,
 )
 from pkm_description.loading import load_machine
 
@@ -78,7 +80,8 @@ def nodes(context: LaunchContext) -> list[Any]:
         *control_node(files),
         *spawner(active, files),
         *spawner(inactive, files, '--inactive'),
-        *([included('estimation', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
+        viewer(machine_parameters()),  # before the launch file below is told to start no second one
+        *([included('estimation', viewer='false', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
         *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
         *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), servo])] if controlled else []),
     ]
@@ -176,6 +179,7 @@ def arguments() -> list[DeclareLaunchArgument]:
             'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
         ),
         boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+        viewer_argument(),
     ]
 
 

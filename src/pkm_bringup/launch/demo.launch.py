@@ -24,6 +24,8 @@ from pkm_description.launching import (
     machine_arguments,
     machine_parameters,
     suite_node,
+    viewer,
+    viewer_argument,
 )
 
 #: tracking, excitation, validation: s
@@ -51,7 +53,7 @@ def _start(context: LaunchContext) -> list[object]:
     def include(file: str, **arguments: str) -> GroupAction:
         path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
         action = IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(path), launch_arguments={**machine, **arguments}.items()
+            PythonLaunchDescriptionSource(path), launch_arguments={**machine, 'viewer': 'false', **arguments}.items()
         )
         return GroupAction([action])
 
@@ -134,6 +136,8 @@ def generate_launch_description() -> LaunchDescription:
                 'validation_duration', default_value='', description='s of validation; default 20'
             ),
             boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
+            viewer_argument(),
+            viewer(machine_parameters()),
             OpaqueFunction(function=_start),
         ]
     )

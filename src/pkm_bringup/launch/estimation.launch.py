@@ -18,6 +18,8 @@ from pkm_description.launching import (
     state_publisher,
     suite_node,
     text,
+    viewer,
+    viewer_argument,
 )
 
 
@@ -40,6 +42,8 @@ def generate_launch_description() -> LaunchDescription:
             ),
             boolean_argument('state_publisher', 'true', 'publish the frames of all links'),
             boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+            viewer_argument(),
+            viewer(sensor_parameters()),
             suite_node(
                 'pkm_estimation',
                 'estimator',

@@ -27,6 +27,8 @@ from pkm_description.launching import (
     suite_node,
     text,
     truth,
+    viewer,
+    viewer_argument,
     window_arguments,
 )
 
@@ -85,7 +87,7 @@ def _start(context: LaunchContext) -> list[Any]:
 def _included(file: str, *names: str, **arguments: str) -> GroupAction:
     """Another launch file with this one's arguments ``names``, and with ``arguments``."""
     path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
-    given = {**handed_on(*names), **arguments}
+    given = {**handed_on(*names), 'viewer': 'false', **arguments}
     source = PythonLaunchDescriptionSource(path)
     return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
 
@@ -143,6 +145,8 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 'record', default_value='', description='directory of a new bag with the new estimates'
             ),
+            viewer_argument(),
+            viewer(sensor_parameters()),  # before the launch files below are told to start no second one
             OpaqueFunction(function=_start),
         ]
     )

@@ -19,6 +19,8 @@ from pkm_description.launching import (
     suite_node,
     text,
     truth,
+    viewer,
+    viewer_argument,
     whole_number,
 )
 
@@ -72,6 +74,8 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 'storage', default_value='mcap', choices=['mcap', 'sqlite3'], description='format of the bag'
             ),
+            viewer_argument(),
+            viewer(sensor_parameters()),
             OpaqueFunction(function=controlled_machine),
             suite_node(
                 'pkm_bringup',

@@ -30,6 +30,7 @@ KEYS = {
 WITHOUT_KEY = {
     'mujoco': 'no rosdep key; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
+    'viser': 'no rosdep key; requirements.txt',
 }
 WITHOUT_KEY_IN_TESTS = WITHOUT_KEY | {
     'verification': 'folder of this repository, no ROS package',

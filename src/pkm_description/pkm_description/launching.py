@@ -9,6 +9,7 @@ from typing import Any
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -156,6 +157,17 @@ def suite_node(package: str, executable: str, parameters: list[Any], **options: 
         output='screen',
         **options,
     )
+
+
+def viewer_argument() -> DeclareLaunchArgument:
+    """Argument of launch files that have :func:`viewer`."""
+    return boolean_argument('viewer', 'false', 'show the robot in a browser: the node prints the address')
+
+
+def viewer(parameters: dict[str, Any]) -> Node:
+    """The page in the browser, where the argument ``viewer`` wants it; ``parameters`` tell it its machine."""
+    wanted = IfCondition(LaunchConfiguration('viewer'))
+    return suite_node('pkm_bringup', 'viewer', [parameters], condition=wanted)
 
 
 def is_installed(package: str) -> bool:

@@ -165,6 +165,14 @@ class IdentificationSession:
             values['result'] = self.result.summary
         return values
 
+    def parameter_texts(self) -> dict[str, object]:
+        """Base parameters of the last result for diagnostics: value, standard deviation and nominal value as text."""
+        if self.result is None:
+            return {}
+        result = self.result
+        rows = zip(result.base.names, result.estimate.parameters, result.estimate.std, result.nominal_base, strict=True)
+        return {name: f'{value:.6g} +- {std:.2g}, nominal {nominal:.6g}' for name, value, std, nominal in rows}
+
     def _write(self, result: IdentificationResult) -> str:
         files = write_result(result, self._directory)
         if result.status == INFEASIBLE:

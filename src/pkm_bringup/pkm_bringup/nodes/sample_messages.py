@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
@@ -28,19 +30,22 @@ class SampleMessages:
 
     def __init__(self, machine: Machine, frames: Frames, noise: bool) -> None:
         self._streams = DriverStreams(machine)
+        self._drive_names = machine.driver.joint_names or machine.actuated_joint_names
         self._frames = frames
         self._accelerometer_covariance = _covariance(machine.imu.accelerometer_noise, noise)
         self._gyroscope_covariance = _covariance(machine.imu.gyroscope_noise, noise)
 
-    def joint_state(self, stamp: Time, sample: JointSample) -> JointState:
-        """Positions, velocities and efforts of the drives, as the machine's driver publishes them."""
+    def joint_state(self, stamp: Time, sample: JointSample, missing: Collection[int] = ()) -> JointState:
+        """Positions, velocities and efforts of the drives, as the driver publishes them; not of ``missing`` legs."""
         shown = self._streams.joint_states(sample.positions, sample.velocities, sample.efforts)
+        columns = [list(shown.names), *(values.tolist() for values in shown[1:])]
+        if missing:
+            lost = {self._drive_names[leg] for leg in missing}
+            there = [place for place, name in enumerate(shown.names) if name not in lost]
+            columns = [[values[place] for place in there] for values in columns]
         message = JointState()
         message.header.stamp = stamp
-        message.name = list(shown.names)
-        message.position = shown.positions.tolist()
-        message.velocity = shown.velocities.tolist()
-        message.effort = shown.efforts.tolist()
+        message.name, message.position, message.velocity, message.effort = columns
         return message
 
     def imu(self, stamp: Time, sample: ImuSample) -> Imu:

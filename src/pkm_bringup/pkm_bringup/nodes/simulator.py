@@ -25,6 +25,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
+from pkm_bringup.nodes.fault_parameter import FaultParameter
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
@@ -89,6 +90,7 @@ class SimulatorNode(Node):
         )
         self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
         self._frames = declare_frames(self, machine)
+        self._faults = FaultParameter(self, machine, settings.seed)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
         self._pacer = Pacer(self._factor)
         self._follower = None if settings.publish_clock else ClockFollower()
@@ -174,6 +176,8 @@ class SimulatorNode(Node):
         return now_ns
 
     def _publish(self, sample: Sample) -> None:
+        faults = self._faults.faults
+        sample = faults.apply(sample)
         time_stamp = stamp(sample.stamp_ns)
         self._closure_error = max(self._closure_error, sample.truth.closure_error)
         if self._clock_publisher is not None:
@@ -181,7 +185,7 @@ class SimulatorNode(Node):
         if sample.imu is not None:
             self._imu.publish(self._messages.imu(time_stamp, sample.imu))
         if sample.joints is not None:
-            self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints))
+            self._joint_states.publish(self._messages.joint_state(time_stamp, sample.joints, faults.missing_legs))
         if self._truth is not None:
             self._truth.publish(self._messages.odometry(time_stamp, sample.truth))
 
@@ -212,7 +216,7 @@ class SimulatorNode(Node):
             'rejected messages': self._rejections.count,
         }
         statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
-        self._diagnostics.publish(statuses, simulation.time_ns)
+        self._diagnostics.publish(statuses | {'sensors': self._faults.status()}, simulation.time_ns)
 
 
 def main(args: list[str] | None = None) -> int:

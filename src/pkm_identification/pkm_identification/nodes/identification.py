@@ -114,6 +114,8 @@ class IdentificationNode(Node):
         text = session.trouble or session.state
         values: dict[str, object] = {'state': session.state, 'threads': threading.active_count()}
         told = {'identification': (level, text, values | session.figures())}
+        if session.result is not None:
+            told['parameters'] = (Level.OK, session.result.summary, session.parameter_texts())
         self._diagnostics.publish(told | self._frame_check.statuses())
 
 

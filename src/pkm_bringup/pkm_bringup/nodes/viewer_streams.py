@@ -1,0 +1,171 @@
+"""Streams of a robot as moments for the viewer."""
+
+from __future__ import annotations
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from pkm_description.arrays import Array
+from pkm_description.errors import PkmError
+from pkm_description.joint_states import JointStateReader
+from pkm_description.kinematics.rotation import matrix_from_quaternion
+from pkm_description.machine import Machine
+from pkm_description.ros.conversions import array3, array4, nanoseconds
+from pkm_description.ros.frames import Frames
+from pkm_description.ros.serialized import UNREADABLE, read_joint_state, read_stamp
+from pkm_description.viewing.joint_reading import JointReader
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from scipy.interpolate import CubicSpline
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from pkm_bringup.nodes.polled_topics import PolledTopics, StampedMessages
+from pkm_bringup.nodes.reference_message import motion_from_message
+from pkm_bringup.viewer.moment import Body, Moment
+
+ESTIMATE, TRUTH, BASELINE, REFERENCE = (
+    'platform/odometry', 'ground_truth/odometry', 'baseline/odometry', 'platform/reference'
+)  # fmt: skip
+_STATIC = '/tf_static'
+
+
+class ViewerStreams:
+    """Takes what has come since the last look and says where everything is.
+
+    Parameters
+    ----------
+    node : of the viewer
+    machine, frames : of the robot
+
+    Attributes
+    ----------
+    problem : what could not be read, empty if all could
+    """
+
+    def __init__(self, node: Node, machine: Machine, frames: Frames) -> None:
+        self._machine, self._frames = machine, frames
+        self._joint_topic = machine.driver.joint_topic
+        self._topics = PolledTopics(node)
+        for topic in (ESTIMATE, TRUTH, BASELINE):
+            self._topics.want(Odometry, topic)
+        self._topics.want(JointState, self._joint_topic)
+        self._topics.want(MultiDOFJointTrajectory, REFERENCE, latched=True)
+        self._topics.want(TFMessage, _STATIC, latched=True)
+        self._drives = JointStateReader.of_drives(machine)
+        self._poses = JointReader(machine, machine.actuated_joint_names)
+        self.problem = ''
+        self._forget()
+
+    def _forget(self) -> None:
+        self._bodies = {topic: StampedMessages() for topic in (ESTIMATE, TRUTH, BASELINE)}
+        self._points: dict[str, Array] = {}
+        self._references: list[CubicSpline] = []
+        self._joints: bytes | None = None
+
+    def close(self) -> None:
+        """Unsubscribe, and forget."""
+        self._topics.close()
+        self._forget()
+
+    def look(self) -> Moment | None:
+        """What is new; None without a new message."""
+        self._topics.open()
+        self.problem = ''
+        before = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
+        self._take()
+        now = {topic: messages.newest() for topic, messages in self._bodies.items()}, self._joints
+        if now == before:
+            return None
+        estimate, truth, baseline = (self._bodies[topic] for topic in (ESTIMATE, TRUTH, BASELINE))
+        # errors need equal stamps; a stream that is not there must not hold up the others
+        first, *others = [one for one in (estimate, truth) if one] or [StampedMessages()]
+        stamp = first.newest(*others) or first.newest()
+        bodies = {
+            'estimate': self._body(estimate.at(stamp)),
+            'truth': self._body(truth.at(stamp)),
+            'baseline': self._body(baseline.at(stamp)),
+        }
+        return self._moment(stamp, bodies)
+
+    def _take(self) -> None:
+        for topic, messages in self._bodies.items():
+            messages.add(self._topics.take(topic))
+        for data in self._topics.take(self._joint_topic)[-1:]:
+            self._joints = data
+        for data in self._topics.take(REFERENCE):
+            self._add_reference(data)
+        for data in self._topics.take(_STATIC):
+            for entry in deserialize_message(data, TFMessage).transforms:
+                if entry.header.frame_id == self._frames.platform:
+                    self._points[entry.child_frame_id] = array3(entry.transform.translation)
+
+    def _add_reference(self, data: bytes) -> None:
+        message = deserialize_message(data, MultiDOFJointTrajectory)
+        try:
+            motion = motion_from_message(message, self._frames)
+        except PkmError as error:
+            self.problem = f'{REFERENCE}: {error}'
+            return
+        if len(motion) > 1:
+            time = nanoseconds(message.header.stamp) * 1e-9 + motion.time
+            self._references = [*self._references[-19:], CubicSpline(time, motion.position)]
+
+    def _body(self, data: bytes | None) -> Body | None:
+        """Motion of the platform's origin, whatever point of it the message is about."""
+        if data is None:
+            return None
+        try:
+            message = deserialize_message(data, Odometry)
+        except UNREADABLE as error:
+            self.problem = f'a message that is no Odometry: {error}'
+            return None
+        pose, twist = message.pose.pose, message.twist.twist
+        quaternion, position = array4(pose.orientation), array3(pose.position)
+        if not np.isfinite(position).all() or not abs(np.linalg.norm(quaternion) - 1.0) < 1e-3:
+            self.problem = f'odometry with position {position} and quaternion {quaternion}'
+            return None
+        rotation = matrix_from_quaternion(quaternion)
+        # an estimate of another point has a frame of its own there
+        arm = self._points.get(message.child_frame_id, np.zeros(3))
+        covariance = np.array(message.pose.covariance).reshape(6, 6)[:3, :3]
+        velocity = array3(twist.linear) - np.cross(array3(twist.angular), arm)
+        return Body(position - rotation @ arm, rotation, velocity, covariance)
+
+    def _moment(self, stamp: int | None, bodies: dict[str, Body | None]) -> Moment:
+        shown = bodies['estimate'] or bodies['truth']
+        forces, joint_positions = None, None
+        if self._joints is not None:
+            try:
+                reading = read_joint_state(self._joints)
+                stamp = stamp or read_stamp(self._joints)
+                if self._machine.has_platform:
+                    order = self._drives.order(reading.names)
+                    forces = order.by_joint_or_nan(reading.efforts)
+                    shown = shown or self._body_of_drives(order.by_joint(reading.positions))
+                else:
+                    read = self._poses.read(reading.names, reading.positions.tolist(), reading.efforts.tolist())
+                    joint_positions = read.joint_positions
+            except (PkmError, *UNREADABLE) as error:
+                self.problem = f'{self._joint_topic}: {error}'
+        time = 0.0 if stamp is None else stamp * 1e-9
+        return Moment(
+            time, shown, joint_positions=joint_positions, reference_position=self._reference(time), forces=forces,
+            **bodies,
+        )  # fmt: skip
+
+    def _body_of_drives(self, positions: Array) -> Body | None:
+        names = self._machine.actuated_joint_names
+        read = self._poses.read(names, positions.tolist(), [])
+        assert read.position is not None
+        assert read.rotation_base_platform is not None
+        return Body(read.position, read.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
+
+    def _reference(self, time: float) -> Array | None:
+        """Wanted position at a time: of the newest reference that has begun."""
+        begun = [one for one in self._references if one.x[0] <= time]
+        if not begun:
+            return None
+        latest = max(begun, key=lambda one: float(one.x[0]))
+        position: Array = latest(min(time, latest.x[-1]))
+        return position

@@ -1,0 +1,204 @@
+"""The live page: scene, plots, messages and buttons in a browser, served by viser; works without internet."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from pkm_description.errors import KinematicsError, PkmError
+from pkm_description.machine import Machine
+
+from pkm_bringup.viewer import diagnosis
+from pkm_bringup.viewer.fault_panel import FaultPanel
+from pkm_bringup.viewer.moment import Moment, Request, Status
+from pkm_bringup.viewer.parameter_plot import parameter_image
+from pkm_bringup.viewer.plots import LEG_COLORS, XYZ_COLORS, Plot
+from pkm_bringup.viewer.scene import MachineScene
+
+_INSTALL = "viewer needs viser, which is not installed: pip install 'viser>=1.1,<2'"
+_ENLARGEMENTS = ('automatic', '1', '10', '100', '1000', '10000')
+
+
+class ViewerError(PkmError):
+    """The page cannot be served."""
+
+
+class ViewerPage:
+    """A page for one machine.
+
+    Parameters
+    ----------
+    machine : any machine
+    host : interface to listen on; ``0.0.0.0`` for browsers on other computers
+    port : wanted; the next free one if it is taken
+    title : of the page, e.g. the namespace of the robot
+
+    Attributes
+    ----------
+    url : where the page is
+
+    Raises
+    ------
+    ViewerError
+        viser is not installed; says how to get it.
+    """
+
+    def __init__(self, machine: Machine, host: str, port: int, title: str = '') -> None:
+        try:
+            import viser
+        except ImportError:
+            raise ViewerError(_INSTALL) from None
+        self._machine, self._title = machine, f'{machine.name} {title}'.strip()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._server = viser.ViserServer(host=host, port=port, label=self._title, verbose=False)
+        named = 'localhost' if host in ('0.0.0.0', '127.0.0.1') else host
+        self.url = f'http://{named}:{self._server.get_port()}'
+        self._statuses: dict[str, Status] = {}
+        self._problem, self._time = '', 0.0
+        self._parameters: list[diagnosis.Parameter] = []
+        self._scene = MachineScene(self._server, machine)
+        self._build(self._server.gui)
+
+    def _build(self, gui: Any) -> None:
+        legs = [leg.name for leg in self._machine.legs]
+        gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
+        gui.main_panel.dock_right()
+        self._verdict = gui.add_html(diagnosis.verdict_html(self._title, {}, ''))
+        tabs = gui.add_tab_group()
+        with tabs.add_tab('Motion'):
+            self._numbers = gui.add_html('')
+            self._add_view(gui)
+            errors = [f'{axis} [µm]' for axis in 'xyz']
+            self._plots = {
+                'error': Plot(gui, 'Estimate less truth, position', errors, XYZ_COLORS),
+                'velocity': Plot(gui, 'Estimate less truth, velocity', [f'{a} [mm/s]' for a in 'xyz'], XYZ_COLORS),
+                'baseline': Plot(gui, 'Baseline less truth, position', errors, XYZ_COLORS),
+                'tracking': Plot(gui, 'Reference less estimate', [f'{a} [mm]' for a in 'xyz'], XYZ_COLORS),
+            }
+        with tabs.add_tab('Legs'):
+            unit = 'N' if all(joint.kind == 'prismatic' for joint in self._machine.actuated_joints) else 'N, N m'
+            self._plots |= {
+                'forces': Plot(gui, f'Forces [{unit}]', legs, LEG_COLORS),
+                'innovations': Plot(gui, 'Innovations, rms in standard deviations (1 is right)', legs, LEG_COLORS),
+            }
+        with tabs.add_tab('Parameters'):
+            for label, service in (
+                ('Start recording', 'start_recording'), ('Stop recording', 'stop_recording'), ('Identify', 'identify'),
+            ):  # fmt: skip
+                self._add_button(gui, label, Request(f'identification/{service}'))
+            self._image = gui.add_image(parameter_image([]), visible=False)
+            self._table = gui.add_html(diagnosis.parameters_html([]))
+        with tabs.add_tab('Faults'):
+            self._faults = FaultPanel(gui, self._machine.leg_count, self._requests.put)
+        with tabs.add_tab('Messages'):
+            self._messages = gui.add_html(diagnosis.messages_html({}))
+        self._add_button(gui, 'Restart the estimator', Request('estimator/reset'))
+
+    def _add_button(self, gui: Any, label: str, request: Request) -> None:
+        gui.add_button(label).on_click(lambda _event: self._requests.put(request))
+
+    def _add_view(self, gui: Any) -> None:
+        enlarged = gui.add_dropdown('Errors enlarged', _ENLARGEMENTS, initial_value=_ENLARGEMENTS[0])
+
+        @enlarged.on_update
+        def _(_event: object) -> None:
+            self._scene.enlargement = 0.0 if enlarged.value == _ENLARGEMENTS[0] else float(enlarged.value)
+
+        for label, name in (
+            ('Truth (green)', 'shows_truth'), ('Covariance, 3 sigma (orange)', 'shows_covariance'),
+            ('Leg forces (orange pushes, blue pulls)', 'shows_forces'),
+        ):  # fmt: skip
+            self._add_switch(gui.add_checkbox(label, True), name)
+
+    def _add_switch(self, box: Any, name: str) -> None:
+        box.on_update(lambda _event: setattr(self._scene, name, box.value))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a browser shows the page."""
+        return bool(self._server.get_clients())
+
+    def requests(self) -> Iterator[Request]:
+        """What was clicked since the last call."""
+        while True:
+            try:
+                yield self._requests.get_nowait()
+            except queue.Empty:
+                return
+
+    def show(self, moment: Moment) -> None:
+        """Show one instant."""
+        try:
+            with self._server.atomic():
+                self._scene.show(moment)
+            self._problem = ''
+        except KinematicsError as error:
+            self._problem = f'the machine cannot be drawn: {error}'
+        self._time = moment.time
+        self._add_to_plots(moment)
+
+    def _add_to_plots(self, moment: Moment) -> None:
+        estimate, truth = moment.estimate, moment.truth
+        if estimate is not None and truth is not None:
+            self._plots['error'].add(moment.time, 1e6 * (estimate.position - truth.position))
+            self._plots['velocity'].add(moment.time, 1e3 * (estimate.velocity - truth.velocity))
+        if moment.baseline is not None and truth is not None:
+            self._plots['baseline'].add(moment.time, 1e6 * (moment.baseline.position - truth.position))
+        if moment.reference_position is not None and moment.shown is not None:
+            self._plots['tracking'].add(moment.time, 1e3 * (moment.reference_position - moment.shown.position))
+        if moment.forces is not None:
+            self._plots['forces'].add(moment.time, moment.forces)
+
+    def take_statuses(self, statuses: Mapping[str, Status]) -> None:
+        """Take new statuses of ``/diagnostics``; those that say nothing new keep their last words."""
+        self._statuses |= statuses
+        if (filtered := diagnosis.find(statuses, 'estimator: filter')) is not None and filtered.values:
+            values = diagnosis.innovations(statuses, self._machine.leg_count)
+            self._plots['innovations'].add(self._time, values)
+
+    def say(self, text: str, good: bool = True) -> None:
+        """Show an answer to a click for some seconds."""
+        for client in self._server.get_clients().values():
+            client.add_notification(
+                'Done' if good else 'Refused', text, auto_close_seconds=8.0, color='green' if good else 'red'
+            )
+
+    def refresh(self, moment: Moment) -> None:
+        """Renew plots, numbers and messages: less often than the scene."""
+        for plot in self._plots.values():
+            plot.refresh()
+        self._set(self._numbers, _numbers_html(moment, self._scene.enlarged))
+        self._set(self._verdict, diagnosis.verdict_html(self._title, self._statuses, self._problem))
+        self._set(self._messages, diagnosis.messages_html(self._statuses))
+        sensors = diagnosis.find(self._statuses, 'simulator: sensors')
+        self._faults.refresh(sensors)
+        found = diagnosis.parameters(self._statuses)
+        if found != self._parameters:
+            self._parameters = found
+            self._set(self._table, diagnosis.parameters_html(found))
+            self._image.image, self._image.visible = parameter_image(found), bool(found)
+
+    @staticmethod
+    def _set(handle: Any, content: str) -> None:
+        if handle.content != content:
+            handle.content = content
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.stop()
+
+
+def _numbers_html(moment: Moment, enlarged: float) -> str:
+    lines = [f't = {moment.time:.2f} s']
+    shown, estimate = moment.shown, moment.estimate
+    if shown is not None:
+        lines.append('position ' + ', '.join(f'{value:.4f}' for value in shown.position) + ' m')
+    if estimate is not None:
+        std = 1e6 * np.sqrt(np.maximum(np.diag(estimate.position_covariance), 0.0))
+        lines.append('standard deviations ' + ', '.join(f'{value:.2g}' for value in std) + ' µm')
+        lines.append(f'errors and covariance are drawn {enlarged:g} times larger')
+    elif shown is not None:
+        lines.append('no estimate: the machine is drawn where truth or drives say')
+    return f'<div style="font-size:0.85em;padding:0.3em 0.75em">{"<br>".join(lines)}</div>'

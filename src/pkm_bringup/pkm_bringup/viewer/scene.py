@@ -1,0 +1,173 @@
+"""The machine, the true platform and the covariance in viser's three-dimensional scene."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine import Machine
+from pkm_description.viewing.link_shapes import LinkPoses, LinkShape, MachineShapes
+from scipy.spatial.transform import Rotation
+
+from pkm_bringup.viewer.force_colors import ForceColors
+from pkm_bringup.viewer.moment import Body, Moment
+
+#: standard deviations of the ellipsoid's half axes
+ELLIPSOID = 3.0
+#: errors are enlarged up to this part of the machine's size
+_WIDEST = 0.1
+TRUTH, COVARIANCE = (0, 158, 115), (230, 159, 0)
+
+
+class MachineScene:
+    """Draws one machine; its nodes have names below ``/machine``, ``/truth`` and ``/covariance``.
+
+    Parameters
+    ----------
+    server : of viser
+    machine : any machine
+
+    Attributes
+    ----------
+    enlargement : how many times errors and covariance shall be shown larger; 0: a power of ten that makes them visible
+    enlarged : how many times they are
+    shows_truth, shows_covariance, shows_forces : what is seen
+    """
+
+    def __init__(self, server: Any, machine: Machine) -> None:
+        self._machine, self._shapes = machine, MachineShapes(machine)
+        self.enlargement, self.enlarged = 0.0, 1.0
+        self.shows_truth = self.shows_covariance = self.shows_forces = True
+        scene = server.scene
+        scene.set_up_direction('+z')
+        # shadows and mirrored surroundings take most of the time where the browser has no GPU
+        scene.configure_default_lights(cast_shadow=False)
+        scene.configure_environment_map(None)
+        scene.add_light_ambient('/light', intensity=1.2)
+        home = self._shapes.home()
+        lower, upper = self._shapes.box(home)
+        self._size = size = float(np.linalg.norm(upper - lower))
+        center = 0.5 * (lower + upper)
+        cell = 10.0 ** np.floor(np.log10(0.3 * size))
+        scene.add_grid(
+            '/floor', width=3.0 * size, height=3.0 * size, cell_size=cell, section_size=10.0 * cell,
+            position=(center[0], center[1], lower[2] - 0.01 * size),
+        )  # fmt: skip
+        look = np.array([0.0, -0.4, 2.0] if machine.planar else [1.35, -1.15, 0.6])
+        server.initial_camera.position = tuple(center + 0.95 * size * look / np.linalg.norm(look))
+        server.initial_camera.look_at = tuple(center)
+        self._own = [self._add(scene, '/machine', number, shape) for number, shape in enumerate(self._shapes.shapes)]
+        self._links = self._frames(scene, '/machine', home)
+        plate = [shape for shape in self._shapes.shapes if shape.link in self._shapes.platform_links]
+        for number, shape in enumerate(plate):
+            self._add(scene, '/truth', number, shape, TRUTH, 0.45)
+        self._truth = self._frames(scene, '/truth', {shape.link: home[shape.link] for shape in plate})
+        self._covariance = scene.add_icosphere('/covariance', 1.0, COVARIANCE, opacity=0.5, visible=False)
+        self._colors = ForceColors(machine) if machine.has_platform else None
+        self._painted: Array | None = None
+
+    def show(self, moment: Moment) -> None:
+        """Draw one instant.
+
+        Raises
+        ------
+        KinematicsError
+            No joint angles at this pose: a wild estimate.
+        """
+        shown = moment.shown
+        if shown is not None:
+            self._place(self._links, self._shapes.at_pose(shown.position, shown.rotation))
+        elif moment.joint_positions is not None:
+            self._place(self._links, self._shapes.at(moment.joint_positions, None, None))
+        self.enlarged = self.enlargement or self._visible(moment)
+        self._show_truth(shown, moment.truth if moment.estimate is not None else None)
+        self._show_covariance(moment.estimate)
+        self._paint(moment.forces if self.shows_forces else None)
+
+    def _visible(self, moment: Moment) -> float:
+        """Power of ten that brings errors and covariance to a part of the machine's size, from 1 to 10 000."""
+        if moment.estimate is None:
+            return 1.0
+        widest = ELLIPSOID * float(np.sqrt(np.linalg.eigvalsh(moment.estimate.position_covariance)[-1].clip(0.0)))
+        if moment.truth is not None:
+            widest = max(widest, float(np.linalg.norm(moment.truth.position - moment.estimate.position)))
+        if widest <= 0.0:
+            return 1.0
+        return float(10.0 ** np.clip(np.floor(np.log10(_WIDEST * self._size / widest)), 0.0, 4.0))
+
+    def _show_truth(self, shown: Body | None, truth: Body | None) -> None:
+        visible = truth is not None and shown is not None and self.shows_truth
+        for frame in self._truth.values():
+            frame.visible = visible
+        if not visible or truth is None or shown is None:
+            return
+        position = shown.position + self.enlarged * (truth.position - shown.position)
+        turn = Rotation.from_matrix(truth.rotation @ shown.rotation.T).as_rotvec()
+        rotation = Rotation.from_rotvec(self.enlarged * turn).as_matrix() @ shown.rotation
+        self._place(self._truth, self._shapes.platform_at(position, rotation))
+
+    def _show_covariance(self, estimate: Body | None) -> None:
+        self._covariance.visible = bool(
+            estimate is not None and self.shows_covariance and np.diag(estimate.position_covariance).max() > 0.0
+        )
+        if estimate is None or not self._covariance.visible:
+            return
+        variances, axes = np.linalg.eigh(estimate.position_covariance)
+        axes[:, 0] *= np.linalg.det(axes)  # right-handed
+        half = ELLIPSOID * self.enlarged * np.sqrt(np.maximum(variances, 0.0))
+        self._covariance.position = tuple(estimate.position)
+        self._covariance.wxyz = _wxyz(axes)
+        self._covariance.scale = tuple(np.maximum(half, 1e-9))
+
+    def _paint(self, forces: Array | None) -> None:
+        """Colour the legs; colours that did not change are not sent."""
+        if self._colors is None:
+            return
+        plain = forces is None
+        of_leg = np.full((self._machine.leg_count, 3), -1.0) if forces is None else np.round(self._colors(forces), 2)
+        for handle, shape in zip(self._own, self._shapes.shapes, strict=True):
+            changed = self._painted is None or not np.array_equal(of_leg[shape.leg], self._painted[shape.leg])
+            if shape.leg is not None and changed:
+                handle.color = _bytes(shape.color if plain else of_leg[shape.leg])
+        self._painted = of_leg
+
+    @staticmethod
+    def _frames(scene: Any, root: str, poses: LinkPoses) -> dict[str, Any]:
+        return {
+            link: scene.add_frame(f'{root}/{link}', False, position=tuple(origin), wxyz=_wxyz(turn))
+            for link, (origin, turn) in poses.items()
+        }
+
+    @staticmethod
+    def _place(frames: dict[str, Any], poses: LinkPoses) -> None:
+        for link, frame in frames.items():
+            origin, turn = poses[link]
+            frame.position, frame.wxyz = tuple(origin), _wxyz(turn)
+
+    @staticmethod
+    def _add(
+        scene: Any,
+        root: str,
+        number: int,
+        shape: LinkShape,
+        color: tuple[int, ...] = (),
+        opacity: float | None = None,
+    ) -> Any:
+        name = f'{root}/{shape.link}/{number}'
+        options = {'position': tuple(shape.position), 'wxyz': _wxyz(shape.rotation), 'opacity': opacity}
+        color = color or _bytes(shape.color)
+        if shape.kind == 'box':
+            return scene.add_box(name, color, shape.size, **options)
+        if shape.kind == 'sphere':
+            return scene.add_icosphere(name, shape.size[0], color, **options)
+        return scene.add_cylinder(name, shape.size[0], shape.size[1], color, **options)
+
+
+def _wxyz(rotation: Array) -> tuple[float, ...]:
+    return tuple(np.roll(quaternion_from_matrix(rotation), 1).tolist())
+
+
+def _bytes(color: Array) -> tuple[int, ...]:
+    return tuple(round(255.0 * float(part)) for part in color)

@@ -1,0 +1,180 @@
+"""What the live page draws and says, without a browser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pkm_bringup.viewer import diagnosis
+from pkm_bringup.viewer.force_colors import PUSH
+from pkm_bringup.viewer.history import History
+from pkm_bringup.viewer.moment import Body, Moment, Status
+from pkm_bringup.viewer.page import ViewerError, ViewerPage
+from pkm_bringup.viewer.parameter_plot import parameter_image
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.loading import load_machine, machine_names
+from pkm_description.viewing.extent import home_positions
+
+MACHINE = load_machine('srs')
+HOME = Body(MACHINE.home.position, MACHINE.home.rotation_base_platform, np.zeros(3), np.diag([1e-12, 4e-12, 9e-12]))
+
+
+@pytest.fixture(scope='module')
+def server() -> Iterator[Any]:
+    viser = pytest.importorskip('viser', reason="the live page needs viser: pip install 'viser>=1.1,<2'")
+    one = viser.ViserServer(host='127.0.0.1', port=8471, verbose=False)
+    yield one
+    one.stop()
+
+
+def scene_of(server: Any, name: str) -> Any:
+    from pkm_bringup.viewer.scene import MachineScene
+
+    server.scene.reset()
+    return MachineScene(server, load_machine(name))
+
+
+def node(server: Any, name: str) -> Any:
+    handle = server.scene.get_handle_by_name(name)
+    assert handle is not None, name
+    return handle
+
+
+@pytest.mark.parametrize('name', machine_names())
+def test_every_machine_is_drawn(server: Any, name: str) -> None:
+    machine = load_machine(name)
+    scene = scene_of(server, name)
+    if not machine.has_platform:
+        positions = home_positions(machine)
+        scene.show(Moment(1.0, joint_positions=positions))
+        return
+    home = machine.home
+    place = home.position + np.array([0.0, 0.0, 0.0 if machine.planar else 0.01])
+    body = Body(place, home.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
+    scene.show(Moment(1.0, body, estimate=body, forces=np.full(machine.leg_count, np.nan)))
+    np.testing.assert_allclose(node(server, '/machine/platform_link').position, place)
+    tip = node(server, '/machine/leg1_tip').position
+    np.testing.assert_allclose(tip, place + home.rotation_base_platform @ machine.platform_points[0], atol=1e-6)
+    assert not node(server, '/truth/platform_link').visible
+    assert not node(server, '/covariance').visible
+
+
+def test_errors_and_covariance_are_enlarged_as_said(server: Any) -> None:
+    scene = scene_of(server, 'srs')
+    scene.enlargement = 1000.0
+    turn = rotation_exp(np.array([0.0, 0.0, 1e-5]))
+    truth = replace(HOME, position=HOME.position + np.array([1e-5, 0.0, -2e-5]), rotation=turn @ HOME.rotation)
+    scene.show(Moment(1.0, HOME, HOME, truth))
+    assert scene.enlarged == 1000.0
+    drawn = node(server, '/truth/platform_link')
+    assert drawn.visible
+    np.testing.assert_allclose(drawn.position - HOME.position, [0.01, 0.0, -0.02], atol=1e-9)
+    assert 2.0 * np.arccos(min(1.0, abs(drawn.wxyz[0]))) == pytest.approx(0.01, rel=1e-3)
+    ellipsoid = node(server, '/covariance')
+    assert ellipsoid.visible
+    np.testing.assert_allclose(sorted(ellipsoid.scale), [3e-3, 6e-3, 9e-3], rtol=1e-6)
+    scene.shows_truth = scene.shows_covariance = False
+    scene.show(Moment(1.1, HOME, HOME, truth))
+    assert not drawn.visible and not ellipsoid.visible
+
+
+def test_automatic_enlargement_suits_the_errors(server: Any) -> None:
+    scene = scene_of(server, 'srs')
+    for error, expected in ((1e-5, 1e4), (1e-3, 1e2), (1.0, 1.0), (1e-9, 1e4)):
+        truth = replace(HOME, position=HOME.position + np.array([error, 0.0, 0.0]))
+        scene.show(Moment(1.0, HOME, HOME, truth))
+        assert scene.enlarged == expected
+
+
+def test_legs_have_the_colours_of_their_forces(server: Any) -> None:
+    scene = scene_of(server, 'srs')
+    number = next(i for i, shape in enumerate(scene._shapes.shapes) if shape.link == 'leg2_rod')
+    rod = node(server, f'/machine/leg2_rod/{number}')
+    plain = rod.color
+    forces = np.full(6, np.nan)
+    forces[1] = 0.9 * scene._colors.limits[1]
+    scene.show(Moment(1.0, HOME, forces=forces))
+    np.testing.assert_allclose(rod.color, 255.0 * PUSH, atol=2.0)
+    scene.shows_forces = False
+    scene.show(Moment(1.1, HOME, forces=forces))
+    assert tuple(rod.color) == tuple(plain)
+
+
+def test_page_survives_a_pose_without_joint_angles(server: Any) -> None:
+    page = ViewerPage(load_machine('hexaglide_6pus'), '127.0.0.1', 8472)
+    try:
+        far = replace(HOME, position=np.array([0.0, 0.0, 50.0]))
+        page.show(Moment(1.0, far, far))
+        page.refresh(Moment(1.0, far, far))
+        assert 'the machine cannot be drawn' in page._verdict.content
+        assert not page.is_watched and not list(page.requests())
+    finally:
+        page.close()
+
+
+def test_missing_viser_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, 'viser', None)
+    with pytest.raises(ViewerError, match='pip install'):
+        ViewerPage(MACHINE, '127.0.0.1', 8473)
+
+
+def test_history_keeps_its_span_and_starts_again_when_the_clock_jumps_back() -> None:
+    history = History(2, span=1.0)
+    for time in np.arange(0.0, 3.0, 0.125):
+        history.add(time, np.array([time, -time]))
+    time, first, second = history.columns()
+    assert time[0] == 1.875 and time[-1] == 2.875
+    np.testing.assert_allclose(first, time)
+    np.testing.assert_allclose(second, -time)
+    history.add(0.5, np.zeros(2))
+    assert len(history) == 1
+
+
+STATUSES = {
+    'left/estimator: filter': Status(
+        1,
+        'left out: leg3: <stuck>',
+        {'leg 1 normalised innovation rms': '1.1', 'leg 3 normalised innovation rms': 'nan'},
+    ),
+    'left/identification: parameters': Status(0, 'complete', {'leg1_prismatic.coulomb': '54.7 +- 0.56, nominal 27.5'}),
+    'left/simulator: physics': Status(0, 'running', {}),
+}
+
+
+def test_diagnostics_are_understood() -> None:
+    np.testing.assert_array_equal(diagnosis.innovations(STATUSES, 3), [1.1, np.nan, np.nan])
+    assert diagnosis.parameters(STATUSES) == [('leg1_prismatic.coulomb', 54.7, 0.56, 27.5)]
+    assert diagnosis.parameters({}) == []
+    verdict = diagnosis.verdict_html('srs /left', STATUSES, '')
+    assert 'left out: leg3: &lt;stuck&gt;' in verdict  # what others say is no markup
+    messages = diagnosis.messages_html(STATUSES)
+    assert messages.index('estimator') < messages.index('identification') < messages.index('physics')
+
+
+def test_parameters_of_the_identification_are_read_as_it_writes_them() -> None:
+    from pkm_identification.session import IdentificationSession
+
+    class Result:
+        class base:  # noqa: N801
+            names = ('platform_link.m', 'leg1_prismatic.viscous')
+
+        class estimate:  # noqa: N801
+            parameters, std = np.array([3001.6, -2.5e-7]), np.array([7.9, 1e-9])
+
+        nominal_base = np.array([3300.0, 0.0])
+
+    session = IdentificationSession.__new__(IdentificationSession)
+    session.result = Result
+    texts = {name: str(text) for name, text in session.parameter_texts().items()}
+    found = diagnosis.parameters({'identification: parameters': Status(0, '', texts)})
+    assert found == [('platform_link.m', 3001.6, 7.9, 3300.0), ('leg1_prismatic.viscous', -2.5e-7, 1e-9, 0.0)]
+
+
+def test_parameters_have_a_picture() -> None:
+    few = parameter_image([diagnosis.Parameter('a', 1.0, 0.1, 0.9)])
+    many = parameter_image([diagnosis.Parameter(f'p{i}', 1.0, 0.1, 0.0) for i in range(20)])
+    assert many.shape[0] > 2 * few.shape[0] and many.shape[2] == 3 and many.std() > 10.0
