@@ -53,7 +53,7 @@ def _start(context: LaunchContext) -> list[object]:
     def include(file: str, **arguments: str) -> GroupAction:
         path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
         action = IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(path), launch_arguments={**machine, 'viewer': 'false', **arguments}.items()
+            PythonLaunchDescriptionSource(path), launch_arguments={**machine, **arguments}.items()
         )
         return GroupAction([action])
 
@@ -67,6 +67,7 @@ def _start(context: LaunchContext) -> list[object]:
     return [
         include(
             'simulation.launch.py',
+            viewer='false',
             start_paused='true',
             real_time_factor=value('real_time_factor'),
             seed=value('seed'),
@@ -75,7 +76,11 @@ def _start(context: LaunchContext) -> list[object]:
         ),
         # frames of the links are for the eye only, and cost time
         include(
-            'estimation.launch.py', reliability='reliable', rviz=value('rviz'), state_publisher=value('rviz')
+            'estimation.launch.py',
+            viewer='false',
+            reliability='reliable',
+            rviz=value('rviz'),
+            state_publisher=value('rviz'),
         ),
         include(
             'identification.launch.py',

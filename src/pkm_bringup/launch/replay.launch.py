@@ -55,7 +55,7 @@ def _start(context: LaunchContext) -> list[Any]:
         computed += COMPUTED['estimation']
         view = {name: value(name) for name in ('rviz', 'state_publisher')}
         given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings')
-        actions.append(_included('estimation.launch.py', *given, reliability='reliable', **view))
+        actions.append(_included('estimation.launch.py', *given, reliability='reliable', viewer='false', **view))
     if value('baseline') == 'true':
         listeners.append(f'{joints} baseline')
         computed += COMPUTED['baseline']
@@ -87,7 +87,7 @@ def _start(context: LaunchContext) -> list[Any]:
 def _included(file: str, *names: str, **arguments: str) -> GroupAction:
     """Another launch file with this one's arguments ``names``, and with ``arguments``."""
     path = str(Path(get_package_share_directory('pkm_bringup'), 'launch', file))
-    given = {**handed_on(*names), 'viewer': 'false', **arguments}
+    given = {**handed_on(*names), **arguments}
     source = PythonLaunchDescriptionSource(path)
     return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
 

@@ -30,6 +30,7 @@ KEYS = {
 WITHOUT_KEY = {
     'mujoco': 'no rosdep key; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
+    'playwright': 'no rosdep key; for the picture and the test of the live page; requirements-test.txt',
     'viser': 'no rosdep key; requirements.txt',
 }
 WITHOUT_KEY_IN_TESTS = WITHOUT_KEY | {

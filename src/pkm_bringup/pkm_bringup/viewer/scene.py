@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine
-from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from scipy.spatial.transform import Rotation
 
 from pkm_bringup.viewer.force_colors import ForceColors
