@@ -32,7 +32,6 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': lazy_programs([
-        'console_scripts': [
             'viewer = pkm_bringup.nodes.viewer:main',
             'simulator = pkm_bringup.nodes.simulator:main',
             'make_pictures = pkm_bringup.pictures.cli:main',
