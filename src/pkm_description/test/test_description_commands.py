@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
+from driver_files import EXAMPLE
 from other_machines import cart_with_pendulum, planar_prr, three_rps
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
@@ -192,3 +193,20 @@ def test_commands_say_what_is_wrong_in_one_line(
     assert error.startswith('error: ')
     assert words in error
     assert error.count('\n') == 1
+
+
+def test_inspect_machine_shows_the_driver(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect_machine.main(['srs', '--driver', str(EXAMPLE)]) == 0
+    shown = capsys.readouterr().out
+    srs = load_machine('srs', driver=EXAMPLE)
+    drive = srs.home_positions[0, srs.actuated_index]
+    reading = 1e3 * (drive - 0.4e-3 + srs.legs[0].length_at_zero)
+    row = next(line for line in shown.splitlines() if line.startswith('leg1_prismatic') and 'actuator_3' in line)
+    assert f'{reading:.6g}' in row and '0.001 x' in row and '-812.5 x' in row
+    assert 'drives/state, without gripper*' in shown and '/xsens/imu, -9.80665 m/s^2 and 0.0174533 rad/s' in shown
+    assert "driver's name" not in _shown(['srs'], capsys)
+
+
+def _shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert inspect_machine.main(arguments) == 0
+    return capsys.readouterr().out

@@ -17,6 +17,7 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
 )
 from pkm_description.errors import KinematicsError
+from pkm_description.inspection.driver_lines import driver_lines
 from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
 from pkm_description.inspection.provenance import count_origins
 from pkm_description.inspection.workspace_lines import workspace_lines
@@ -63,6 +64,8 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
         facts.append(('provenance', _provenance(content, machine)))
     lines += [f'{name:<20}{text}' for name, text in facts]
     lines += ['', *drive_lines(machine, positions, forces), '', *passive_joint_lines(machine, positions)]
+    if not machine.driver.is_standard:
+        lines += ['', *driver_lines(machine, positions[:, machine.actuated_index])]
     if machine.has_platform:
         try:
             lines += ['', *workspace_lines(machine)]

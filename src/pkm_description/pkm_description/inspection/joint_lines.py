@@ -38,7 +38,7 @@ def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> lis
                 '' if forces is None else f'{forces[number]:.1f} {force_unit}',
             )
         )
-    return _table(rows)
+    return table(rows)
 
 
 def passive_joint_lines(machine: Machine, positions: Array) -> list[str]:
@@ -65,7 +65,7 @@ def passive_joint_lines(machine: Machine, positions: Array) -> list[str]:
         rows.append(('ball joint', '0.0000 rad', 'unlimited', 'unlimited'))
     elif machine.freedom == 'planar':
         rows.append(('pin at the platform', '', 'unlimited', 'unlimited'))
-    return _table(rows) if len(rows) > 1 else ['no passive joints']
+    return table(rows) if len(rows) > 1 else ['no passive joints']
 
 
 def _by_limits(joints: list[Joint], unit: str) -> list[tuple[str, str, str]]:
@@ -90,7 +90,7 @@ def _bound(value: float, unit: str) -> str:
     return f'{value:.6g} {unit}' if np.isfinite(value) else 'unlimited'
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns of equal width, the first to the left, numbers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
