@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from verification.consistency import plan as consistency
@@ -11,6 +12,7 @@ from verification.engines import model_checks as engine_models
 from verification.heimann_abdellatif import c_export, control_identified, hydraulic_axis
 from verification.heimann_abdellatif import control as heimann_control
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
+from verification.heimann_abdellatif import figures as heimann_figures
 from verification.heimann_abdellatif import friction as heimann_friction
 from verification.heimann_abdellatif import kinematics as heimann_kinematics
 from verification.heimann_abdellatif import limits as heimann_limits
@@ -39,7 +41,7 @@ from verification.oh_2003 import pendulum_checks as oh_pendulum
 from verification.rosyid_2020 import checks as rosyid
 from verification.rosyid_2020 import friction as rosyid_friction
 from verification.soak import plan as soak
-from verification.suite import Suite
+from verification.suite import Figure, Suite
 
 _OH_HEXAPODS = ('uf', 'snl', 'ford')
 _HANNOVER_HEXAPODS = ('palida', 'msi')
@@ -84,14 +86,16 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
         CheckGroup('hydraulic axes', hydraulic_axis.checks, names=('msi',)),
         CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
+        CheckGroup('feed-forward figures', heimann_figures.checks, names=('palida',)),
         CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
         CheckGroup('feed-forward control', heimann_control.other_machine_checks, names=_OTHER_CONTROLLED),
     ),
 }
 
 
-def _machine_suite(name: str, title: str) -> Suite:
-    return Suite(name, title, partial(machine_plan, GROUPS[name]), machines_of(GROUPS[name]), takes_files=True)
+def _machine_suite(name: str, title: str, figures: Callable[[], tuple[Figure, ...]] = tuple) -> Suite:
+    plan = partial(machine_plan, GROUPS[name], figures=figures)
+    return Suite(name, title, plan, machines_of(GROUPS[name]), takes_files=True)
 
 
 #: in the order of the output; those that take longest stand last
@@ -103,7 +107,8 @@ SUITES: dict[str, Suite] = {
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum'),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS'),
         _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR'),
-        _machine_suite('heimann_abdellatif', 'Heimann and Abdellatif: hexapods, friction of all joints'),
+        _machine_suite('heimann_abdellatif', 'Heimann and Abdellatif: hexapods, friction of all joints, feed-forward',
+                       heimann_figures.figures),
         Suite('soak', 'the estimator under random faults', soak.plan, settings=soak.FULL, quick_settings=soak.QUICK),
         Suite('consistency', 'what the estimator claims of its own errors', consistency.plan,
               consistency.MACHINES, settings=consistency.FULL, quick_settings=consistency.QUICK),

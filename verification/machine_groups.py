@@ -11,7 +11,7 @@ from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Machine
 
 from verification.check import Check, holds
-from verification.suite import Part, Plan, Request, Workers
+from verification.suite import Figure, Part, Plan, Request, Workers
 
 #: judges a machine; ``quick`` asks for fewer samples, never for other limits
 CheckFunction = Callable[[Machine, bool], Iterable[Check]]
@@ -67,8 +67,10 @@ def machines_of(groups: Sequence[CheckGroup]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in groups for name in group.names))
 
 
-def machine_plan(groups: Sequence[CheckGroup], request: Request, workers: Workers) -> Plan:
-    """Make parts: machine by machine, every group that applies."""
+def machine_plan(
+    groups: Sequence[CheckGroup], request: Request, workers: Workers, figures: Callable[[], tuple[Figure, ...]] = tuple
+) -> Plan:
+    """Make parts: machine by machine, every group that applies; figures only of the suite's own machines."""
     parts: list[Part] = []
     for source in request.machines or machines_of(groups) or machine_names():
         try:
@@ -81,7 +83,7 @@ def machine_plan(groups: Sequence[CheckGroup], request: Request, workers: Worker
             for group in groups
             if group.is_for(machine)
         ]
-    return Plan(tuple(parts))
+    return Plan(tuple(parts), figures=() if request.machines else figures())
 
 
 @cache

@@ -21,12 +21,12 @@ from pkm_description.motion.profiles import profile
 from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.frames import Frames
-from pkm_description.ros.qos import REFERENCE_QOS
+from pkm_description.ros.qos import LATCHED_QOS, REFERENCE_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
@@ -280,3 +280,54 @@ def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:
         linear_acceleration=way * 60 * s * (1 - s) * (1 - 2 * s) / duration**2,
         angular_acceleration=zero,
     )
+
+
+def test_leg_controller_stops_on_request_and_without_joint_states(listener: Listener) -> None:
+    """R4-08 live: trip signal, diagnosis, refused references, reset; then the joint states stop coming."""
+    listener.hear(Bool, 'leg_controller/tripped', qos=LATCHED_QOS)
+    listener.hear(Float64MultiArray, 'leg_effort_controller/commands')
+    tripped, commands = listener.heard['leg_controller/tripped'], listener.heard['leg_effort_controller/commands']
+    reference = listener.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
+    joints = listener.create_publisher(JointState, 'joint_states', 10)
+    home = JointState(name=NAMES, position=_home_positions().tolist())
+    stamps = iter(range(10**9, 10**12, 5 * 10**6))
+
+    def fed(condition: Callable[[], bool], what: str) -> None:
+        """Joint states at home, without velocities, until something is so."""
+
+        def publish() -> bool:
+            home.header.stamp = stamp(next(stamps))
+            joints.publish(home)
+            return condition()
+
+        listener.wait(publish, what)
+
+    with _start('leg_controller', rate_source='positions', measurement_timeout=2.0) as controller:
+        fed(lambda: len(commands) > 5, 'commands')
+        assert [message.data for message in tripped] == [False]
+        assert _call(listener, 'leg_controller/stop', fed).success
+        fed(lambda: tripped[-1].data, 'the trip signal')
+        fed(lambda: listener.diagnosed('stopped: the service ~/stop was called'), 'the diagnosis')
+        reference.publish(message_from_motion(profile('hold', MACHINE, 1.0, KNOT_RATE), 0, FRAMES))
+        fed(lambda: 'remove the cause, then reset' in controller.output, 'the refusal')
+        assert 'holding the present pose' in _call(listener, 'leg_controller/reset_trip', fed).message
+        fed(lambda: not tripped[-1].data, 'the end of the trip signal')
+        # silence
+        listener.wait(lambda: tripped[-1].data, 'the trip signal without joint states')
+        listener.wait(lambda: listener.diagnosed('no usable joint states for'), 'the reason')
+        count = len(commands)
+        listener.wait(lambda: len(commands) > count + 1, 'commands that carry the weight')
+        pose = MACHINE.home
+        weight = gravity_forces(MACHINE, pose.position[None], pose.rotation_base_platform[None])[0]
+        assert np.array(commands[-1].data) == pytest.approx(weight, abs=0.1)
+        assert 'there are no joint states yet' in _call(listener, 'leg_controller/reset_trip').message
+        assert controller.stop() == 0
+
+
+def _call(node: Listener, service: str, wait: Callable[[Callable[[], bool], str], None] | None = None) -> Any:
+    """Answer of a trigger, while something else goes on."""
+    client = node.create_client(Trigger, service)
+    (wait or node.wait)(client.service_is_ready, service)
+    future = client.call_async(Trigger.Request())
+    (wait or node.wait)(future.done, f'answer of {service}')
+    return future.result()
