@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,18 @@ def test_without_the_settings_file_the_error_says_what_to_give(
     topics = ['--joint-topic', 'drives/state', '--imu-topic', '/xsens/imu']
     assert estimate_program.main([str(recorded.foreign), *topics]) == 1
     assert 'missing_joint' in capsys.readouterr().err
+
+
+def test_settings_that_the_recorder_kept_are_found(
+    recorded: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = shutil.copytree(recorded.foreign, tmp_path / 'bag')
+    shutil.copy(DRIVER, bag / 'driver.yaml')
+    assert estimate_program.main([str(bag)]) == 0
+    assert 'driver.yaml, kept with the recording' in capsys.readouterr().out
+    assert estimate_program.main([str(bag), '--driver', 'standard']) == 1
+    assert estimate_program.main([str(bag), '--machine', 'palida']) == 1
+    assert 'this driver is for another machine' in capsys.readouterr().err
 
 
 def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pkm_bringup.recording import Playback, Recording, offered_qos
 from pkm_bringup.recording.message_definitions import learn_type, message_definitions
+from pkm_description.driver import Driver
 from pkm_estimation.bags import BagError, BagWriter, read_bag
 from pkm_estimation.bags.messages import open_bag
 from rosbags.rosbag2 import Reader
@@ -127,6 +128,19 @@ def test_playback_of_one_robot_of_several(tmp_path: Path, before: str, after: st
 def test_bad_playback_requests_are_explained(tmp_path: Path, arguments: dict, text: str) -> None:
     with pytest.raises(BagError, match=text):
         Playback(make_bag(tmp_path / 'run'), **arguments)
+
+
+def test_csv_files_are_played_as_a_drivers_messages(tmp_path: Path) -> None:
+    """On the driver's topics, of one robot of several below another namespace."""
+    path = tmp_path / 'run.csv'
+    imu = ','.join(f'imu.{part}.{axis}' for part in ('linear_acceleration', 'angular_velocity') for axis in 'xyz')
+    path.write_text(f'time,a.position,{imu}\n1.0,2.5,1,2,3,4,5,6\n1.5,2.6,,,,,,\n')
+    driver = Driver(joint_topic='drives', imu_topic='/imu')
+    kinds = {'/drives': 'sensor_msgs/msg/JointState', '/imu': 'sensor_msgs/msg/Imu'}
+    assert Playback(path, driver=driver).types == kinds
+    moved = Playback(path, namespaces=('/left', '/right'), also=['/imu'], driver=driver)
+    assert set(moved.types) == {'/right/drives', '/imu'}
+    assert [message.time for message in moved] == [1_000_000_000, 1_000_000_000, 1_500_000_000]
 
 
 def test_definition_of_a_type_comes_from_its_installed_package(

@@ -45,7 +45,8 @@ def observe_bag(
     names = machine.driver.joint_names or machine.actuated_joint_names
     joints, imu, clock = JointCollection(names), ImuCollection(), []
     kinds = {joint_topic: JOINT_TYPE, imu_topic: IMU_TYPE, '/clock': CLOCK_TYPE}
-    with open_bag(path) as bag:
+    # of CSV files the driver says what the columns are, and they have no topics of their own
+    with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
         readable = [topic for topic, kind in kinds.items() if bag.types.get(topic) == kind]
         first = None
         for topic, time, data in bag.read(readable):

@@ -8,6 +8,7 @@ information, positioning ten times as accurate by compensation).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,14 +36,14 @@ class PeriodicError:
 
     def error(self, reading: Array) -> Array:
         """Error (..., A) [m or rad] at sensor readings (..., A)."""
-        phase, _ = self._phases(reading)
+        phase = self._phases(reading)
         total: Array = (self.cosine * np.cos(phase) + self.sine * np.sin(phase)).sum(axis=-2)
         return total
 
     def slope(self, reading: Array) -> Array:
         """Derivative (..., A) of the error with respect to the reading."""
-        phase, rate = self._phases(reading)
-        total: Array = (rate * (self.sine * np.cos(phase) - self.cosine * np.sin(phase))).sum(axis=-2)
+        phase = self._phases(reading)
+        total: Array = (self._rates * (self.sine * np.cos(phase) - self.cosine * np.sin(phase))).sum(axis=-2)
         return total
 
     def reading(self, position: Array) -> Array:
@@ -59,15 +60,19 @@ class PeriodicError:
     @property
     def steepest(self) -> Array:
         """Bound (A,) of the slope's magnitude; from 1 on, two positions would have the same reading."""
-        harmonic = np.arange(1.0, len(self.cosine) + 1.0)[:, None]
-        bound: Array = (2.0 * np.pi * harmonic / self.pitch * np.hypot(self.cosine, self.sine)).sum(axis=0)
+        bound: Array = (self._rates * np.hypot(self.cosine, self.sine)).sum(axis=0)
         return bound
 
-    def _phases(self, reading: Array) -> tuple[Array, Array]:
-        """Phases (..., K, A) and their rates (K, A) per m or rad."""
-        rate: Array = 2.0 * np.pi * np.arange(1.0, len(self.cosine) + 1.0)[:, None] / self.pitch
-        phase: Array = np.asarray(reading, dtype=float)[..., None, :] * rate
-        return phase, rate
+    @cached_property
+    def _rates(self) -> Array:
+        """Phases (K, A) per m or rad."""
+        rates: Array = 2.0 * np.pi * np.arange(1.0, len(self.cosine) + 1.0)[:, None] / self.pitch
+        return rates
+
+    def _phases(self, reading: Array) -> Array:
+        """Phases (..., K, A)."""
+        phases: Array = np.asarray(reading, dtype=float)[..., None, :] * self._rates
+        return phases
 
 
 @dataclass(frozen=True, eq=False)
