@@ -5,7 +5,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = 'pkm_bringup'
 #: installed under share/<package>, in the folder that they have here
-SHARED = glob('launch/*.launch.py')
+SHARED = glob('launch/*.launch.py') + glob('config/*')
 
 
 def lazy_programs(entries: list[str]) -> list[str]:
@@ -34,6 +34,7 @@ setup(
         'console_scripts': lazy_programs([
             'viewer = pkm_bringup.nodes.viewer:main',
             'simulator = pkm_bringup.nodes.simulator:main',
+            'write_layouts = pkm_bringup.viewer.layouts_cli:main',
             'make_pictures = pkm_bringup.pictures.cli:main',
             'simulate = pkm_bringup.simulation.cli:main',
             'leg_controller = pkm_bringup.nodes.leg_controller:main',

@@ -46,6 +46,8 @@ from pkm_description.launching import (
     suite_node,
     text,
     truth,
+    viewer,
+    viewer_argument,
     whole_number,
 )
 from pkm_description.loading import load_machine
@@ -93,6 +95,7 @@ def start(context: LaunchContext) -> list[Any]:
         'ros_gz_bridge', 'parameter_bridge', [{'config_file': str(files.bridge)}], name='gazebo_bridge'
     )
     return [
+        viewer(machine_parameters()),  # before the launch files below are told to start no second one
         LogInfo(msg=f'Gazebo {version.name}: model {model} in world {options.world_name}, files in {directory}'),
         *begin,
         bridge,
@@ -118,6 +121,7 @@ def _ros2_control(machine: Machine, options: SdfOptions, directory: Path, value:
             gazebo=options.gazebo,
             controllers=str(controllers),
             controllers_active=f'{JOINT_STATES} {EFFORTS}',
+            viewer='false',
             driver=str(driver),
             **{name: value[name] for name in ('estimation', 'identification', 'output', 'rviz')},
             **place,
@@ -145,7 +149,7 @@ def _listeners(value: dict[str, str]) -> list[Any]:
     listeners = []
     if value['estimation'] == 'true':
         place = {name: LaunchConfiguration(name) for name in PLACE_ARGUMENTS}
-        listeners.append(_included('estimation', rviz=value['rviz'], driver=STANDARD, **place))
+        listeners.append(_included('estimation', viewer='false', rviz=value['rviz'], driver=STANDARD, **place))
     if value['identification'] == 'true':
         listeners.append(_included('identification', output=value['output'], driver=STANDARD))
     return listeners
@@ -199,6 +203,7 @@ def arguments() -> list[DeclareLaunchArgument]:
             'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
         ),
         boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+        viewer_argument(),
     ]
 
 

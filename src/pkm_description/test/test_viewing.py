@@ -217,4 +217,10 @@ def test_rviz_looks_at_the_whole_machine(name: str) -> None:
     for one, other in zip(
         fitted['Visualization Manager']['Displays'], plain['Visualization Manager']['Displays'], strict=True
     ):
-        assert {**one, 'Cell Size': 0, 'Marker Scale': 0} == {**other, 'Cell Size': 0, 'Marker Scale': 0}
+        sizes = {'Cell Size': 0, 'Marker Scale': 0, 'Shape': 0}
+        assert {**one, **sizes} == {**other, **sizes}
+        if 'Shape' in one:  # as large as the machine, in the same proportions
+            shape, drawn = one['Shape'], other['Shape']
+            lengths = [key for key in drawn if key.endswith(('Length', 'Radius'))]
+            wanted = machine_extent(machine)[1] / 4.0
+            np.testing.assert_allclose([shape[key] / drawn[key] for key in lengths], wanted, atol=0.01)

@@ -37,6 +37,12 @@ def _animation(folder: Path, _options: argparse.Namespace) -> list[str]:
     return animation(folder / 'animation.webp')
 
 
+def _live_page(folder: Path, _options: argparse.Namespace) -> list[str]:
+    from pkm_bringup.pictures.live_page import live_page
+
+    return live_page(folder / 'live_page.png', folder / 'live_page_fault.png')
+
+
 def _demo(folder: Path, options: argparse.Namespace) -> list[str]:
     from pkm_bringup.pictures.demo import demo_run
 
@@ -51,6 +57,7 @@ PICTURES: dict[str, Maker] = {
     'estimate_against_baseline': _estimation,
     'identification': _identification,
     'animation': _animation,
+    'live_page': _live_page,
     'demo': _demo,
 }
 

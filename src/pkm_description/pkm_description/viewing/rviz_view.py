@@ -11,6 +11,9 @@ import yaml
 from pkm_description.machine import Machine
 from pkm_description.viewing.extent import machine_extent
 
+#: m, size of the machine that the configuration's axes and arrows are drawn for
+_DRAWN_FOR = 4.0
+
 
 @dataclass(frozen=True)
 class ShownRobot:
@@ -64,5 +67,14 @@ def _fit(display: dict[str, Any], robot: ShownRobot, size: float) -> None:
         display['Cell Size'] = 10.0 ** np.floor(np.log10(0.5 * size)).item()
     elif kind == 'TF':
         display['Marker Scale'] = round(0.1 * size, 3)
+    elif kind == 'Odometry':
+        _fit_shape(display['Shape'], size)
     elif kind == 'RobotModel' and robot.frame_prefix:
         display['TF Prefix'] = robot.frame_prefix.removesuffix('/')  # rviz puts a slash behind it
+
+
+def _fit_shape(shape: dict[str, Any], size: float) -> None:
+    """Give axes or an arrow, drawn for a machine of :data:`_DRAWN_FOR`, the machine's size."""
+    for key in ('Axes Length', 'Axes Radius', 'Shaft Length', 'Shaft Radius', 'Head Length', 'Head Radius'):
+        if key in shape:
+            shape[key] = round(shape[key] * size / _DRAWN_FOR, 4)

@@ -1,0 +1,159 @@
+"""Layouts for Foxglove (JSON) and PlotJuggler (XML): the suite's topics as panels and curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+#: colours that colour-blind readers can tell apart (Okabe and Ito)
+_COLORS = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00')
+
+ESTIMATE, TRUTH, BASELINE = 'platform/odometry', 'ground_truth/odometry', 'baseline/odometry'
+JOINTS, IMU = 'joint_states', 'imu/data'
+#: topics of the layouts with their types
+TOPICS = {
+    ESTIMATE: 'Odometry', TRUTH: 'Odometry', BASELINE: 'Odometry', JOINTS: 'JointState', IMU: 'Imu',
+    'platform/accel': 'AccelWithCovarianceStamped', 'robot_description': 'String', '/diagnostics': 'DiagnosticArray',
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A number of a message: topic, path of fields to it, and the joint whose entry it is in a list."""
+
+    topic: str
+    path: tuple[str, ...]
+    joint: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves in one plot."""
+
+    title: str
+    curves: tuple[Curve, ...]
+
+
+def panels(leg_count: int) -> list[Panel]:
+    """Plots of a machine with so many legs."""
+    position = ('pose', 'pose', 'position')
+    velocity = ('twist', 'twist', 'linear')
+    return [
+        *(
+            Panel(f'position {axis} [m]: estimate, truth, baseline', tuple(
+                Curve(topic, (*position, axis)) for topic in (ESTIMATE, TRUTH, BASELINE)
+            ))
+            for axis in 'xyz'
+        ),
+        Panel('velocity [m/s], platform axes', tuple(Curve(ESTIMATE, (*velocity, axis)) for axis in 'xyz')),
+        Panel('acceleration [m/s^2], IMU axes', tuple(
+            Curve('platform/accel', ('accel', 'accel', 'linear', axis)) for axis in 'xyz'
+        )),
+        Panel('angular rate [rad/s]', tuple(Curve(IMU, ('angular_velocity', axis)) for axis in 'xyz')),
+        Panel('leg positions [m]', tuple(Curve(JOINTS, ('position',), leg) for leg in range(leg_count))),
+        Panel('leg forces [N]', tuple(Curve(JOINTS, ('effort',), leg) for leg in range(leg_count))),
+    ]  # fmt: skip
+
+
+def absolute(topic: str, namespace: str) -> str:
+    """Name of a topic of a robot in a namespace."""
+    parts = [part for part in (namespace.strip('/'), topic) if part]
+    return topic if topic.startswith('/') else '/' + '/'.join(parts)
+
+
+def foxglove_layout(leg_count: int, namespace: str = '', frame_prefix: str = '') -> str:
+    """Layout for Foxglove and Lichtblick: machine, plots, diagnostics."""
+    config: dict[str, Any] = {
+        '3D!pkm': {
+            'cameraState': {'distance': 9, 'perspective': True, 'phi': 70, 'thetaOffset': 45, 'target': [0, 0, 0]},
+            'followMode': 'follow-none',
+            'followTf': f'{frame_prefix}base_link',
+            'layers': {
+                'grid': {'layerId': 'foxglove.Grid', 'instanceId': 'grid', 'size': 10, 'divisions': 10},
+                'machine': {
+                    'layerId': 'foxglove.Urdf',
+                    'instanceId': 'machine',
+                    'visible': True,
+                    'sourceType': 'topic',
+                    'topic': absolute('robot_description', namespace),
+                    'framePrefix': frame_prefix,
+                },
+            },
+            'topics': {
+                absolute(topic, namespace): {'visible': True, 'type': 'axis', 'axisScale': scale}
+                for topic, scale in ((ESTIMATE, 0.8), (TRUTH, 0.5))
+            },
+        },
+        'DiagnosticSummary!pkm': {'topicToRender': '/diagnostics', 'minLevel': 0, 'sortByLevel': True},
+    }
+    for number, panel in enumerate(panels(leg_count)):
+        config[f'Plot!pkm{number}'] = {
+            'title': panel.title,
+            'paths': [
+                {
+                    'value': _foxglove_path(curve, namespace),
+                    'enabled': True,
+                    'timestampMethod': 'headerStamp',
+                    'color': _COLORS[place % len(_COLORS)],
+                }
+                for place, curve in enumerate(panel.curves)
+            ],
+            'xAxisVal': 'timestamp',
+            'isSynced': True,
+            'showLegend': True,
+            'followingViewWidth': 30,
+        }
+    plots = [name for name in config if name.startswith('Plot!')]
+    half = len(plots) // 2
+    left: dict[str, Any] = {'direction': 'column', 'first': '3D!pkm', 'second': 'DiagnosticSummary!pkm',
+                            'splitPercentage': 70}  # fmt: skip
+    right = {'direction': 'row', 'first': _stacked(plots[:half]), 'second': _stacked(plots[half:])}
+    layout = {'direction': 'row', 'first': left, 'second': right, 'splitPercentage': 40}
+    content = {
+        'configById': config, 'globalVariables': {}, 'userNodes': {}, 'playbackConfig': {'speed': 1}, 'layout': layout,
+    }  # fmt: skip
+    return json.dumps(content, indent=2) + '\n'
+
+
+def _foxglove_path(curve: Curve, namespace: str) -> str:
+    entry = '' if curve.joint is None else f'[{curve.joint}]'
+    return f'{absolute(curve.topic, namespace)}.{".".join(curve.path)}{entry}'
+
+
+def _stacked(names: Sequence[str]) -> Any:
+    if len(names) == 1:
+        return names[0]
+    share = round(100 / len(names))
+    return {'direction': 'column', 'first': names[0], 'second': _stacked(names[1:]), 'splitPercentage': share}
+
+
+def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
+    """Layout for PlotJuggler 3: the same plots, two columns; joints by the names that the driver publishes."""
+    root = Element('root')
+    widget = SubElement(root, 'tabbed_widget', parent='main_window', name='Main Window')
+    container = SubElement(SubElement(widget, 'Tab', tab_name='PKM', containers='1'), 'Container')
+    shown = panels(len(joint_names))
+    columns = SubElement(container, 'DockSplitter', orientation='|', count='2', sizes='0.5;0.5')
+    half = len(shown) // 2
+    for part in (shown[:half], shown[half:]):
+        sizes = ';'.join([f'{1.0 / len(part):.6g}'] * len(part))
+        column = SubElement(columns, 'DockSplitter', orientation='-', count=str(len(part)), sizes=sizes)
+        for panel in part:
+            area = SubElement(column, 'DockArea', name=panel.title)
+            plot = SubElement(area, 'plot', mode='TimeSeries', style='Lines', flip_x='false', flip_y='false')
+            for place, curve in enumerate(panel.curves):
+                name = _plotjuggler_name(curve, joint_names, namespace)
+                SubElement(plot, 'curve', name=name, color=_COLORS[place % len(_COLORS)])
+    SubElement(widget, 'currentTabIndex', index='0')
+    ElementTree.indent(root)
+    return "<?xml version='1.0' encoding='UTF-8'?>\n" + ElementTree.tostring(root, encoding='unicode') + '\n'
+
+
+def _plotjuggler_name(curve: Curve, joint_names: Sequence[str], namespace: str) -> str:
+    """Name of a series as PlotJuggler's parsers write it: joint states by the joint, other messages by their fields."""
+    parts = list(curve.path) if curve.joint is None else [joint_names[curve.joint], *curve.path]
+    return '/'.join([absolute(curve.topic, namespace), *parts])
