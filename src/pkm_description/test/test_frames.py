@@ -63,7 +63,8 @@ def test_rviz_gets_the_topics_and_frames_of_the_robot() -> None:
     assert displays['RobotModel']['TF Prefix'] == 'left'
     assert displays['RobotModel']['Description Topic']['Value'] == '/cell/left/robot_description'
     assert displays['MarkerArray']['Topic']['Value'] == '/cell/left/leg_forces'
-    assert displays['Odometry']['Topic']['Value'] == '/cell/left/platform/odometry'
+    shown = [display['Topic']['Value'] for display in manager['Displays'] if display['Class'].endswith('/Odometry')]
+    assert shown == [f'/cell/left/{topic}/odometry' for topic in ('platform', 'ground_truth', 'baseline')]
     # without a place in a world the base is what does not move
     alone = yaml.safe_load(rviz_config(text, ShownRobot(SRS, 'left', 'left/')))['Visualization Manager']
     assert alone['Global Options']['Fixed Frame'] == 'left/base_link'

@@ -134,7 +134,7 @@ def _stacked(names: Sequence[str]) -> Any:
 def plotjuggler_layout(joint_names: Sequence[str], namespace: str = '') -> str:
     """Layout for PlotJuggler 3: the same plots, two columns; joints by the names that the driver publishes."""
     root = Element('root')
-    widget = SubElement(root, 'tabbed_widget', parent='main_window', name='Main Window')
+    widget = SubElement(root, 'tabbed_widget', {'parent': 'main_window', 'name': 'Main Window'})
     container = SubElement(SubElement(widget, 'Tab', tab_name='PKM', containers='1'), 'Container')
     shown = panels(len(joint_names))
     columns = SubElement(container, 'DockSplitter', orientation='|', count='2', sizes='0.5;0.5')
