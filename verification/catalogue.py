@@ -86,6 +86,7 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('safe stop', heimann_safe_stop.checks, names=_HANNOVER_HEXAPODS),
         CheckGroup('hydraulic axes', hydraulic_axis.checks, names=('msi',)),
         CheckGroup('feed-forward control', heimann_control.checks, names=('palida',)),
+        CheckGroup('feed-forward with friction laws', heimann_control.law_checks, names=('palida',)),
         CheckGroup('feed-forward figures', heimann_figures.checks, names=('palida',)),
         CheckGroup('feed-forward with identified parameters', control_identified.checks, names=('palida',)),
         CheckGroup('feed-forward control', heimann_control.other_machine_checks, names=_OTHER_CONTROLLED),

@@ -13,8 +13,10 @@ from functools import cache
 import numpy as np
 from pkm_bringup.control import FEEDFORWARD_MODES
 from pkm_description.arrays import Array
+from pkm_description.friction_laws import Stribeck
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
+from pkm_description.machine import Joint, JointFriction, Machine
+from pkm_description.machine.variants import with_friction
 from pkm_description.motion.circle_path import CirclePath
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.profiles import profile
@@ -154,6 +156,39 @@ def cartesian_rms(study: Study, stage: str) -> tuple[float, float]:
     during = (time >= first) & (time <= last)
     rms = np.sqrt(np.mean(np.square([position[during, 0], angles[during, 1]]), axis=1))
     return float(rms[0]), float(rms[1])
+
+
+def law_checks(machine: Machine, quick: bool) -> Iterator[Check]:
+    """R4-42 with Stribeck friction in the drives and friction in the passive joints, simulated and fed forward."""
+
+    def rough(joint: Joint) -> JointFriction:
+        if not joint.actuated:
+            return JointFriction.viscous_coulomb(0.05, 0.3)
+        level = joint.friction.coulomb
+        law = Stribeck(viscous=joint.friction.viscous, coulomb=level, static=1.6 * level, stribeck_velocity=0.05)
+        return JointFriction(law, joint.limits.velocity)
+
+    def drives_only(joint: Joint) -> JointFriction:
+        return rough(joint) if joint.actuated else JointFriction()
+
+    plant = with_friction(machine, rough)
+    circle = circle_of(machine, quick)
+    motion = circle.sample(KNOT_RATE)
+    settings = ServoSettings(feedforward='rigid_body_friction')
+    rms = [
+        track(plant, motion, settings, belief=belief, seed=1).rms(circle.on_circle)
+        for belief in (machine, with_friction(machine, drives_only), plant)
+    ]
+    names = (
+        'viscous and Coulomb friction of the drives', 'Stribeck friction of the drives', 'friction of all joints',
+    )  # fmt: skip
+    for name, values in zip(names, rms, strict=True):
+        what = f'Stribeck drives, rubbing passive joints; model: {name}: rms error of each drive / um'
+        yield holds('R4-42', what, 'a figure', _micrometres(values), bool(np.isfinite(values).all()))
+    what = 'friction of the passive joints: smallest ratio of the errors without and with it'
+    yield at_least('R4-42', what, 2.0, rms[1] / rms[2])
+    what = "Stribeck's law and passive joints: ratio of the errors of all drives without and with both"
+    yield at_least('R4-42', what, 2.0, np.linalg.norm(rms[0]) / np.linalg.norm(rms[2]))
 
 
 def other_machine_checks(machine: Machine, quick: bool) -> Iterator[Check]:

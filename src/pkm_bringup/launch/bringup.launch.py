@@ -83,7 +83,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         viewer(sensor_parameters()),  # before the launch file below is told to start no second one
         *([included('estimation', viewer='false', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
         *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
-        *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), servo])] if controlled else []),
+        *([suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo])] if controlled else []),
     ]
 
 

@@ -129,7 +129,7 @@ def _ros2_control(machine: Machine, options: SdfOptions, directory: Path, value:
     ]
 
 
-def _drives(value: dict[str, str], servo: dict[str, Any], world_control: Any) -> list[Any]:
+def _drives(value: dict[str, str], servo: list[dict[str, Any]], world_control: Any) -> list[Any]:
     """What commands the machine over the bridge."""
     parameters = {
         'control': text('control'), 'noise': truth('noise'), 'seed': whole_number('seed'),
@@ -140,7 +140,7 @@ def _drives(value: dict[str, str], servo: dict[str, Any], world_control: Any) ->
         # the machine would fall until its controller has started
         run = [world_control('pause: false')]
         drives.append(suite_node('pkm_bringup', 'wait_for_commands', [], on_exit=run))
-        drives.append(suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), servo]))
+        drives.append(suite_node('pkm_bringup', 'leg_controller', [machine_parameters(), *servo]))
     return drives
 
 

@@ -38,9 +38,9 @@ def controlled_machine(context: LaunchContext) -> list[Node]:
         'controller': text('controller'),
         'publish_clock': truth('publish_clock'),
     }
-    nodes = [suite_node('pkm_bringup', 'simulator', [machine_parameters(), own, servo])]
+    nodes = [suite_node('pkm_bringup', 'simulator', [machine_parameters(), own, *servo])]
     if LaunchConfiguration('controller').perform(context) == 'effort':
-        nodes.append(suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), servo]))
+        nodes.append(suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo]))
     return nodes
 
 

@@ -27,8 +27,8 @@ def servo_arguments() -> list[DeclareLaunchArgument]:
     return found
 
 
-def servo_parameters(context: LaunchContext) -> dict[str, Any]:
-    """Parameters of a node with a servo that the launch was given.
+def servo_parameters(context: LaunchContext) -> list[dict[str, Any]]:
+    """Parameters of a node with a servo that the launch was given: none or one mapping.
 
     Raises
     ------
@@ -46,4 +46,4 @@ def servo_parameters(context: LaunchContext) -> dict[str, Any]:
                 parameters[entry.name] = float(value)
             except ValueError:
                 raise ConfigurationError(f'{entry.name}:={value}: must be a number') from None
-    return parameters
+    return [parameters] if parameters else []

@@ -223,6 +223,24 @@ def _with_stroke(lower: float, upper: float) -> Machine:
     return replace(PALIDA, legs=tuple(legs))
 
 
+def test_simulated_friction_law_is_the_one_that_is_fed_forward() -> None:
+    """Stribeck drives: forces of the law fit a plant with the law, not one with the nearest viscous friction."""
+    law = friction_law({'law': 'stribeck', 'viscous': 18.0, 'coulomb': 6.0, 'static': 14.0, 'stribeck_velocity': 0.06})
+    machine = with_friction(PALIDA, lambda joint: JointFriction(law, 3.0) if joint.actuated else joint.friction)
+    motion = CirclePath(PALIDA.home, speed=0.4, turns=0.5, approach=0.5).sample(100.0)
+    errors = {}
+    for laws in (False, True):
+        settings = ServoSettings(feedforward='rigid_body_friction')
+        controlled = ControlledSimulation(machine, noise=False, settings=settings, friction_laws=laws)
+        reference = controlled.add_reference(motion, 0)
+        largest = np.zeros(6)
+        while controlled.simulation.time_ns < reference.end_ns:
+            controlled.step()
+            largest = np.maximum(largest, np.abs(controlled.servo.tracking_error))
+        errors[laws] = largest.max()
+    assert errors[True] < 0.3 * errors[False]
+
+
 def test_feedforward_stages_reduce_the_errors_of_every_drive() -> None:
     """R4-42 in short, on MuJoCo with friction, noise and encoders of 20 um; in full: ``./pkm verify heimann``."""
     circle = CirclePath(PALIDA.home, turns=1.0, approach=0.5)

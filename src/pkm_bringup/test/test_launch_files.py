@@ -73,10 +73,19 @@ def test_arguments_choose_what_is_started() -> None:
     )
 
 
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch prints no parameters without starting')
+def test_servo_settings_are_passed_on() -> None:
+    servo = dry_run('simulation.launch.py', 'feedforward:=rigid_body', 'force_limits:=100', 'trip_delay:=0').stdout
+    assert all(text in servo for text in ('feedforward: rigid_body', "force_limits: '100'", 'trip_delay: 0.0'))
+    assert 'stiffness' not in servo
+
+
 @pytest.mark.parametrize(
     ('file', 'arguments', 'text'),
     [
         ('simulation.launch.py', ['storage:=tape'], 'tape'),
+        ('simulation.launch.py', ['stiffness:=stiff'], 'stiffness:=stiff: must be a number'),
+        ('simulation.launch.py', ['feedforward:=much'], 'much'),
         ('estimation.launch.py', ['rviz:=perhaps'], 'perhaps'),
         ('replay.launch.py', [], 'bag'),
     ],

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError, KinematicsError
-from pkm_description.kinematics import solve_closure
 from pkm_description.machine import Machine, PlatformMotion, Pose, ServoGains
 
 from pkm_bringup.control.axis_controllers import AxisControllers
-from pkm_bringup.control.braking import braking_reference
 from pkm_bringup.control.leg_reference import LegReference
 from pkm_bringup.control.reference_check import check_drives, check_reference
+from pkm_bringup.control.reference_maker import ReferenceMaker
 from pkm_bringup.control.reference_plan import ReferencePlan
 from pkm_bringup.control.servo_gains import largest_integral_rate
 from pkm_bringup.control.servo_settings import ServoSettings
@@ -78,10 +77,9 @@ class LegServo:
                     f'integral_rate = {settings.integral_rate:g} 1/s: the loop would be unstable; '
                     f'at most {largest:.3g} 1/s with these gains'
                 )
-        self._limits = settings.force_limits_of(machine)
         self._axes = AxisControllers(
             gains,
-            self._limits,
+            settings.force_limits_of(machine),
             period_ns * 1e-9,
             settings.integral_rate,
             settings.rate_source == 'positions',
@@ -92,12 +90,11 @@ class LegServo:
         )
         speeds = np.array([joint.limits.velocity for joint in machine.actuated_joints])
         self._standing = _STANDING * np.where(np.isfinite(speeds), speeds, _NO_SPEED_LIMIT)
-        self._plan = ReferencePlan(machine, self._rest(machine.home))
+        self._make = ReferenceMaker(machine, settings)
+        self._plan = ReferencePlan(machine, self._make.rest(machine.home))
         self._window = SetpointWindow(self._plan, period_ns)
         self._brakes_until_ns = 0
         self._fastest = self._standing
-        # a stop carries the weight also if the motion's feed-forward does not
-        self._stopping_feedforward = 'gravity' if settings.feedforward == 'none' else settings.feedforward
         self._last: tuple[int, Array, Array] | None = None
         self._blind = False
         self.state = ServoState.FOLLOWING
@@ -123,7 +120,7 @@ class LegServo:
         if self.trip_reason:
             raise TrippedError(f'stopped: {self.trip_reason}; remove the cause, then reset')
         check_reference(self._machine, motion)
-        reference = self._reference(motion, start_ns or now_ns)
+        reference = self._make.motion(motion, start_ns or now_ns)
         time, setpoint = reference.between_knots()
         check_drives(self._machine, time, setpoint.positions, setpoint.rates)
         self._plan.add(reference, now_ns)
@@ -139,13 +136,13 @@ class LegServo:
             The positions belong to no pose of the platform.
 
         """
-        pose = self._pose(positions)
-        self._follow(self._rest(pose))
+        pose = self._make.pose(positions)
+        self._follow(self._make.rest(pose))
         return pose
 
     def hold_home(self) -> None:
         """Forget all references and hold the machine's home pose."""
-        self._follow(self._rest(self._machine.home))
+        self._follow(self._make.rest(self._machine.home))
 
     # -- forces --------------------------------------------------------------------------------------------------------
 
@@ -270,10 +267,7 @@ class LegServo:
 
     def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
         def braking(positions: Array, rates: Array) -> LegReference:
-            return braking_reference(
-                self._machine, time_ns, positions, rates, self._limits, self.settings.braking_time,
-                self._stopping_feedforward, self.settings.friction_dead_band,
-            )  # fmt: skip
+            return self._make.braking(time_ns, positions, rates)
 
         if not self._stop_with(braking, time_ns, positions, rates):
             self._damp(time_ns, positions, rates)
@@ -283,7 +277,7 @@ class LegServo:
 
     def _damp(self, time_ns: int, positions: Array, rates: Array) -> None:
         def rest(positions: Array, rates: Array) -> LegReference:
-            return self._rest(self._pose(positions), self._stopping_feedforward)
+            return self._make.stopped(self._make.pose(positions))
 
         self._fastest = np.maximum(2.0 * np.abs(rates), 2.0 * self._standing)
         known = self._stop_with(rest, time_ns, positions, rates)
@@ -315,20 +309,6 @@ class LegServo:
         self._window.forget()
         self._axes.restart()
         self._supervision.restart()
-
-    def _pose(self, positions: Array) -> Pose:
-        """Pose of the platform at drive positions (A,); raises KinematicsError."""
-        result = solve_closure(self._machine, positions[None]).require()
-        return Pose(result.position[0], result.rotation_base_platform[0])
-
-    def _rest(self, pose: Pose, feedforward: str = '') -> LegReference:
-        return self._reference(PlatformMotion.at_rest(pose.position, pose.rotation_base_platform), 0, feedforward)
-
-    def _reference(self, motion: PlatformMotion, start_ns: int, feedforward: str = '') -> LegReference:
-        settings = self.settings
-        return LegReference(
-            self._machine, motion, start_ns, feedforward or settings.feedforward, settings.friction_dead_band
-        )
 
     def _count_cuts(self, time_ns: int) -> None:
         if self._axes.cut.any():

@@ -58,6 +58,9 @@ class SimulatorSettings(Settings):
         choices=('ideal', 'real'),
     )  # fmt: skip
     encoder_resolution: float = setting(0.0, 'step of the real positions of the servo [m, rad]; 0: none', 0.0, 1.0)
+    friction_laws: bool = setting(
+        False, "the friction laws of the machine file; else the viscous and Coulomb friction nearest to each"
+    )
     command_timeout: float = setting(0.2, 'time without a command after which the pose is held [s]', 1e-3, 1e3)
     start_paused: bool = setting(False, 'wait at t = 0 without publishing until ~/start is called')
     publish_clock: bool = setting(
@@ -86,6 +89,7 @@ class SimulatorNode(Node):
             settings=declare_settings(self, ServoSettings),
             belief=controller_belief(machine, declare_settings(self, BeliefSettings).controller_overlay),
             encoder=encoder,
+            friction_laws=settings.friction_laws,
             command_timeout=settings.command_timeout,
         )
         self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)

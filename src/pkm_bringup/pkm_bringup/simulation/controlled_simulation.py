@@ -26,7 +26,7 @@ class ControlledSimulation:
 
     Parameters
     ----------
-    machine, seed, noise, time_step : see :class:`MujocoSimulation`
+    machine, seed, noise, time_step, friction_laws : see :class:`MujocoSimulation`
     controller : one of :data:`CONTROLLERS`
     settings : of the servo
     belief : what the servo believes the machine to be; default: the simulated machine itself
@@ -53,12 +53,13 @@ class ControlledSimulation:
         encoder: Encoder | None = None,
         command_timeout: float = 0.2,
         time_step: float = TIME_STEP,
+        friction_laws: bool = False,
     ) -> None:
         if controller not in CONTROLLERS:
             raise ValueError(f'controller = {controller!r}, expected one of {CONTROLLERS}')
         if not command_timeout > 0.0:
             raise ValueError(f'command_timeout = {command_timeout} s, expected a positive number')
-        self.simulation = MujocoSimulation(machine, seed, noise, time_step)
+        self.simulation = MujocoSimulation(machine, seed, noise, time_step, friction_laws)
         self.servo = LegServo(belief or machine, self.simulation.step_ns, settings)
         self._encoder = encoder
         self.commanded = False

@@ -10,6 +10,7 @@ from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
 
+from pkm_bringup.simulation.friction_laws import FrictionCorrections
 from pkm_bringup.simulation.samples import Sample, TruthSample
 from pkm_bringup.simulation.sensors import ImuModel, JointSensorModel
 
@@ -32,6 +33,8 @@ class MujocoSimulation:
     seed : of the sensor noise
     noise : False switches noise and bias of every sensor off
     time_step : s, of the physics
+    friction_laws : simulate the joints' own laws (:class:`FrictionCorrections`); else the viscous and Coulomb friction
+        nearest to each
 
     Attributes
     ----------
@@ -44,7 +47,14 @@ class MujocoSimulation:
 
     """
 
-    def __init__(self, machine: Machine, seed: int = 0, noise: bool = True, time_step: float = TIME_STEP) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        seed: int = 0,
+        noise: bool = True,
+        time_step: float = TIME_STEP,
+        friction_laws: bool = False,
+    ) -> None:
         if not machine.has_platform:
             raise SimulationError(f'{machine.name} is an open chain: there is no platform to simulate sensors of')
         self.machine = machine
@@ -52,6 +62,7 @@ class MujocoSimulation:
         self.step_ns = round(time_step * 1e9)
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(machine, time_step))
         self.data = mujoco.MjData(self.model)
+        self._friction = FrictionCorrections(machine, self.model) if friction_laws else None
         self._imu_steps = self._steps_per_sample(machine.imu.rate, 'imu.rate')
         self._joint_steps = self._steps_per_sample(machine.leg_sensors.rate, 'leg_sensors.rate')
         self._imu = ImuModel(machine.imu, seed, noise)
@@ -133,6 +144,8 @@ class MujocoSimulation:
             raise ValueError(f'leg forces {forces} N: expected {len(self._effort_limits)} finite numbers')
         applied = np.clip(forces, -self._effort_limits, self._effort_limits)
         self.saturation_count += applied != forces
+        if self._friction is not None:
+            self._friction.apply(self.data)
         sample = self._sample(applied)
         self.data.ctrl[:] = applied
         mujoco.mj_step(self.model, self.data)

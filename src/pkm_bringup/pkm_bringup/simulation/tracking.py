@@ -89,7 +89,7 @@ def track(
 
     Parameters
     ----------
-    machine : the simulated machine
+    machine : the simulated machine, with the friction laws of its file (load-dependent ones: the nearest pair)
     motion : begins and ends at rest, begins at home
     settings : of the servo
     belief : what the servo believes the machine to be; default: the simulated machine itself
@@ -105,7 +105,9 @@ def track(
 
     """
     encoder = Encoder(machine.leg_sensors, seed, encoder_resolution)
-    controlled = ControlledSimulation(machine, seed, settings=settings, belief=belief, encoder=encoder)
+    controlled = ControlledSimulation(
+        machine, seed, settings=settings, belief=belief, encoder=encoder, friction_laws=True
+    )
     simulation, servo = controlled.simulation, controlled.servo
     reference = controlled.add_reference(motion, 0)
     times = np.arange(0, reference.end_ns + 1, simulation.step_ns, dtype=np.int64)
