@@ -15,6 +15,7 @@ from pkm_description.loading import load_machine
 from pkm_description.report.text_table import text_table
 
 from verification.catalogue import FOR_ANY_MACHINE, SUITES
+from verification.pages import write_pages
 from verification.progress import Progress
 from verification.run import Processes, Run, run_all
 from verification.settings import settings_of
@@ -65,11 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 done.append(run)
                 lines += [*suite_lines(run), last_line(run)]
                 print(*suite_lines(run), last_line(run), sep='\n', flush=True)
+            command = shlex.join(['./pkm', 'verify', *arguments])
+            if options.pages is not None:
+                for path in write_pages(done, options.pages, command):
+                    print(f'wrote {path}', file=sys.stderr)
             if options.output is not None:
                 # draws: the processes that only measure do not need it
                 from verification.report import write_report
 
-                command = shlex.join(['./pkm', 'verify', *arguments])
                 for path in write_report(done, options.output, lines, command, progress.seconds):
                     print(f'wrote {path}', file=sys.stderr)
     except KeyboardInterrupt:
@@ -142,6 +146,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '-o', '--output', type=Path, metavar='DIR', help='folder for report.html, table.txt and the figures'
     )
+    parser.add_argument(
+        '--pages', type=Path, metavar='DIR',
+        help='folder for a page of the documentation per paper: docs/reproduction in this project',
+    )  # fmt: skip
     parser.add_argument(
         '-j', '--jobs', type=int, default=os.cpu_count() or 1, metavar='N', help='processes (default: %(default)s)'
     )
