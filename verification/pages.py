@@ -54,7 +54,8 @@ def _page(run: Run, made: str) -> Iterator[str]:
     for requirement in requirements:
         checks = [check for check in run.checks if check.id == requirement.id]
         status = requirement_statuses([requirement], checks)[requirement.id]
-        cells = (requirement.id, requirement.sentence, requirement.source, requirement.required, status, _figures(checks))
+        about = requirement.id, requirement.sentence, requirement.source, requirement.required
+        cells = (*about, status, _figures(checks))
         yield '| ' + ' | '.join(_cell(text) for text in cells) + ' |'
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from verification.catalogue import SUITES
 from verification.pages import list_digest, write_pages
 from verification.run import Processes, Run, run_all
@@ -25,7 +26,7 @@ def test_page_is_of_the_present_list(name: str) -> None:
     text = (FOLDER / f'{name}.md').read_text()
     assert f'List of requirements: {list_digest(name)}.' in text, f'make it anew: ./pkm verify {name} --pages {FOLDER}'
     assert _ids(text) == [requirement.id for requirement in SUITES[name].requirements]
-    assert re.search(rf'Made by `\./pkm verify [^`]*`, commit \w+\+?, \d{{4}}-\d\d-\d\d\.', text)
+    assert re.search(r'Made by `\./pkm verify [^`]*`, commit \w+\+?, \d{4}-\d\d-\d\d\.', text)
     assert '| failed |' not in text
 
 
