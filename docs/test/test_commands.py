@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable
@@ -18,6 +19,13 @@ from documented_commands import ROOT, Row, commands, launch_words, row_of, rows,
 NEEDS = ('hardware', 'ros', 'display', 'long', 'internet', 'docker')
 
 TABLE = rows()
+#: blocks of Python, and the pages whose blocks are whole programs
+PYTHON = re.compile(r'^```python\n(.*?)^```', re.DOTALL | re.MULTILINE)
+PROGRAMS = [
+    page
+    for page in [*sorted((ROOT / 'docs' / 'tutorials').glob('*.md')), *sorted((ROOT / 'src').glob('*/README.md'))]
+    if PYTHON.search(page.read_text(encoding='utf-8'))
+]
 
 
 @pytest.fixture(scope='module')
@@ -57,6 +65,16 @@ def files(folder: Path) -> Path:
 def test_commands_run(files: Path) -> None:
     assert (files / 'results' / 'srs_identified' / 'overlay.yaml').is_file()
     assert (files / 'results' / 'my_bag-estimate' / 'report.html').is_file()
+
+
+@pytest.mark.parametrize('page', PROGRAMS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_of_a_page_runs(page: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a tutorial or README one after the other, where its commands have run."""
+    monkeypatch.chdir(files)
+    names: dict[str, Any] = {}
+    for block in PYTHON.findall(page.read_text(encoding='utf-8')):
+        exec(block, names)
+    assert len(names) > 1
 
 
 @pytest.mark.skipif(shutil.which('ros2') is not None, reason='the dry run is for machines without ros2 launch')
