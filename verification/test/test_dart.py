@@ -15,11 +15,11 @@ from pkm_description.machine import Joint, Machine
 
 from verification.engines import dart, dart_checks
 
-FILES = ['palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
+FILES = ['srs', 'msi', 'uf', 'snl', 'palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
 
 
 def built(name: str) -> Machine:
-    return load_machine(name) if name in FILES else CLOSED[name]()
+    return CLOSED[name]() if name in CLOSED else load_machine(name)
 
 
 def home_of_drives(machine: Machine) -> np.ndarray:
@@ -32,7 +32,15 @@ def test_dart_needs_the_forces_of_the_inverse_dynamics(name: str) -> None:
     pytest.importorskip('dartpy', exc_type=ImportError)  # on a bare Debian libGL.so.1 is missing
     checks = list(dart_checks.checks(built(name), quick=True))
     assert [check for check in checks if check.status != 'met'] == []
-    assert len(checks) == 5
+    assert len(checks) == 4
+
+
+def test_a_heavy_machine_needs_a_smaller_step() -> None:
+    """18 kN: 20 mN are a millionth of it."""
+    pytest.importorskip('dartpy', exc_type=ImportError)
+    checks = list(dart_checks.checks(built('ford'), quick=True))
+    assert [check.status for check in checks] == 5 * ['met']
+    assert 'at 0.25 ms' in checks[1].what
 
 
 @pytest.mark.parametrize('name', ['palida', '3-RPS', 'planar 3-PRR'])
@@ -86,10 +94,10 @@ def test_drives_stay_within_their_limits(below: float, above: float, reach: floa
 
     legs = tuple(dataclasses.replace(leg, joints=tuple(map(narrowed, leg.joints))) for leg in machine.legs)
     machine = dataclasses.replace(machine, legs=legs)
-    _, positions, _ = dart.drive_motion(machine, home, 1e-3)
+    frequencies = np.linspace(3.0, 5.0, len(home))
+    time = np.sort(np.append(np.linspace(0.0, 1.2, 100), np.pi / frequencies))
+    positions = dart.drive_motion(machine, home, time)[1]
     moved = positions - home
     assert moved.min() >= -below
     assert moved.max() <= above
-    # all of 1 - cos is not reached in 0.2 s: compare amplitudes
-    amplitudes = np.abs(moved[-1]) / (1.0 - np.cos(0.2 * np.linspace(6.0, 9.0, len(home))))
-    assert 2.0 * amplitudes.max() == pytest.approx(reach)
+    assert np.abs(moved).max() == pytest.approx(reach)
