@@ -53,7 +53,7 @@ check_python() {
 fingerprint() {
     local files=("$root"/requirements-ros.txt "$root"/requirements.txt "$root"/constraints.txt)
     [[ $1 == test ]] && files+=("$root/requirements-test.txt")
-    files+=("$root"/tools/setup/{wheels.sh,repair_cmake_exports.py} "$root"/tools/underlay/tf2_msgs/{CMakeLists.txt,msg/*})
+    files+=("$root"/tools/setup/{wheels.sh,repair_cmake_exports.py} "$root"/tools/underlay/tf2_msgs/{CMakeLists.txt,{msg,srv,action}/*})
     { cat "${files[@]}" && "$2" -VV && echo "$root"; } | sha256sum
 }
 
