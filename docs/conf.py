@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-# rosdoc2 executes this file from a folder of its own and tells the place of the sources by this variable
+# where the pages are copied before they are built (rosdoc2), PKM_DOCS names this folder
 HERE = Path(os.environ.get('PKM_DOCS', Path(__file__).parent)).resolve()
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
 sys.path[:0] = [str(HERE / 'extensions'), *(str(HERE.parent / 'src' / package) for package in PACKAGES)]
@@ -58,7 +58,16 @@ copybutton_exclude = '.linenos, .gp, .go'
 
 # references to functions are checked; the types in signatures are links only where the class has an entry
 nitpicky = True
-suppress_warnings = ['ref.doc', 'toc.not_readable']  # until all pages are there
+# links to these pages are no warnings as long as the pages are being written
+BEING_WRITTEN = [
+    page
+    for page in (
+        'tutorials/real_hardware', 'tutorials/gazebo', 'tutorials/several_robots', 'tutorials/replay', 'tutorials/watch',
+        'reference/check_robot', 'reference/without_ros',
+    )
+    if not (HERE / f'{page}.md').exists()
+]  # fmt: skip
+suppress_warnings = ['ref.doc', 'toc.not_readable'] if BEING_WRITTEN else []
 nitpick_ignore_regex = [('py:.*', r'(?!pkm_).*')]
 
 rosdoc2_settings = {
