@@ -62,8 +62,8 @@ nitpicky = True
 BEING_WRITTEN = [
     page
     for page in (
-        'tutorials/real_hardware', 'tutorials/gazebo', 'tutorials/several_robots', 'tutorials/replay', 'tutorials/watch',
-        'reference/check_robot', 'reference/without_ros',
+        'tutorials/gazebo', 'tutorials/real_hardware', 'tutorials/replay', 'tutorials/several_robots',
+        'tutorials/watch', 'reference/check_robot', 'reference/without_ros',
     )
     if not (HERE / f'{page}.md').exists()
 ]  # fmt: skip
