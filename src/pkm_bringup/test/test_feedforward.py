@@ -43,8 +43,13 @@ LAWS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize('name', ['palida', 'valencia_3rps', 'khalifa_3prr'])
-@pytest.mark.parametrize('law', LAWS)
+@pytest.mark.parametrize(
+    ('law', 'name'),
+    [
+        ('Stribeck', 'palida'), ('asymmetric', 'palida'), ('load', 'palida'), ('Stribeck', 'valencia_3rps'),
+        ('load', 'valencia_3rps'), ('viscous and Coulomb', 'khalifa_3prr'),
+    ],
+)  # fmt: skip
 def test_friction_between_knots_is_that_of_the_inverse_dynamics(law: str, name: str) -> None:
     """Any law, in active and passive joints, from knots at 50 Hz, against the inverse dynamics of every sample."""
     band = 0.004
