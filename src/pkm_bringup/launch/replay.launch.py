@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,19 @@ def _start(context: LaunchContext) -> list[Any]:
         return str(LaunchConfiguration(name).perform(context))
 
     joints, imu = input_topics(context)
-    listeners, computed, services, actions = [], list(OF_OTHER_NODES), [], []
+    listeners, computed, results, services = [], list(OF_OTHER_NODES), [], []
+    actions: list[Any] = []
     if value('estimation') == 'true':
         listeners += [f'{joints} estimator', f'{imu} estimator']
         computed += COMPUTED['estimation']
+        results.append('platform/odometry')
         view = {name: value(name) for name in ('rviz', 'state_publisher')}
         given = (*PLACE_ARGUMENTS, *DRIVER_ARGUMENTS, 'estimator_settings')
         actions.append(_included('estimation.launch.py', *given, reliability='reliable', viewer='false', **view))
     if value('baseline') == 'true':
         listeners.append(f'{joints} baseline')
         computed += COMPUTED['baseline']
+        results += COMPUTED['baseline']
         settings = LaunchConfiguration('estimator_settings')
         parameters = [settings, sensor_parameters(), {'reliability': 'reliable'}]
         actions.append(suite_node('pkm_estimation', 'baseline', parameters))
@@ -80,8 +84,22 @@ def _start(context: LaunchContext) -> list[Any]:
             )
         )
     if value('record'):
+        services.append('recorder/stop')
         actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': text('record')}]))
-    return [*actions, _player(value('bag_namespace') or value('namespace'), listeners, computed, services)]
+    namespace = value('bag_namespace') or value('namespace')
+    player = _player(namespace, listeners, computed, results, services)
+    if value('check_robot') == 'true':
+        return [*actions, _check(value, namespace, player)]
+    return [*actions, player]
+
+
+def _check(value: Callable[[str], str], namespace: str, player: Node) -> Node:
+    """Say what is wrong with the recorded streams, then play them."""
+    words = [value('machine_file') or value('machine'), '--bag', value('bag'), '--namespace', namespace]
+    for name in ('overlay', *DRIVER_ARGUMENTS):
+        if value(name):
+            words += [f'--{name.replace("_", "-")}', value(name)]
+    return suite_node('pkm_bringup', 'check_robot', [], arguments=words, on_exit=[player])
 
 
 def _included(file: str, *names: str, **arguments: str) -> GroupAction:
@@ -92,7 +110,9 @@ def _included(file: str, *names: str, **arguments: str) -> GroupAction:
     return GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])
 
 
-def _player(namespace: str, listeners: list[str], computed: list[str], services: list[str]) -> Node:
+def _player(
+    namespace: str, listeners: list[str], computed: list[str], results: list[str], services: list[str]
+) -> Node:
     parameters = {
         'bag': text('bag'),
         'from_namespace': namespace,
@@ -104,6 +124,7 @@ def _player(namespace: str, listeners: list[str], computed: list[str], services:
         'wait_for_topics': sorted({entry.partition(' ')[0] for entry in listeners}) or [''],
         'wait_for_nodes': listeners or [''],
         'wait_for_subscribers': 30.0,
+        'wait_for_results': results or [''],
         'services_at_end': services or [''],
     }
     end = Shutdown(reason='the bag is at its end')
@@ -135,6 +156,7 @@ def generate_launch_description() -> LaunchDescription:
                 'estimator_settings', default_value=settings, description='YAML file with parameters of the estimator'
             ),
             boolean_argument('baseline', 'false', 'run the node baseline, which needs no IMU, on it'),
+            boolean_argument('check_robot', 'false', 'first say what is wrong with the recorded streams'),
             boolean_argument('identification', 'false', 'identify at the end of the bag; see excitation, validation'),
             *window_arguments(),
             DeclareLaunchArgument(

@@ -46,13 +46,30 @@ def dry_run(file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize('file', STARTED)
 def test_every_launch_file_can_be_evaluated(file: str, tmp_path: Path) -> None:
     needed = {'replay.launch.py': ['bag:=/nowhere'], 'demo.launch.py': [f'output:={tmp_path / "new"}']}
-    finished = dry_run(file, 'machine:=palida', 'namespace:=left', *needed.get(file, []))
+    finished = dry_run(file, 'machine:=palida', 'namespace:=left', 'frame_prefix:=left/', *needed.get(file, []))
     assert finished.returncode == 0, finished.stdout + finished.stderr
     if not has_real_launch():  # the real one describes the actions without evaluating them
         for node in STARTED[file]:
             assert f'__node:={node}' in finished.stdout, finished.stdout
-        assert '__ns:=/left' in finished.stdout
+        commands = [line for line in finished.stdout.splitlines() if '__node:=' in line]
+        assert all('__ns:=/left' in line for line in commands)
+        # every node that is told its machine is told the names of its frames
+        assert finished.stdout.count(' frame_prefix: left/') == finished.stdout.count(' machine: palida') > 0
     assert not (tmp_path / 'new').exists()
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot evaluate conditions without starting')
+def test_several_robots_get_what_keeps_them_apart() -> None:
+    printed = dry_run('several_robots.launch.py', 'robots:=a:srs b:palida c:srs', 'bag:=/nowhere', 'spacing:=4').stdout
+    owners = [line.split()[-1] for line in printed.splitlines() if ' publish_clock: ' in line]
+    assert owners == ['true', 'false', 'false']
+    for name, place in (('a', '0 4 0 0 0 0'), ('b', '0 0 0 0 0 0'), ('c', '0 -4 0 0 0 0')):
+        assert f'frame_prefix: {name}/' in printed and f'base_pose: {place}' in printed
+        for node in ('simulator', 'estimator', 'state_publisher'):
+            assert f'__node:={node} -r __ns:=/{name}' in printed
+    assert printed.count('__node:=recorder') == 1
+    refused = dry_run('several_robots.launch.py', 'robots:=a:srs a:palida')
+    assert refused.returncode != 0 and 'expected name:machine' in refused.stdout + refused.stderr
 
 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch cannot evaluate conditions without starting')
@@ -134,11 +151,12 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     arguments = [
         f'bag:={source}', 'bag_namespace:=left', 'namespace:=cell/one', 'frame_prefix:=one/', 'rate:=2',
         'state_publisher:=false', 'baseline:=true', f'record:={tmp_path / "again"}',
-        'identification:=true', 'excitation:=0.5 8.0', 'validation:=4 8.0', f'output:={results}',
+        'check_robot:=true', 'identification:=true', 'excitation:=0.5 8.0', 'validation:=4 8.0', f'output:={results}',
     ]  # fmt: skip
     with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
         assert system.wait(90.0) == 0, system.output
         assert 'end of the bag' in system.output
+        assert 'all is well' in system.output, system.output
         assert 'Traceback' not in system.output, system.output
         assert 'no subscriber' not in system.output, system.output
         assert not system.survivors()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,25 +246,32 @@ def _place(context: LaunchContext) -> list[Node]:
     return [suite_node('tf2_ros', 'static_transform_publisher', [], arguments=arguments)]
 
 
-def rviz(condition: Any, otherwise: str) -> OpaqueFunction | LogInfo:
+def rviz(condition: Any, otherwise: str) -> OpaqueFunction:
     """Rviz with the suite's configuration, looking at the launch's machine; where it is not installed, a line."""
-    if not is_installed('rviz2'):
-        return LogInfo(msg=otherwise, condition=condition)
 
     def start(context: LaunchContext) -> list[Node | LogInfo]:
-        machine = load_machine(*machine_and_overlay(context))
-        source = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
-        # rviz reads its configuration some time after the launch has started it
-        file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{machine.name}.rviz')
         pose, world, prefix, namespace = (
             LaunchConfiguration(name).perform(context)
             for name in ('base_pose', 'world_frame', 'frame_prefix', 'namespace')
         )
-        robot = ShownRobot(machine, namespace, prefix, world if pose else '')
-        file.write_text(rviz_config(source.read_text(encoding='utf-8'), robot), encoding='utf-8')
-        shown: list[Node | LogInfo] = [suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]
-        if prefix and not prefix.endswith('/'):
-            shown.append(LogInfo(msg=f"frame_prefix '{prefix}' does not end in '/': rviz cannot show the robot model"))
-        return shown
+        machine = load_machine(*machine_and_overlay(context))
+        return rviz_of_robots([ShownRobot(machine, namespace, prefix, world if pose else '')], otherwise)
 
     return OpaqueFunction(function=start, condition=condition)
+
+
+def rviz_of_robots(robots: Sequence[ShownRobot], otherwise: str) -> list[Node | LogInfo]:
+    """One rviz that shows several robots; where it is not installed, the line ``otherwise``."""
+    if not is_installed('rviz2'):
+        return [LogInfo(msg=otherwise)]
+    source = Path(get_package_share_directory('pkm_description'), 'rviz', 'pkm.rviz')
+    # rviz reads its configuration some time after the launch has started it
+    name = '_'.join(robot.machine.name for robot in robots)
+    file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{name}.rviz')
+    file.write_text(rviz_config(source.read_text(encoding='utf-8'), *robots), encoding='utf-8')
+    lines: list[Node | LogInfo] = [
+        LogInfo(msg=f"frame_prefix '{robot.frame_prefix}' does not end in '/': rviz cannot show the robot model")
+        for robot in robots
+        if not robot.frame_prefix.endswith('/') and robot.frame_prefix
+    ]
+    return [*lines, suite_node('rviz2', 'rviz2', [], arguments=['-d', str(file)])]

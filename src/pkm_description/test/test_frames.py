@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import yaml
@@ -11,7 +13,8 @@ pytest.importorskip('rclpy')
 from ament_index_python.packages import get_package_share_directory
 from pkm_description.errors import ConfigurationError
 from pkm_description.loading import load_machine
-from pkm_description.ros.frames import Frames, pose_of_text
+from pkm_description.ros.diagnostics import Level
+from pkm_description.ros.frames import FrameCheck, Frames, pose_of_text
 from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
 
 SRS = load_machine('srs')
@@ -65,6 +68,32 @@ def test_rviz_gets_the_topics_and_frames_of_the_robot() -> None:
     assert displays['MarkerArray']['Topic']['Value'] == '/cell/left/leg_forces'
     shown = [display['Topic']['Value'] for display in manager['Displays'] if display['Class'].endswith('/Odometry')]
     assert shown == [f'/cell/left/{topic}/odometry' for topic in ('platform', 'ground_truth', 'baseline')]
+    # several robots: the displays of each, one ground
+    both = yaml.safe_load(rviz_config(text, robot, ShownRobot(SRS, 'right', 'right/', 'world')))
+    names = [display['Name'] for display in both['Visualization Manager']['Displays']]
+    assert len(set(names)) == len(names) == 2 * (len(manager['Displays']) - 2) + 2
+    grid = next(one for one in both['Visualization Manager']['Displays'] if one['Class'].endswith('Grid'))
+    assert grid['Reference Frame'] == both['Visualization Manager']['Views']['Current']['Target Frame'] == 'world'
+    models = [one for one in both['Visualization Manager']['Displays'] if one['Class'].endswith('RobotModel')]
+    assert [one['TF Prefix'] for one in models] == ['left', 'right']
     # without a place in a world the base is what does not move
     alone = yaml.safe_load(rviz_config(text, ShownRobot(SRS, 'left', 'left/')))['Visualization Manager']
     assert alone['Global Options']['Fixed Frame'] == 'left/base_link'
+
+
+def test_a_foreign_frame_is_said_once_and_diagnosed_while_it_comes() -> None:
+    said: list[str] = []
+    node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=said.append))
+    frames = Frames(SRS, 'left/')
+    check = FrameCheck(node, frames)
+    assert check.is_ours('imu/data_raw', 'imu_link', frames.imu, 'look')
+    assert check.statuses() == {}
+    for _ in range(100):
+        assert not check.is_ours('imu/data_raw', 'right/imu_link', frames.imu, 'look at the driver')
+    ((name, (level, message, values)),) = check.statuses().items()
+    assert (name, level) == ('frames', Level.WARN)
+    assert said == [message]
+    assert "'right/imu_link' is not 'left/imu_link': look at the driver" in message
+    assert values == {'imu/data_raw': 'right/imu_link'}
+    assert check.is_ours('imu/data_raw', 'left/imu_link', frames.imu, 'look')
+    assert check.statuses() == {}

@@ -77,6 +77,11 @@ class IdentificationSession:
             recorder.add_pose(stamp, position, orientation)
 
     @property
+    def may_lack_samples(self) -> bool:
+        """Whether windows are recorded and not over: samples may be on their way."""
+        return self._windows is not None and not self._windows.is_over
+
+    @property
     def _active_recorder(self) -> StreamRecorder | WindowRecorder | None:
         return self._recorder if self._windows is None else self._windows
 

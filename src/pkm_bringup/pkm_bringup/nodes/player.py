@@ -28,11 +28,18 @@ from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from pkm_bringup.nodes.service_calls import ServiceCalls
+from pkm_bringup.nodes.silence import Silence
 from pkm_bringup.recording import Playback
 from pkm_bringup.recording.message_classes import message_class
 
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
+
+#: messages of a topic after which all of them must have arrived: fewer than a publisher keeps
+_MOST_UNACKNOWLEDGED = 400
+
+#: s after which a subscriber that takes nothing is no longer waited for
+_LONGEST_HOLD = 5.0
 
 #: s between the last subscriber's arrival and the first message
 _SETTLING = 0.5
@@ -61,6 +68,9 @@ class PlayerSettings(Settings):
     )
     wait_for_subscribers: float = setting(
         0.0, 'longest wait until every topic has a subscriber [s]', 0.0, 3600.0
+    )
+    wait_for_results: tuple[str, ...] = setting(
+        [''], 'topics of nodes that may still be at work at the end: it comes when they are silent for a second'
     )
     services_at_end: tuple[str, ...] = setting(
         [''], 'std_srvs/Trigger services to call after the last message, e.g. identification/identify'
@@ -106,13 +116,16 @@ class PlayerNode(Node):
         self._awaited_nodes = self._nodes_by_topic(settings.wait_for_nodes, machine.driver)
         at_end = [name for name in settings.services_at_end if name]
         self._concluding = ServiceCalls(self, at_end, settings.longest_service)
-        self._is_over = False
+        self._results = [topic for topic in settings.wait_for_results if topic]
+        self._silence: Silence | None = None
         self._clock_interval = round(1e9 / settings.clock_rate)
         self._clock_publisher = self.create_publisher(ClockMessage, CLOCK, 10) if settings.publish_clock else None
         self._diagnostics = DiagnosticsPublisher(self, publishes_clock=settings.publish_clock)
         self._messages = iter(self._playback)
         self._next = next(self._messages)
         self._last_clock: int | None = None
+        self._unacknowledged: dict[str, int] = {}
+        self._held_since: float | None = None
         self._began: float | None = None
         self._waiting_since = time.monotonic()
         self._heard_since: float | None = None
@@ -167,8 +180,8 @@ class PlayerNode(Node):
 
     def _step(self) -> None:
         """Publish what is due."""
-        if self._is_over:
-            self._leave()
+        if self._silence is not None:
+            self._leave(self._silence)
             return
         if self._began is None:
             if not self._may_begin():
@@ -176,7 +189,7 @@ class PlayerNode(Node):
             self._began = time.monotonic()
         elapsed = time.monotonic() - self._began
         for _ in range(_BATCH):
-            if self._playback.due_after(self._next.time) > elapsed:
+            if self._playback.due_after(self._next.time) > elapsed or self._is_congested(self._next.topic):
                 return
             self._publish_clock(self._next.time)
             self._publish(self._next.topic, self._next.data)
@@ -185,6 +198,19 @@ class PlayerNode(Node):
                 self._end()
                 return
             self._next = following
+
+    def _is_congested(self, topic: str) -> bool:
+        """Whether subscribers on a busy computer have so much to take that more of it would push out the oldest."""
+        self._unacknowledged[topic] = self._unacknowledged.get(topic, 0) + 1
+        if self._unacknowledged[topic] < _MOST_UNACKNOWLEDGED:
+            return False
+        if self._publishers_by_topic[topic].wait_for_all_acked(Duration(nanoseconds=1)):
+            self._unacknowledged[topic] = 0
+            self._held_since = None
+            return False
+        now = time.monotonic()
+        self._held_since = self._held_since or now
+        return now - self._held_since < _LONGEST_HOLD
 
     def _may_begin(self) -> bool:
         """Whether all topics have had subscribers for a moment, so that those can connect their own topics, too."""
@@ -224,8 +250,8 @@ class PlayerNode(Node):
 
     def _report(self) -> None:
         text = 'waits for subscribers' if self._began is None else 'playing'
-        if self._is_over:
-            text = f'calls {self._concluding.current}' if self._concluding.current else 'ends'
+        if self._silence is not None:
+            text = f'calls {self._concluding.current}' if self._concluding.current else 'waits for results'
         played = (self._next.time - self._playback.start_time) * 1e-9
         self._diagnostics.publish({'playback': (Level.OK, text, {'played [s]': played})}, self._next.time)
 
@@ -238,11 +264,11 @@ class PlayerNode(Node):
             for publisher in self._publishers_by_topic.values():
                 publisher.wait_for_all_acked(Duration(seconds=2))
             self.get_logger().info('end of the bag')
-            self._is_over = True
+            self._silence = Silence(self, self._results)
 
-    def _leave(self) -> None:
-        """Call the services, one after another, and leave when all have answered."""
-        if self._concluding.proceed():
+    def _leave(self, silence: Silence) -> None:
+        """Wait for the results, call the services, one after another, and leave when all have answered."""
+        if silence.has_come and self._concluding.proceed():
             self._timer.cancel()
             self.done = True
             raise SystemExit(1 if self._concluding.failed else 0)

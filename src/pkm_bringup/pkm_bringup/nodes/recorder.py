@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
 from pkm_description.loading.driver_file import COPY, driver_text
@@ -22,6 +24,7 @@ from rclpy.qos import (
     QoSProfile,
     QoSReliabilityPolicy,
 )
+from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import Trigger
 
@@ -73,6 +76,7 @@ class RecorderNode(Node):
         topics = [machine.driver.topic(topic) for topic in settings.topics]
         self._wanted = {self._full_name(namespace, topic) for namespace in namespaces for topic in topics}
         self._refused: dict[str, str] = {}
+        self._taken: list[tuple[Subscription[Any], Callable[[bytes], None]]] = []
         self._recording = Recording(output, storage)
         if not machine.driver.is_standard:  # what is recorded can be read by it alone
             (self._recording.path / COPY).write_text(driver_text(machine), encoding='utf-8')
@@ -109,9 +113,8 @@ class RecorderNode(Node):
             )
         kind = message_class(message_type)
         self._recording.add_topic(topic, message_type, [offered_qos(item.qos_profile) for item in publishers])
-        self.create_subscription(
-            kind, topic, partial(self._record, topic), _matching_qos(publishers), raw=True
-        )
+        take, qos = partial(self._record, topic), _matching_qos(publishers)
+        self._taken.append((self.create_subscription(kind, topic, take, qos, raw=True), take))
         self.get_logger().info(f'{topic} [{message_type}] found')
 
     def _record(self, topic: str, data: bytes) -> None:
@@ -138,12 +141,21 @@ class RecorderNode(Node):
     def close(self) -> str:
         """Close the bag and say what it holds."""
         already = self._recording.closed
+        if not already:
+            self._take_waiting()
         summary = self._recording.close()
         if not already and self.context.ok():
             self.get_logger().info(f'closed: {summary}')
         elif not already:  # after SIGINT the node's logger has nowhere to publish to
             print(f'[recorder] closed: {summary}', flush=True)
         return summary
+
+    def _take_waiting(self) -> None:
+        """Record what has arrived but was not taken yet: on a busy computer these are the last seconds."""
+        for subscription, take in self._taken:
+            with subscription.handle:
+                while (waiting := subscription.handle.take_message(subscription.msg_type, True)) is not None:
+                    take(waiting[0])
 
     def destroy_node(self) -> None:
         """Close the bag before the node goes, whatever made it go."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ from pkm_description.viewing.extent import machine_extent
 
 #: m, size of the machine that the configuration's axes and arrows are drawn for
 _DRAWN_FOR = 4.0
+
+#: displays that several robots have in common
+SHARED = ('Grid', 'TF')
 
 
 @dataclass(frozen=True)
@@ -33,24 +37,38 @@ class ShownRobot:
     fixed_frame: str = ''
 
 
-def rviz_config(text: str, robot: ShownRobot) -> str:
+def rviz_config(text: str, *robots: ShownRobot) -> str:
     """Rviz configuration ``text`` that shows the whole machine; planar machines are seen from above.
+
+    Several robots get the displays one after another, with their namespaces in the names, and a common ground; they
+    need a common ``fixed_frame``, around the origin of which the camera looks.
 
     Desk-top machines and motion bases differ by a factor of ten; rviz itself does not look where the robot is.
     """
     content = yaml.safe_load(text)
     manager = content['Visualization Manager']
-    center, size = machine_extent(robot.machine)
+    alone = len(robots) == 1
+    centers, sizes = zip(*(machine_extent(robot.machine) for robot in robots), strict=True)
+    center, size = (centers[0], sizes[0]) if alone else (np.array([0.0, 0.0, np.mean(centers, axis=0)[2]]), sum(sizes))
     view = manager['Views']['Current']
     view['Distance'] = round(2.0 * size, 3)
     view['Focal Point'] = {axis.upper(): round(float(value), 3) for axis, value in zip('xyz', center, strict=True)}
-    if robot.machine.planar:
+    if all(robot.machine.planar for robot in robots):
         view['Pitch'], view['Yaw'] = 1.57, 4.712
-    base = f'{robot.frame_prefix}base_link'
-    view['Target Frame'] = base
-    manager['Global Options']['Fixed Frame'] = robot.fixed_frame or base
-    for display in manager['Displays']:
-        _fit(display, robot, size)
+    base = f'{robots[0].frame_prefix}base_link'
+    view['Target Frame'] = base if alone else robots[0].fixed_frame
+    manager['Global Options']['Fixed Frame'] = robots[0].fixed_frame or base
+    plain, manager['Displays'] = manager['Displays'], []
+    for robot in robots:
+        for display in deepcopy(plain):
+            shared = _kind(display) in SHARED
+            if shared and robot is not robots[0]:
+                continue
+            _fit(display, robot, size)
+            if not alone:
+                display |= {'Reference Frame': robot.fixed_frame} if 'Reference Frame' in display else {}
+                display['Name'] = display['Name'] if shared else f'{robot.namespace}: {display["Name"]}'
+            manager['Displays'].append(display)
     return str(yaml.safe_dump(content, sort_keys=False))
 
 
@@ -62,7 +80,7 @@ def _fit(display: dict[str, Any], robot: ShownRobot, size: float) -> None:
         if key in display:
             namespace = robot.namespace.strip('/')
             display[key]['Value'] = f'/{namespace}/{display[key]["Value"]}' if namespace else display[key]['Value']
-    kind = display['Class'].rpartition('/')[2]
+    kind = _kind(display)
     if kind == 'Grid':
         display['Cell Size'] = 10.0 ** np.floor(np.log10(0.5 * size)).item()
     elif kind == 'TF':
@@ -78,3 +96,7 @@ def _fit_shape(shape: dict[str, Any], size: float) -> None:
     for key in ('Axes Length', 'Axes Radius', 'Shaft Length', 'Shaft Radius', 'Head Length', 'Head Radius'):
         if key in shape:
             shape[key] = round(shape[key] * size / _DRAWN_FOR, 4)
+
+
+def _kind(display: dict[str, Any]) -> str:
+    return str(display['Class'].rpartition('/')[2])

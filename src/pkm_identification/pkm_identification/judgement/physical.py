@@ -124,13 +124,23 @@ def share_out(
     gain = wide @ base.combination.T
     innovation = base.combination @ gain + covariance
     scale = np.sqrt(np.diag(innovation))
-    factor = cho_factor(innovation / np.outer(scale, scale))
+    factor = cho_factor(_definite(innovation / np.outer(scale, scale)))
     difference = (values - base.combination @ mean) / scale
     result = mean + gain @ (cho_solve(factor, difference) / scale)
     left = wide - (gain / scale) @ cho_solve(factor, (gain / scale).T)
     unseen = [index for index in free if not base.combination[:, index].any()]
     left[unseen, unseen] = np.inf
     return result, left
+
+
+def _definite(correlation: Array) -> Array:
+    """Correlation matrix with eigenvalues of zero or below made definite; variance is added, never taken away.
+
+    The covariance of correlated residuals is estimated pair by pair of legs, so that it can be indefinite after a short
+    motion that hardly excites some parameters.
+    """
+    missing = 1e-12 - float(np.linalg.eigvalsh(correlation)[0])
+    return correlation if missing <= 0.0 else correlation + missing * np.eye(len(correlation))
 
 
 def body_from_parameters(name: str, parameters: Array) -> RigidBody:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Sequence
 from functools import partial
@@ -30,6 +31,9 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.node_settings import IdentificationNodeSettings
 from pkm_identification.session import IdentificationSession
 
+#: s without a sample after which no more is expected
+_SILENCE = 0.5
+
 #: what to do about poses of something else; they would give wrong forces, so they are not used
 FOREIGN_POSE = (
     "the pose is not used; give the estimator of this robot this node's frame_prefix, and reference_point [0, 0, 0]"
@@ -51,6 +55,7 @@ class IdentificationNode(Node):
             machine, config, _output_directory(settings.output_directory), settings.longest_recording, settings.windows
         )
 
+        self._heard_at = 0.0
         # a long identification must not hold up the recording of messages, nor the diagnostics
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
         topic = machine.driver.joint_topic
@@ -65,6 +70,7 @@ class IdentificationNode(Node):
         self.get_logger().info(f'{machine.name}: ready; call {self.get_fully_qualified_name()}/start_recording')
 
     def _take_joint_states(self, message: JointState) -> None:
+        self._heard_at = time.monotonic()
         self._session.add_joint_states(
             nanoseconds(message.header.stamp), message.name, message.position, message.effort
         )
@@ -92,6 +98,7 @@ class IdentificationNode(Node):
         def callback(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
                 if name == 'identify':
+                    self._wait_for_samples()
                     response.message = self._session.identify(progress=self.get_logger().info)
                 else:
                     response.message = getattr(self._session, name)()
@@ -107,6 +114,12 @@ class IdentificationNode(Node):
             return response
 
         return callback
+
+    def _wait_for_samples(self) -> None:
+        """Let the other thread take the samples that were sent before the call, until none comes any more."""
+        self._heard_at = time.monotonic()
+        while self._session.may_lack_samples and time.monotonic() - self._heard_at < _SILENCE:
+            time.sleep(0.02)
 
     def _diagnose(self) -> None:
         session = self._session

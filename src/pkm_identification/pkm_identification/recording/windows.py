@@ -28,6 +28,7 @@ class WindowRecorder:
         self, machine: Machine, windows: dict[str, tuple[float, float]], longest_duration: float = 600.0
     ) -> None:
         self._first: int | None = None
+        self._latest = 0
         self._windows: dict[str, tuple[int, int, StreamRecorder]] = {
             role: (
                 round(start * 1e9),
@@ -36,6 +37,12 @@ class WindowRecorder:
             )
             for role, (start, end) in windows.items()
         }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a stamp beyond the last window has come."""
+        last = max(end for _, end, _ in self._windows.values())
+        return self._first is not None and self._latest - self._first > last
 
     def __len__(self) -> int:
         return sum(len(recorder) for _, _, recorder in self._windows.values())
@@ -51,6 +58,7 @@ class WindowRecorder:
         """Add one message to the windows in which its ``stamp`` [ns] lies."""
         if self._first is None:
             self._first = stamp
+        self._latest = stamp
         for start, end, recorder in self._windows.values():
             if start <= stamp - self._first <= end:
                 recorder.add_joint_states(stamp, names, positions, efforts)
