@@ -42,6 +42,7 @@ from verification.rosyid_2020 import checks as rosyid
 from verification.rosyid_2020 import friction as rosyid_friction
 from verification.soak import plan as soak
 from verification.suite import Figure, Suite
+from verification.wiring import plan as wiring
 
 _OH_HEXAPODS = ('uf', 'snl', 'ford')
 _HANNOVER_HEXAPODS = ('palida', 'msi')
@@ -111,6 +112,8 @@ SUITES: dict[str, Suite] = {
         _machine_suite('heimann_abdellatif', 'Heimann and Abdellatif: hexapods, friction of all joints, feed-forward',
                        heimann_figures.figures),
         Suite('soak', 'the estimator under random faults', soak.plan, settings=soak.FULL, quick_settings=soak.QUICK),
+        Suite('wiring', 'check_robot on seeded faults of wiring', wiring.plan, settings=wiring.FULL,
+              quick_settings=wiring.QUICK),
         Suite('consistency', 'what the estimator claims of its own errors', consistency.plan,
               consistency.MACHINES, settings=consistency.FULL, quick_settings=consistency.QUICK),
         Suite('miletovic_2017', 'Miletovic et al. (2017): estimation of the motion of SIMONA',

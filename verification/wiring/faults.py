@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_bringup.robot_check import Endpoint
+from pkm_description.dynamics import gravity_forces
 from pkm_description.kinematics.rotation import rotation_about_axis
 from pkm_description.machine import Machine
 
@@ -42,7 +43,7 @@ class Fault:
         """Whether the fault can be made, and told, on this machine in this motion."""
         if (self.needs == 'turns' and motion == 'rest') or (self.needs == 'moves' and motion == 'rest'):
             return False
-        if self.needs == 'weight' and not carries_weight(machine):
+        if self.needs == 'weight' and not carries_weight(machine, motion == 'rest'):
             return False
         kinds = {
             '': True,
@@ -55,9 +56,12 @@ class Fault:
         return kinds[self.kind]
 
 
-def carries_weight(machine: Machine) -> bool:
-    """Whether gravity acts along the machine's freedom."""
-    return not (machine.planar and abs(machine.gravity[2]) > 0.9 * float(np.linalg.norm(machine.gravity)))
+def carries_weight(machine: Machine, at_rest: bool) -> bool:
+    """Whether gravity acts along the machine's freedom, and more than dry friction could take at rest."""
+    if machine.planar and abs(machine.gravity[2]) > 0.9 * float(np.linalg.norm(machine.gravity)):
+        return False
+    weight = np.abs(gravity_forces(machine, machine.home.position, machine.home.rotation_base_platform)).ravel()
+    return not at_rest or bool((weight > 3.0 * machine.coulomb[:, machine.actuated_index]).all())
 
 
 def _leg(random: np.random.Generator, streams: Streams) -> int:

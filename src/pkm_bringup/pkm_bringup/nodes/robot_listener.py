@@ -20,7 +20,7 @@ from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
+from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
@@ -29,7 +29,10 @@ from pkm_bringup.robot_check.collection import ImuCollection, JointCollection
 from pkm_bringup.robot_check.telling import DURATION, tell
 
 #: s between two looks at the graph, and of silence after which nothing more is expected
-_LOOK, _SILENCE = 0.5, 5.0
+_LOOK, _SILENCE = 0.5, 3.0
+_LATEST = QoSProfile(
+    history=QoSHistoryPolicy.KEEP_LAST, depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class RobotListener(Node):
                 (Imu, self.machine.driver.imu_topic, self._imu),
             )
         )
-        self.create_subscription(Clock, '/clock', self._take_clock, SENSOR_QOS)
+        # one value now and then is enough, and a clock may tick at 1 kHz
+        self.create_subscription(Clock, '/clock', self._take_clock, _LATEST)
         self._heard_of: dict[str, tuple[Endpoint, ...]] = {}
         self._last_message = time.monotonic()
 
@@ -89,12 +93,13 @@ class RobotListener(Node):
         print(f'listening to {" and ".join(self._topics)} for {self._settings.duration:g} s', flush=True)
         looked = -np.inf
         try:
-            while not self._has_enough():
+            while self.context.ok() and not self._has_enough():
                 if time.monotonic() - looked > _LOOK:
                     self._look()
                     looked = time.monotonic()
                 executor.spin_once(timeout_sec=0.05)
-            self._look()
+            if self.context.ok():
+                self._look()
         except (KeyboardInterrupt, ExternalShutdownException):
             print('interrupted: a report of what has come so far', flush=True)
         raise SystemExit(tell(check_robot(self.machine, self._observation()), self._json, self._driver_file))

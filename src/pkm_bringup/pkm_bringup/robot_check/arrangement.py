@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -37,11 +37,13 @@ class Arrangement:
     order : (A) column of the joint states that belongs to each drive
     flipped : (A,) whether a drive counts the other way round
     cost : how unusual it is: 0 as in the names, about 1 for one mistake
+    about_zero : what counts the other way round does so from the same zero, not from the other end of the stroke
     """
 
     order: tuple[int, ...]
     flipped: tuple[bool, ...]
     cost: float
+    about_zero: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -82,7 +84,7 @@ class DriveMotion:
         """Motion of the drives under a hypothesis; what counts the other way round does so about mid-stroke."""
         order = list(arrangement.order)
         sign = np.where(arrangement.flipped, -1.0, 1.0)
-        value = self.value[:, order] * sign + np.where(arrangement.flipped, turning_points(machine), 0.0)
+        value = self.value[:, order] * sign + shifts(machine, arrangement)
         return DriveMotion(self.time, value, self.rate[:, order] * sign, self.acceleration[:, order] * sign, self.good)
 
     def some(self, count: int) -> tuple[DriveMotion, NDArray[np.intp]]:
@@ -99,6 +101,13 @@ def turning_points(machine: Machine) -> Array:
     """Sum (A,) of both ends of each drive's stroke: ``turning point - q`` is q counted from the other end."""
     ends = machine.position_lower[:, machine.actuated_index] + machine.position_upper[:, machine.actuated_index]
     return np.where(np.isfinite(ends), ends, 0.0)
+
+
+def shifts(machine: Machine, arrangement: Arrangement) -> Array:
+    """Constants (A,) [m, rad] that an arrangement adds to the positions, after their signs."""
+    if arrangement.about_zero:
+        return np.zeros(machine.actuated_count)
+    return np.where(arrangement.flipped, turning_points(machine), 0.0)
 
 
 def plain(count: int) -> Arrangement:
@@ -141,7 +150,10 @@ def search(machine: Machine, motion: DriveMotion, evidence: ImuEvidence, free_or
     misfits = _linear_misfits(machine, motion, evidence, candidates)
     costs = np.array([one.cost for one in candidates])
     chosen = {*np.argsort(misfits + _PRICE * costs)[:_FINALISTS].tolist(), 0}
-    judged = [judge(machine, few, part, candidates[index], True) for index in chosen]
+    finals = [candidates[index] for index in chosen]
+    if turning_points(machine).any():
+        finals += [replace(one, about_zero=True) for one in finals if any(one.flipped)]
+    judged = [judge(machine, few, part, one, True) for one in finals]
     return sorted((one for one in judged if one is not None), key=lambda one: one.score)
 
 

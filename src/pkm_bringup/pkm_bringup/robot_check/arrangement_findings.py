@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pkm_bringup.robot_check.arrangement import Judged, turning_points
+from pkm_bringup.robot_check.arrangement import Arrangement, Judged, shifts
 from pkm_bringup.robot_check.axes_findings import axes_words
 from pkm_bringup.robot_check.findings import Finding, ok, wrong
 from pkm_bringup.robot_check.wiring import Wiring
@@ -84,7 +84,7 @@ def arrangement_findings(
         yield wrong(
             'position_sign',
             f'positions of {wiring.named(flipped)} count the other way round{either}',
-            _sign_lines(wiring, flipped),
+            _sign_lines(wiring, arrangement),
             **evidence,
         )
     if not moved and not flipped.any() and not wiring.names_guessed:
@@ -129,15 +129,16 @@ def _order_words(wiring: Wiring, one: Judged) -> str:
     return ', '.join(f'{name} is that of {leg}' for name, leg in moved) or 'the order of the names'
 
 
-def _sign_lines(wiring: Wiring, flipped: np.ndarray) -> str:
+def _sign_lines(wiring: Wiring, arrangement: Arrangement) -> str:
     assert wiring.position_scale is not None
     assert wiring.position_offset is not None
+    flipped = np.array(arrangement.flipped)
     sign = np.where(flipped, -1.0, 1.0)
     scale = sign * wiring.position_scale
-    offset = np.where(flipped, turning_points(wiring.machine) - wiring.position_offset, wiring.position_offset)
+    shift = shifts(wiring.machine, arrangement)
+    offset = np.where(flipped, shift - wiring.position_offset, wiring.position_offset)
     keys: dict[str, object] = {'position.sign': wiring.patch.by_leg(np.sign(scale))}
     if offset.any() and 'quantity' not in wiring.patch.content.get('position', {}):
         keys['position.offset'] = wiring.patch.by_leg(offset)
-    return 'in a driver file (--driver, driver:=; the offset is that of a count from the other end of the stroke)\n' + (
-        wiring.patch.add_all(keys)
-    )
+    other_end = '; the offset is that of a count from the other end of the stroke' if shift.any() else ''
+    return f'in a driver file (--driver, driver:={other_end})\n' + wiring.patch.add_all(keys)

@@ -97,6 +97,13 @@ def _at_rest(wiring: Wiring, best: Judged, figures: dict[str, float]) -> Iterato
     expected = best.prediction.specific_force.mean(axis=0)
     pointing = fit.accelerometer @ expected
     cosine = float(pointing @ expected / max(expected @ expected, 1e-12))
+    if cosine > -0.8 and wiring.names_guessed:
+        yield cannot_tell(
+            'imu_axes',
+            'which joint belongs to which leg is a guess, and with it the tilt of the platform',
+            'any motion',
+        )
+        return
     if cosine < -0.8:
         yield wrong(
             'imu_gravity_sign',

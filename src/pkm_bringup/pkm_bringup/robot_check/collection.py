@@ -38,7 +38,7 @@ class JointCollection:
     @property
     def span(self) -> float:
         """Time [s] that the messages cover: by their stamps, or by their arrival if those do not move."""
-        return _span([item[:2] for item in self._messages])
+        return _span(self._messages[0][:2], self._messages[-1][:2]) if self._messages else 0.0
 
     def log(self) -> JointLog | None:
         """Arrays of the messages of the layout that has most of the wanted joints; None without messages."""
@@ -87,7 +87,7 @@ class ImuCollection:
     @property
     def span(self) -> float:
         """Time [s] that the messages cover, see :attr:`JointCollection.span`."""
-        return _span(self._times)
+        return _span(self._times[0], self._times[-1]) if self._times else 0.0
 
     def log(self) -> ImuLog | None:
         """Arrays of the messages; None without messages."""
@@ -102,8 +102,6 @@ def _nanoseconds(message: Any) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-def _span(times: list[tuple[int, int]]) -> float:
-    if len(times) < 2:
-        return 0.0
-    stamped = 1e-9 * (times[-1][0] - times[0][0])
-    return stamped if stamped > 0.0 else 1e-9 * (times[-1][1] - times[0][1])
+def _span(first: tuple[int, int], last: tuple[int, int]) -> float:
+    stamped = 1e-9 * (last[0] - first[0])
+    return stamped if stamped > 0.0 else 1e-9 * (last[1] - first[1])

@@ -128,6 +128,9 @@ def _lines(wiring: Wiring, keys: dict) -> str:
         return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
             f'{key}: {value}' for key, value in keys.items()
         )
+    if 'sign' in wiring.patch.content.get('position', {}) and 'sign' not in wiring.patch.content.get('effort', {}):
+        # without a sign of their own efforts would get that of the positions
+        keys = {'effort.sign': 1, **keys}
     return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
 
 

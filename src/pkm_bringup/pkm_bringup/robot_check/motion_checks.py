@@ -62,9 +62,8 @@ def motion_checks(wiring: Wiring) -> Iterator[Finding]:
     drives = smoothed(wiring.leg_time, wiring.positions, grid)
     wiring.motion = DriveMotion(grid, drives.value, drives.rate, drives.acceleration, drives.good)
     if not with_imu or wiring.specific_force is None or wiring.angular_rate is None:
-        wiring.best = judge(
-            machine, wiring.motion.some(_INSTANTS)[0], _no_evidence(), plain(machine.actuated_count), False
-        )
+        few, rows = wiring.motion.some(_INSTANTS)
+        wiring.best = judge(machine, few, _no_evidence(len(rows)), plain(machine.actuated_count), False)
         yield from name_findings(wiring, None)
         yield cannot_tell('leg_order', 'without an IMU nothing tells which joint belongs to which leg', 'the IMU')
         return
@@ -204,8 +203,10 @@ def _some(evidence: ImuEvidence, motion: DriveMotion) -> ImuEvidence:
     )
 
 
-def _no_evidence() -> ImuEvidence:
-    return ImuEvidence(np.empty((0, 3)), np.empty((0, 3)), np.empty(0, dtype=bool), np.zeros(3), 1.0, False)
+def _no_evidence(count: int) -> ImuEvidence:
+    """Evidence of an IMU that is not there, at ``count`` instants."""
+    none = np.zeros((count, 3))
+    return ImuEvidence(none, none, np.zeros(count, dtype=bool), np.zeros(3), 1.0, False)
 
 
 __all__ = ['MOTION', 'motion_checks']

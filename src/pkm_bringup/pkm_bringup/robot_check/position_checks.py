@@ -95,9 +95,10 @@ def _single_drives(
     for drive in np.flatnonzero(~good).tolist():
         units = [unit for unit in fitting(machine, some, drive) if unit.keys and 'quantity' not in unit.keys]
         # one drive in another unit is rare: it must come to where the machine usually is, not just into its stroke
-        near = [unit for unit in units if abs(unit.position(some)[:, drive].mean() - home[drive]) < _NEAR * size[drive]]
-        if near:
-            scale[drive], offset[drive] = near[0].scale[drive], near[0].offset[drive]
+        apart = [abs(float(unit.position(some)[:, drive].mean()) - home[drive]) / size[drive] for unit in units]
+        if units and min(apart) < _NEAR:
+            unit = units[int(np.argmin(apart))]
+            scale[drive], offset[drive] = unit.scale[drive], unit.offset[drive]
     unsolved = ~inside(machine, some * scale + offset)
     changed = ~good & ~unsolved
     if changed.any():

@@ -67,7 +67,7 @@ def _rate(which: str, topic: str, time: Array, source: str, nominal: float, key:
     share, hole = lost / (lost + len(time)), float(steps.max())
     ordinary = steps[~long]
     jitter = float(np.quantile(np.abs(ordinary - usual), 0.95)) / usual
-    if jitter > _JITTER:
+    if jitter > _JITTER and source == 'stamps':
         found = True
         yield suspicious(
             f'{which}_jitter',
