@@ -32,6 +32,8 @@ from pkm_description.launching import (
     DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
     boolean_argument,
+    check_robot,
+    check_robot_argument,
     driver_arguments,
     handed_on,
     is_installed,
@@ -80,6 +82,7 @@ def nodes(context: LaunchContext) -> list[Any]:
         *control_node(files),
         *spawner(active, files),
         *spawner(inactive, files, '--inactive'),
+        check_robot(),
         viewer(sensor_parameters()),  # before the launch file below is told to start no second one
         *([included('estimation', viewer='false', rviz=value['rviz'])] if value['estimation'] == 'true' else []),
         *([included('identification', output=value['output'])] if value['identification'] == 'true' else []),
@@ -179,6 +182,7 @@ def arguments() -> list[DeclareLaunchArgument]:
             'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
         ),
         boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+        check_robot_argument(),
         viewer_argument(),
     ]
 

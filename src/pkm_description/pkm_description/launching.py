@@ -171,6 +171,17 @@ def viewer(parameters: dict[str, Any]) -> Node:
     return suite_node('pkm_bringup', 'viewer', [parameters], condition=wanted)
 
 
+def check_robot_argument() -> DeclareLaunchArgument:
+    """Argument of launch files that have :func:`check_robot`."""
+    return boolean_argument('check_robot', 'false', 'say after 10 s of messages what is wrong with the wiring')
+
+
+def check_robot() -> Node:
+    """The check of the wiring, where the argument ``check_robot`` wants it."""
+    wanted = IfCondition(LaunchConfiguration('check_robot'))
+    return suite_node('pkm_bringup', 'check_robot', [sensor_parameters()], condition=wanted)
+
+
 def is_installed(package: str) -> bool:
     """Whether a package is there; optional programs are started only if they are."""
     try:

@@ -89,19 +89,21 @@ def _age(wiring: Wiring, which: str, topic: str, log: JointLog | ImuLog) -> Iter
         return
     stamps, received = stamps[good], received[good]
     clock = wiring.seen.clock
-    simulated = bool(np.median(stamps) < _EPOCH)
+    counted = bool(np.median(stamps) < _EPOCH)
     age = 1e-9 * float(np.median(received - stamps))
-    if len(clock) > 1 and simulated and np.median(received) >= _EPOCH:
-        # received by the computer's clock, stamped by /clock
+    if len(clock) > 1:
+        # a simulation or a bag that is played sets the time; a publisher of /clock that has nothing to do with the
+        # stamps does not count
         shown = np.interp(received.astype(float), clock[:, 1].astype(float), clock[:, 0].astype(float))
-        age = 1e-9 * float(np.median(shown - stamps))
-    elif simulated and np.median(received) >= _EPOCH:
+        by_clock = 1e-9 * float(np.median(shown - stamps))
+        age = min(age, by_clock, key=abs)
+    elif counted and np.median(received) >= _EPOCH:
         if wiring.seen.live:
             yield suspicious(
                 f'{which}_clock_domain',
                 f'{topic}: stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
-                'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the '
-                'driver stamp with the computer\'s time, not with its time since start',
+                'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the driver stamp with the'
+                " computer's time, not with its time since start",
                 age_s=age,
             )
         return
