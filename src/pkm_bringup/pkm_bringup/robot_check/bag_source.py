@@ -11,7 +11,7 @@ from pkm_estimation.bags.decoding import TYPESTORE
 from pkm_estimation.bags.messages import open_bag
 
 from pkm_bringup.robot_check.collection import ImuCollection, JointCollection
-from pkm_bringup.robot_check.recorded import Endpoint, Observation, Stamps
+from pkm_bringup.robot_check.recorded import Endpoint, Observation, Stamps, driver_topics
 
 JOINT_TYPE, IMU_TYPE, CLOCK_TYPE = 'sensor_msgs/msg/JointState', 'sensor_msgs/msg/Imu', 'rosgraph_msgs/msg/Clock'
 
@@ -44,9 +44,13 @@ def observe_bag(
     """
     names = machine.driver.joint_names or machine.actuated_joint_names
     joints, imu, clock = JointCollection(names), ImuCollection(), []
-    kinds = {joint_topic: JOINT_TYPE, imu_topic: IMU_TYPE, '/clock': CLOCK_TYPE}
     # of CSV files the driver says what the columns are, and they have no topics of their own
     with open_bag(path, machine.driver.with_topics(joint_topic, imu_topic)) as bag:
+        # where the wanted topic is not there, the only one of its type tells all the same
+        of_joints, of_imu = (
+            _instead(topic, kind, bag.types) for topic, kind in ((joint_topic, JOINT_TYPE), (imu_topic, IMU_TYPE))
+        )
+        kinds = {of_joints: JOINT_TYPE, of_imu: IMU_TYPE, '/clock': CLOCK_TYPE}
         readable = [topic for topic, kind in kinds.items() if bag.types.get(topic) == kind]
         first = None
         for topic, time, data in bag.read(readable):
@@ -54,9 +58,9 @@ def observe_bag(
             if not begin <= 1e-9 * (time - first) <= begin + duration:
                 continue
             message: Any = TYPESTORE.deserialize_cdr(data, kinds[topic])
-            if topic == joint_topic:
+            if topic == of_joints:
                 joints.add(time, message)
-            elif topic == imu_topic:
+            elif topic == of_imu:
                 imu.add(time, message)
             else:
                 clock.append((message.clock.sec * 10**9 + message.clock.nanosec, time))
@@ -74,6 +78,14 @@ def observe_bag(
         reliability=reliability,
         warnings=warnings,
     )
+
+
+def _instead(topic: str, kind: str, types: dict[str, str]) -> str:
+    """Topic to read for a wanted one: the same, or the only one of the right type that a driver may publish."""
+    if types.get(topic) == kind:
+        return topic
+    others = driver_topics(name for name, own in types.items() if own == kind)
+    return others[0] if len(others) == 1 else topic
 
 
 def _endpoints(kind: str, profiles: list) -> tuple[Endpoint, ...]:

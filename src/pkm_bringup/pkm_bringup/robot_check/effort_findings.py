@@ -16,7 +16,7 @@ _LOW, _HIGH = 0.7, 1.43
 #: beyond these no payload explains them
 _WRONG_LOW, _WRONG_HIGH = 0.4, 2.5
 #: part by which axes may differ from each other, and a known unit from its size
-_ALIKE, _UNIT_SLACK = 0.3, 0.45
+_ALIKE, _UNIT_SLACK = 0.3, 0.15
 #: part of an effort's power that the model must explain
 _EXPLAINED = 0.7
 

@@ -76,7 +76,7 @@ def _rate(which: str, topic: str, time: Array, source: str, nominal: float, key:
             p95_ms=1e3 * jitter * usual,
             interval_ms=1e3 * usual,
         )
-    elif share > _LOST or hole > max(_HOLE, 5.0 * usual):
+    elif (share > _LOST or hole > max(_HOLE, 5.0 * usual)) and source == 'stamps':
         found = True
         yield suspicious(
             f'{which}_lost',

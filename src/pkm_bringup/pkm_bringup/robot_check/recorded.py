@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,15 @@ from pkm_description.arrays import Array
 
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+#: how topics end that nodes of the suite publish, in the types of a driver
+_OWN_TOPICS = ('platform/joint_states', 'imu/data')
+
+
+def driver_topics(topics: Iterable[str]) -> list[str]:
+    """Those topics that are not of the suite's nodes, sorted."""
+    return sorted(topic for topic in topics if not topic.endswith(_OWN_TOPICS))
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class Observation:
     warnings: tuple[str, ...] = ()
 
     def topics_of(self, topic_type: str) -> list[str]:
-        """Topics of a type, sorted."""
-        return sorted(
+        """Topics of a type that a driver may publish, sorted."""
+        return driver_topics(
             topic for topic, ends in self.publishers.items() if any(end.topic_type == topic_type for end in ends)
         )

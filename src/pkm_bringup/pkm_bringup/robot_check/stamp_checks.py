@@ -103,7 +103,7 @@ def _age(wiring: Wiring, which: str, topic: str, log: JointLog | ImuLog) -> Iter
                 f'{which}_clock_domain',
                 f'{topic}: stamps count from a start ({stamps[0] * 1e-9:.1f} s), and nobody publishes /clock',
                 'use_sim_time:=true and a publisher of /clock in simulation; on a robot let the driver stamp with the'
-                " computer's time, not with its time since start",
+                ' computer\'s time, not with its time since start',
                 age_s=age,
             )
         return

@@ -44,16 +44,19 @@ def _topic(wiring: Wiring, topic: str, kind: str, heard: bool, which: str) -> It
             f'{topic} has type {" and ".join(types)}, expected {kind}',
             _rename(wiring, which, others) if others else f'publish {kind} on {topic}',
         )
-    elif not heard and ends:
+    elif ends and not heard:
         yield wrong(
             f'{which}_silent',
             f'{topic} has a publisher{_of(ends[0].node)}, but no message came',
             _why_silent(wiring, ends[0].reliability, topic),
         )
-    elif not heard:
+    elif not ends:
         others = seen.topics_of(kind)
         there = f'topics of type {kind}: {", ".join(others)}' if others else f'no topic of type {kind} is there at all'
-        yield wrong(f'{which}_topic_missing', f'nobody publishes {topic}; {there}', _rename(wiring, which, others))
+        looked = ', which is looked at instead' if heard else ''
+        yield wrong(
+            f'{which}_topic_missing', f'nobody publishes {topic}; {there}{looked}', _rename(wiring, which, others)
+        )
     if not ends or types != [kind]:
         return
     if len(ends) > 1:
