@@ -58,16 +58,6 @@ copybutton_exclude = '.linenos, .gp, .go'
 
 # references to functions are checked; the types in signatures are links only where the class has an entry
 nitpicky = True
-# links to these pages are no warnings as long as the pages are being written
-BEING_WRITTEN = [
-    page
-    for page in (
-        'tutorials/gazebo', 'tutorials/real_hardware', 'tutorials/replay', 'tutorials/several_robots',
-        'tutorials/watch', 'reference/check_robot', 'reference/without_ros',
-    )
-    if not (HERE / f'{page}.md').exists()
-]  # fmt: skip
-suppress_warnings = ['ref.doc', 'toc.not_readable'] if BEING_WRITTEN else []
 nitpick_ignore_regex = [('py:.*', r'(?!pkm_).*')]
 
 rosdoc2_settings = {

@@ -3,8 +3,9 @@
 venv=$root/.venv
 
 prepare_wheels() {
-    local base_python=${PKM_PYTHON:-python3} purpose=$1
+    local base_python purpose=$1
     check_platform
+    base_python=$(outside_venv "${PKM_PYTHON:-python3}")
     # a half-sourced ROS 2 or an older build would shadow the wheels
     unset AMENT_PREFIX_PATH COLCON_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH
     python=$venv/bin/python
@@ -42,6 +43,17 @@ check_platform() {
             say "note: a ROS is installed but not sourced; to use it instead of wheels: source $installed"
     done
     return 0
+}
+
+# In a shell in which the suite is sourced, python3 is that of .venv; what .venv is made with is the one it came from.
+outside_venv() {
+    local found
+    found=$(command -v "$1" || true)
+    if [[ $found == "$venv"/* ]]; then
+        "$found" -c 'import sys; print(sys._base_executable)'
+    else
+        printf '%s\n' "$1"
+    fi
 }
 
 check_python() {

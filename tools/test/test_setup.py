@@ -1,0 +1,33 @@
+"""The set-up's shell functions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SETUP = Path(__file__).resolve().parents[1] / 'setup'
+
+
+def outside_venv(root: Path, python: str) -> str:
+    script = f'root={root}; source {SETUP}/messages.sh; source {SETUP}/wheels.sh; outside_venv {python}'
+    path = f'{root}/.venv/bin:{os.environ["PATH"]}'
+    done = subprocess.run(
+        ['bash', '-ec', script], env={**os.environ, 'PATH': path}, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_python_of_the_own_environment_is_not_what_the_environment_is_made_with(tmp_path):
+    # sourcing install/setup.bash puts .venv/bin first: a set-up from that shell deletes .venv and then needs a Python
+    subprocess.run([sys.executable, '-m', 'venv', '--without-pip', tmp_path / '.venv'], check=True, timeout=120)
+    chosen = Path(outside_venv(tmp_path, 'python3'))
+    assert chosen.exists()
+    assert tmp_path not in chosen.parents
+
+
+def test_another_python_is_taken_as_it_is_named(tmp_path):
+    (tmp_path / '.venv').mkdir()
+    assert outside_venv(tmp_path, 'python3.99') == 'python3.99'
+    assert outside_venv(tmp_path, 'python3') == 'python3'
