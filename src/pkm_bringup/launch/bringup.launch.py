@@ -47,6 +47,7 @@ from pkm_description.launching import (
     viewer_argument,
 )
 from pkm_description.loading import load_machine
+from pkm_description.loading.read_driver import STANDARD
 
 #: hardware with a clock of its own
 SIMULATORS = ('gz', 'mujoco')
@@ -192,7 +193,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *machine_arguments(),
-            *driver_arguments(),
+            # the controllers publish names and units of the URDF, also where the machine file has a driver
+            *driver_arguments(STANDARD),
             *place_arguments(),
             *arguments(),
             *servo_arguments(),

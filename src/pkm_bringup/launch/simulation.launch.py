@@ -38,7 +38,8 @@ def controlled_machine(context: LaunchContext) -> list[Node]:
         'controller': text('controller'),
         'publish_clock': truth('publish_clock'),
     }
-    nodes = [suite_node('pkm_bringup', 'simulator', [machine_parameters(), own, *servo])]
+    # the simulator plays the machine's driver
+    nodes = [suite_node('pkm_bringup', 'simulator', [sensor_parameters(), own, *servo])]
     if LaunchConfiguration('controller').perform(context) == 'effort':
         nodes.append(suite_node('pkm_bringup', 'leg_controller', [sensor_parameters(), *servo]))
     return nodes

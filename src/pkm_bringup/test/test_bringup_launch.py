@@ -108,6 +108,18 @@ def test_other_hardware(hardware: str, tmp_path: Path) -> None:
 
 @needs_runner
 @pytest.mark.usefixtures('control')
+def test_a_driver_of_the_machine_file_is_not_that_of_the_controllers() -> None:
+    """joint_state_broadcaster publishes names and units of the URDF; a foreign source can be named."""
+    reading = ('identification:=true', 'check_robot:=true', 'viewer:=true')
+    _, text = evaluated('machine:=palida', *reading)
+    assert set(re.findall('driver: (.*)', text)) == {'standard'}
+    _, text = evaluated('machine:=palida', 'driver:=/my/driver.yaml', *reading)
+    told = re.findall(r'^\[(.*)-\d+\] +driver: /my/driver.yaml$', text, re.MULTILINE)
+    assert sorted(told) == ['check_robot', 'estimator', 'identification', 'leg_controller', 'viewer']
+
+
+@needs_runner
+@pytest.mark.usefixtures('control')
 def test_arguments_choose_controllers_and_nodes(tmp_path: Path) -> None:
     own = tmp_path / 'own.yaml'
     text = controllers_text(load_machine('palida'), ControlOptions('mock'), 250, 'left/')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -88,6 +89,19 @@ def test_arguments_choose_what_is_started() -> None:
     assert 'joint_states:=platform/joint_states' in next(
         line for line in dry_run('estimation.launch.py', 'rviz:=true').stdout.splitlines() if 'force_markers' in line
     )
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch prints no parameters without starting')
+def test_simulator_and_listeners_are_told_one_driver() -> None:
+    """The simulator plays the driver that the others read; who moves the platform has none."""
+    printed = dry_run(
+        'simulation.launch.py', 'driver:=/my/driver.yaml', 'joint_topic:=drives', 'imu_topic:=box/imu',
+        'controller:=effort', 'bag:=/tmp/nowhere', 'motion:=mp1',
+    ).stdout  # fmt: skip
+    for node in ('simulator', 'leg_controller', 'recorder'):
+        for text in ('driver: /my/driver.yaml', 'joint_topic: drives', 'imu_topic: box/imu'):
+            assert re.search(rf'^\[{node}-\d+\] +{text}$', printed, re.MULTILINE), printed
+    assert re.search(r'^\[motion_player-\d+\] +driver: standard$', printed, re.MULTILINE)
 
 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch prints no parameters without starting')

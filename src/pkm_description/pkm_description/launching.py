@@ -60,14 +60,15 @@ def machine_arguments(use_sim_time: str = 'false') -> list[DeclareLaunchArgument
     ]
 
 
-def driver_arguments() -> list[DeclareLaunchArgument]:
-    """Arguments of launch files with nodes that read sensors: :data:`DRIVER_ARGUMENTS`."""
+def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
+    """Arguments of launch files with nodes that read sensors: :data:`DRIVER_ARGUMENTS`.
+
+    ``driver`` is the default: :data:`STANDARD` where what the launch file starts publishes in the suite's convention,
+    whatever driver the machine file has.
+    """
+    settings = "path of a driver's settings file; empty: as the machine file says; standard: none, the suite's convention"
     return [
-        DeclareLaunchArgument(
-            'driver',
-            default_value='',
-            description="path of a driver's settings file; empty: as the machine file says; standard: none",
-        ),
+        DeclareLaunchArgument('driver', default_value=driver, description=settings),
         DeclareLaunchArgument('joint_topic', default_value='', description="joint states; empty: the driver's topic"),
         DeclareLaunchArgument('imu_topic', default_value='', description="raw IMU; empty: the driver's topic"),
     ]
