@@ -12,9 +12,9 @@ SETUP = Path(__file__).resolve().parents[1] / 'setup'
 
 def outside_venv(root: Path, python: str) -> str:
     script = f'root={root}; source {SETUP}/messages.sh; source {SETUP}/wheels.sh; outside_venv {python}'
-    path = f'{root}/.venv/bin:{os.environ["PATH"]}'
+    environment = {**os.environ, 'PATH': f'{root}/.venv/bin:{os.environ["PATH"]}'}
     done = subprocess.run(
-        ['bash', '-ec', script], env={**os.environ, 'PATH': path}, capture_output=True, text=True, timeout=60, check=True
+        ['bash', '-ec', script], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
     return done.stdout.strip()
 

@@ -66,9 +66,12 @@ def driver_arguments(driver: str = '') -> list[DeclareLaunchArgument]:
     ``driver`` is the default: :data:`STANDARD` where what the launch file starts publishes in the suite's convention,
     whatever driver the machine file has.
     """
-    settings = "path of a driver's settings file; empty: as the machine file says; standard: none, the suite's convention"
     return [
-        DeclareLaunchArgument('driver', default_value=driver, description=settings),
+        DeclareLaunchArgument(
+            'driver',
+            default_value=driver,
+            description="path of a driver's settings file; empty: as the machine file says; standard: none",
+        ),
         DeclareLaunchArgument('joint_topic', default_value='', description="joint states; empty: the driver's topic"),
         DeclareLaunchArgument('imu_topic', default_value='', description="raw IMU; empty: the driver's topic"),
     ]
