@@ -194,7 +194,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
         assert parameters['robot_description'] == changed != plain
     else:
         told = {'machine': 'palida', 'machine_file': '', 'overlay': str(overlay)}
-            assert parameters == {**told, 'frame_prefix': '', 'driver': 'standard'}
+        assert parameters == {**told, 'frame_prefix': '', 'driver': 'standard'}
     assert 'joint_state_publisher_gui is not installed: move the platform by' in printed
     assert 'rviz2 is not installed' in printed
 
