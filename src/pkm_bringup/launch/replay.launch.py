@@ -85,6 +85,7 @@ def _start(context: LaunchContext) -> list[Any]:
         )
     if value('record'):
         services.append('recorder/stop')
+        listeners += [f'{topic} recorder' for topic in (joints, imu, *results)]
         actions.append(suite_node('pkm_bringup', 'recorder', [sensor_parameters(), {'output': text('record')}]))
     namespace = value('bag_namespace') or value('namespace')
     player = _player(namespace, listeners, computed, results, services)

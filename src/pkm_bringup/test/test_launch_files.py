@@ -105,6 +105,13 @@ def test_simulator_and_listeners_are_told_one_driver() -> None:
 
 
 @pytest.mark.skipif(has_real_launch(), reason='ros2 launch prints no parameters without starting')
+def test_replay_begins_when_the_recorder_hears_what_it_shall_record() -> None:
+    printed = dry_run('replay.launch.py', 'bag:=/nowhere', 'record:=/tmp/nowhere', 'baseline:=true').stdout
+    for topic in ('joint_states', 'imu/data_raw', 'platform/odometry', 'platform/baseline/odometry'):
+        assert f'- {topic} recorder\n' in printed, printed
+
+
+@pytest.mark.skipif(has_real_launch(), reason='ros2 launch prints no parameters without starting')
 def test_servo_settings_are_passed_on() -> None:
     servo = dry_run('simulation.launch.py', 'feedforward:=rigid_body', 'force_limits:=100', 'trip_delay:=0').stdout
     assert all(text in servo for text in ('feedforward: rigid_body', "force_limits: '100'", 'trip_delay: 0.0'))

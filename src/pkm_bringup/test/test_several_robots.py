@@ -29,7 +29,7 @@ from tf2_msgs.msg import TFMessage
 ROBOTS = {'left': 'srs', 'right': 'palida'}
 
 #: s of the recordings, at least
-LENGTH = 10.0
+LENGTH = 5.0
 
 
 class Observer(Node):

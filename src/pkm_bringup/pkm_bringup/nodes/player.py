@@ -214,11 +214,9 @@ class PlayerNode(Node):
 
     def _may_begin(self) -> bool:
         """Whether all topics have had subscribers for a moment, so that those can connect their own topics, too."""
-        deaf = [
-            topic
-            for topic, publisher in self._publishers_by_topic.items()
-            if not self._is_heard(topic, publisher)
-        ]
+        # results, too: a recorder must not miss the first ones
+        topics = dict.fromkeys([*self._publishers_by_topic, *self._resolved(self._results)])
+        deaf = [topic for topic in topics if not self._is_heard(topic)]
         now = time.monotonic()
         if deaf and now - self._waiting_since < self._patience:
             return False
@@ -232,11 +230,12 @@ class PlayerNode(Node):
             self._heard_since = now
         return not self._patience or now - self._heard_since > _SETTLING
 
-    def _is_heard(self, topic: str, publisher: Publisher) -> bool:
+    def _is_heard(self, topic: str) -> bool:
+        listeners = {item.node_name for item in self.get_subscriptions_info_by_topic(self._played_as(topic))}
         awaited = self._awaited_nodes.get(topic)
         if awaited:
-            return awaited <= {item.node_name for item in self.get_subscriptions_info_by_topic(publisher.topic_name)}
-        return topic not in self._awaited or publisher.get_subscription_count() > 0
+            return awaited <= listeners
+        return topic not in self._awaited or bool(listeners)
 
     def _publish_clock(self, recorded: int) -> None:
         if self._clock_publisher is None:
