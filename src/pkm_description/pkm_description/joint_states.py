@@ -98,7 +98,9 @@ class JointOrder:
             return placed
         if quantity == 'position':
             return conversion.position(placed)
-        return conversion.rate(placed, None if at is None else self._placed(np.array(at, dtype=float)))
+        if at is None or np.shape(at) != numbers.shape:  # a message may have velocities and no positions
+            return conversion.rate(placed)
+        return conversion.rate(placed, self._placed(np.array(at, dtype=float)))
 
     def by_joint_or_nan(self, values: Sequence[float] | Array | None) -> Array:
         """Sort efforts that a joint state need not have, see :meth:`by_joint`; all NaN if they are not there."""

@@ -144,6 +144,13 @@ def test_efforts(tmp_path: Path, effort: dict[str, Any], reading: float, value: 
     np.testing.assert_allclose(conversion.readings(np.full(6, value))[0], reading, rtol=1e-12)
 
 
+def test_velocities_without_positions_are_converted(tmp_path: Path) -> None:
+    order = JointStateReader.of_drives(_foreign(tmp_path)).order(NAMES)
+    np.testing.assert_array_equal(
+        order.by_joint(np.ones(len(NAMES)), 'velocity', at=np.empty(0)), order.by_joint(np.ones(len(NAMES)), 'velocity')
+    )
+
+
 def test_efforts_count_in_the_direction_of_the_positions_unless_told(tmp_path: Path) -> None:
     backwards = {'sign': [-1, 1, 1, 1, 1, 1]}
     follows = _driver(tmp_path, position=backwards, effort={'unit': 'kN'})

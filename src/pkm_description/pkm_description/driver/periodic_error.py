@@ -1,7 +1,7 @@
 """Error of a position sensor that repeats with the pitch of its magnets or lines: compensation, and its fit.
 
 Hall sensors in linear motors give the angle within one magnetic pitch. Offsets, unequal amplitudes and harmonics of
-their two signals make an error that repeats with the pitch (Heimann and Abdellatif, section 1: Hall sensors of limited
+their two signals make an error that repeats with the pitch (Heimann and Abdellatif: Hall sensors of limited
 information, positioning ten times as accurate by compensation).
 """
 
