@@ -108,6 +108,13 @@ def test_drives_of_the_wrong_sign_are_released() -> None:
     ]  # fmt: skip
     assert not applied.any()
     assert 'tracking error' in servo.trip_reason
+    # neither an operator's stop nor a gap in the joint states gives it forces again
+    servo.trip('stop', simulation.time_ns)
+    for gap in (1, 500):
+        for _ in range(gap):
+            simulation.step(servo.forces_without_measurement(simulation.time_ns))
+        assert not _run(simulation, servo, 10, sign=-1.0).any()
+    assert servo.state is ServoState.RELEASED
 
 
 @pytest.mark.parametrize('gone', ['silent', 'not finite'])

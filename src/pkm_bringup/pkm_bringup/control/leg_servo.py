@@ -205,12 +205,16 @@ class LegServo:
     def trip(self, reason: str, time_ns: int) -> None:
         """Stop the machine from outside, e.g. for an operator's stop: brake to rest and hold.
 
+        A stop that is under way, or has failed and gone over to damping or no force, goes on as it is.
+
         Parameters
         ----------
         reason : for messages
         time_ns : now
 
         """
+        if self.trip_reason:
+            return
         if self._last is None:
             position, rate, _ = self._window.at(time_ns)
         else:
@@ -266,6 +270,9 @@ class LegServo:
             self._brake(time_ns, positions, rates)
 
     def _brake(self, time_ns: int, positions: Array, rates: Array) -> None:
+        if self.state in (ServoState.DAMPED, ServoState.RELEASED):
+            return  # the position loop has failed: only a reset may close it again
+
         def braking(positions: Array, rates: Array) -> LegReference:
             return self._make.braking(time_ns, positions, rates)
 

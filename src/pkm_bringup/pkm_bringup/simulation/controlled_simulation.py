@@ -98,7 +98,6 @@ class ControlledSimulation:
             positions, velocities = self._encoder.measure(positions, velocities)
         return self.servo.forces(simulation.time_ns, positions, velocities)
 
-
     def _commanded_forces(self) -> Array:
         forces = self._commands.forces(self.simulation.time_ns)
         if forces is not None:
