@@ -304,6 +304,10 @@ def test_leg_controller_stops_on_request_and_without_joint_states(listener: List
 
     with _start('leg_controller', rate_source='positions', measurement_timeout=2.0) as controller:
         fed(lambda: len(commands) > 5, 'commands')
+        home.header.stamp = stamp(next(stamps) - 50 * 10**6)  # on its way for too long
+        listener.publish_until(
+            joints, home, lambda: 'before the one of the last message' in controller.output, 'the rejection'
+        )
         assert [message.data for message in tripped] == [False]
         assert _call(listener, 'leg_controller/stop', fed).success
         fed(lambda: tripped[-1].data, 'the trip signal')
@@ -321,6 +325,13 @@ def test_leg_controller_stops_on_request_and_without_joint_states(listener: List
         weight = gravity_forces(MACHINE, pose.position[None], pose.rotation_base_platform[None])[0]
         assert np.array(commands[-1].data) == pytest.approx(weight, abs=0.1)
         assert 'there are no joint states yet' in _call(listener, 'leg_controller/reset_trip').message
+        # joint states come again, then a gap in their stamps
+        fed(lambda: listener.diagnosed('holding, stopped:'), 'rest')
+        assert _call(listener, 'leg_controller/reset_trip', fed).success
+        fed(lambda: not tripped[-1].data, 'the end of the trip signal')
+        for _ in range(1000):
+            next(stamps)
+        fed(lambda: tripped[-1].data, 'the trip signal after a gap in the stamps')
         assert controller.stop() == 0
 
 

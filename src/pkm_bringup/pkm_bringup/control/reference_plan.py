@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 from pkm_bringup.control.leg_reference import LegReference, LegSetpoint
 from pkm_bringup.control.reference_check import ReferenceRefusedError
 
-#: m and m/s, largest step of a leg's set-point where one reference takes over from another
+#: m and m/s (rad and rad/s), largest step of a leg's set-point where one reference takes over from another
 _POSITION_JUMP, _RATE_JUMP = 1e-3, 1e-2
 
 
@@ -18,13 +18,14 @@ class ReferencePlan:
 
     Parameters
     ----------
-    machine : for the names in messages
+    machine : for names and units in messages
     hold : what is held before the first reference starts
 
     """
 
     def __init__(self, machine: Machine, hold: LegReference) -> None:
         self._names = machine.actuated_joint_names
+        self._turning = [joint.kind == 'revolute' for joint in machine.actuated_joints]
         self._hold = hold
         self._references: list[LegReference] = []
 
@@ -78,10 +79,11 @@ class ReferencePlan:
     def _check_take_over(self, before: LegReference, after: LegReference) -> None:
         at = np.array([after.start_ns], dtype=np.int64)
         old, new = before.evaluate(at), after.evaluate(at)
-        for name, unit, bound in (('positions', 'm', _POSITION_JUMP), ('rates', 'm/s', _RATE_JUMP)):
+        for name, per, bound in (('positions', '', _POSITION_JUMP), ('rates', '/s', _RATE_JUMP)):
             jump = (getattr(new, name) - getattr(old, name))[0]
             worst = int(np.argmax(np.abs(jump)))
             if abs(jump[worst]) > bound:
+                unit = ('rad' if self._turning[worst] else 'm') + per
                 raise ReferenceRefusedError(
                     f'{self._names[worst]}: the set-point would jump by {jump[worst]:.4f} {unit} at '
                     f't = {after.start_ns * 1e-9:.3f} s; begin the reference where the one before it is then'

@@ -65,6 +65,7 @@ class LegControllerNode(Node):
         period = 1.0 / machine.leg_sensors.rate
         gains = gains_for_delay(belief, settings.gains(machine), delay if delay >= 0.0 else 1.5 * period)
         self._servo = LegServo(belief, round(period * 1e9), settings, gains)
+        self._timeout_ns = round(settings.measurement_timeout * 1e9)
         self._now_ns: int | None = None
         self._heard_ns = 0
         self._forces: Array = np.empty(0)
@@ -79,7 +80,8 @@ class LegControllerNode(Node):
         self.create_timer(1.0, self._diagnose, clock=wall)
         self.create_timer(settings.measurement_timeout / _LOOKS, self._look_for_joint_states, clock=wall)
         self.get_logger().info(
-            f'{machine.name}: {gains.stiffness:.4g} N/m and {gains.damping:.4g} N s/m per leg, {settings.feedforward}'
+            f'{machine.name}: stiffness {gains.stiffness:.4g} and damping {gains.damping:.4g} (SI) per drive, '
+            f'{settings.feedforward}'
         )
 
     def _take_joint_state(self, message: JointState) -> None:
@@ -88,7 +90,7 @@ class LegControllerNode(Node):
             order = self._reader.order(message.name)
             positions = order.complete(message.position)
             velocities = self._velocities(order, message)
-            if self._now_ns is None or now_ns < self._now_ns:
+            if self._now_ns is None or now_ns < self._now_ns - self._timeout_ns:
                 # first measurement, or time went back: whatever was planned belongs to another run
                 self._servo.hold(positions)
             elif now_ns == self._now_ns:
@@ -96,6 +98,11 @@ class LegControllerNode(Node):
                 # that waits for its first command does, has to hear it
                 self._command(self._forces)
                 return
+            elif now_ns < self._now_ns:
+                raise PkmError(f'stamp is {(self._now_ns - now_ns) * 1e-9:.4g} s before the one of the last message')
+            elif now_ns > self._now_ns + self._timeout_ns:
+                # set-points have gone on unseen: stop from where the machine is, do not catch up
+                self._servo.forces_without_measurement(now_ns)
         except PkmError as error:
             self._rejections.add(self._driver.joint_topic, error)
             return
@@ -110,7 +117,7 @@ class LegControllerNode(Node):
 
     def _look_for_joint_states(self) -> None:
         silence = self.get_clock().now().nanoseconds - self._heard_ns
-        if self._now_ns is not None and silence > self._servo.settings.measurement_timeout * 1e9:
+        if self._now_ns is not None and silence > self._timeout_ns:
             self._command(self._servo.forces_without_measurement(self._now_ns + silence))
 
     def _servo_time(self) -> int:
