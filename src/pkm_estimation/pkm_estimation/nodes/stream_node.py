@@ -60,7 +60,8 @@ class StreamNode(LifecycleNode):
         self._refused: Exception | None = None
         self._last_stamp = 0
         self._diagnostics = DiagnosticsPublisher(self)
-        self._diagnosed_since_tick = False
+        self._diagnosed_since_tick = self._heard_since_tick = False
+        self._silent_ticks = 0
 
     def start(self) -> None:
         """Configure and activate, if ``autostart`` says so: the last line of a constructor.
@@ -127,6 +128,7 @@ class StreamNode(LifecycleNode):
         def take(data: bytes) -> None:
             if not self.is_active or self._pipeline is None:
                 return
+            self._heard_since_tick = True
             try:
                 sample = read(data)
             except UNREADABLE as error:
@@ -205,9 +207,11 @@ class StreamNode(LifecycleNode):
     # -- diagnostics ---------------------------------------------------------------------------------------------------
 
     def _report_silence(self) -> None:
-        if not self._diagnosed_since_tick:
+        self._silent_ticks = 0 if self._heard_since_tick else self._silent_ticks + 1
+        # one tick is no proof: after a pause of the process the timer comes first, before the samples that wait
+        if not self._diagnosed_since_tick and self._silent_ticks != 1:
             self._diagnose()
-        self._diagnosed_since_tick = False
+        self._diagnosed_since_tick = self._heard_since_tick = False
 
     def _diagnose(self) -> None:
         self._diagnosed_since_tick = True
