@@ -14,7 +14,9 @@ from verification.wiring.faults import FAULTS, Fault
 from verification.wiring.scenarios import Scenario
 
 MACHINES = ('srs', 'valencia_3rps', 'palida', 'khalifa_3prr', 'my_3rrs')
-SEED, DURATION = 3, 8.0
+#: those on which a check takes least time, and one hexapod
+QUICK = ('valencia_3rps', 'khalifa_3prr', 'srs', 'my_3rrs')
+SEED, DURATION = 3, 6.0
 
 
 @pytest.fixture(scope='module')
@@ -26,7 +28,7 @@ def machines(tmp_path_factory):
 
 def suited(machines, fault: Fault, number: int):
     """Machine that the fault can be made on, another one for each."""
-    names = [name for name, machine in machines.items() if fault.suits(machine, 'drives')]
+    names = [name for name in QUICK if fault.suits(machines[name], 'drives')]
     return machines[names[number % len(names)]]
 
 
@@ -84,6 +86,51 @@ def test_at_rest_the_order_of_the_legs_is_not_called_certain(machines):
     states = {finding.code: finding.state.value for finding in report.findings}
     assert states['leg_order'] == states['imu_axes'] == states['imu_delay'] == 'cannot tell'
     assert all(finding.remedy for finding in report.findings if finding.state.value == 'cannot tell')
+
+
+def turned_imu(streams, degrees):
+    rotation = matrix_from_rpy(np.radians(degrees))
+    return replace(streams, force=streams.force @ rotation.T, rate=streams.rate @ rotation.T), rotation
+
+
+def faults_of(machine, streams):
+    return {finding.code: finding for finding in check_robot(machine, streams.observation()).faults}
+
+
+def test_an_imu_turned_by_any_angle_is_not_taken_for_another_order_of_the_legs(machines):
+    machine = machines['srs']
+    streams, rotation = turned_imu(Scenario(machine, 'fourier', SEED, DURATION).streams(), [40.0, 25.0, 110.0])
+    found = faults_of(machine, streams)
+    assert list(found) == ['imu_axes']
+    angles = [float(text) for text in found['imu_axes'].remedy.split('rpy: [')[1].split(']')[0].split(',')]
+    error = matrix_from_rpy(np.array(angles)) @ rotation @ machine.imu.rotation_platform_imu.T
+    assert np.trace(error) > 1.0 + 2.0 * np.cos(np.radians(10.0))  # biases of the accelerometer take their part
+
+
+def test_a_frozen_drive_makes_no_verdict_on_the_order_of_the_legs(machines):
+    machine = machines['srs']
+    streams = Scenario(machine, 'fourier', SEED, DURATION).streams()
+    streams.positions[:, 1] = streams.positions[0, 1]
+    report = check_robot(machine, streams.observation())
+    assert [finding.code for finding in report.faults] == ['position_frozen']
+    assert 'leg_order' in {finding.code for finding in report.findings if finding.state.value == 'cannot tell'}
+
+
+def test_a_drive_that_freezes_halfway_is_seen_by_its_velocity(machines):
+    machine = machines['srs']
+    streams = Scenario(machine, 'fourier', SEED, DURATION).streams()
+    half = len(streams.positions) // 2
+    streams.positions[half:, 1] = streams.positions[half, 1]
+    assert 'leg2' in faults_of(machine, streams)['velocity_noise'].sentence
+
+
+def test_one_axis_of_the_gyroscope_that_is_dead_is_named_and_no_order_of_the_legs_is_certain(machines):
+    machine = machines['srs']
+    streams = Scenario(machine, 'drives', SEED, DURATION).streams()
+    streams.rate[:, 1] = 0.0
+    found = faults_of(machine, streams)
+    assert found['imu_frozen'].sentence.startswith('y of the angular velocity')
+    assert all(finding.state.value == 'suspicious' for finding in found.values())
 
 
 def test_the_mounting_that_is_proposed_is_the_right_one(machines):

@@ -85,26 +85,41 @@ def agreement(evidence: ImuEvidence, prediction: Prediction, turns: bool) -> Agr
     measured_rows = evidence.good & prediction.found
     rate = evidence.angular_rate[measured_rows]
     misfit, gain, gyroscope = float('nan'), float('nan'), AXES[0]
+    errors = _force_errors(evidence, prediction) if evidence.uses_force and rows.any() else None
     if turns and len(rate) > 3:
         rate = rate - rate.mean(axis=0)
         wanted = prediction.angular_rate[rows]
         wanted = wanted - wanted.mean(axis=0)
         power, cross = float(np.sum(rate**2)), rate.T @ wanted
         fits = (power - 2.0 * np.einsum('kij,ij->k', AXES, cross) + float(np.sum(wanted**2))) / max(power, 1e-12)
-        best = _chosen(fits, _CLEAR)
+        best = _mounted(fits, errors, evidence.force_allowed)
         gyroscope, misfit = AXES[best], float(fits[best])
         gain = float(np.sum(gyroscope * cross) / max(np.sum(wanted**2), 1e-12))
     error, accelerometer = float('nan'), AXES[0]
-    if evidence.uses_force and rows.any():
-        force, felt = evidence.specific_force[measured_rows], prediction.specific_force[rows]
-        squares = np.sum(force**2) + np.sum(felt**2) - 2.0 * np.einsum('kij,ij->k', AXES, force.T @ felt)
-        errors = np.sqrt(np.maximum(squares, 0.0) / len(force))
+    if errors is not None:
         # the gyroscope tells more: what it says is taken if the accelerometer can live with it
         alike = [k for k in range(len(AXES)) if is_same(AXES[k], gyroscope) or is_same(AXES[k], -gyroscope)]
         able = [k for k in alike if errors[k] <= max(evidence.force_allowed, 1.2 * errors.min())]
         best = min(able, key=lambda k: errors[k]) if turns and able else _chosen(errors, 0.5 * evidence.force_allowed)
         accelerometer, error = AXES[best], float(errors[best])
     return Agreement(misfit, error / evidence.force_allowed, error, gyroscope, accelerometer, gain)
+
+
+def _force_errors(evidence: ImuEvidence, prediction: Prediction) -> Array:
+    """Root mean square (48,) m/s^2 of the specific force's error on each of the axes."""
+    force = evidence.specific_force[evidence.good & prediction.found]
+    felt = prediction.specific_force[evidence.good[prediction.found]]
+    squares = np.sum(force**2) + np.sum(felt**2) - 2.0 * np.einsum('kij,ij->k', AXES, force.T @ felt)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0) / len(force)))
+
+
+def _mounted(misfits: Array, errors: Array | None, allowed: float) -> int:
+    """Axes that explain the rates: the file's, else of those that do so alike a rotation that suits gravity, too."""
+    usual = _chosen(misfits, _CLEAR)
+    if usual == 0 or errors is None:
+        return usual
+    able = [k for k in np.flatnonzero(misfits <= misfits.min() + _CLEAR).tolist() if errors[k] <= allowed]
+    return min(able, key=lambda k: (not is_rotation(AXES[k]), errors[k])) if able else usual
 
 
 def _chosen(misfits: Array, clear: float) -> int:

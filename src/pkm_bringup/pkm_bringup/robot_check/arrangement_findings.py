@@ -54,7 +54,12 @@ def name_findings(wiring: Wiring, rivals: list[Judged] | None) -> Iterator[Findi
 
 
 def arrangement_findings(
-    wiring: Wiring, best: Judged, base: Judged | None, rivals: list[Judged], equal: list[tuple[int, ...]]
+    wiring: Wiring,
+    best: Judged,
+    base: Judged | None,
+    rivals: list[Judged],
+    equal: list[tuple[int, ...]],
+    other: str = '',
 ) -> Iterator[Finding]:
     """Order and signs of the legs.
 
@@ -63,13 +68,14 @@ def arrangement_findings(
     best, base : the best arrangement, and the one that the names say
     rivals : others that are as good as the best
     equal : orders that this motion does not tell from the plain one
+    other : another cause that explains the same; empty: none
     """
     arrangement, fit = best.arrangement, best.agreement
     moved = arrangement.order != tuple(range(len(arrangement.order))) and not wiring.names_guessed
     flipped = np.array(arrangement.flipped)
     before = float('nan') if base is None else base.agreement.rate_misfit
     evidence = {'unexplained_as_it_is': before, 'unexplained_mended': fit.rate_misfit}
-    either = _either(wiring, rivals)
+    either = _either(wiring, rivals, other)
     if moved:
         assert wiring.joints is not None
         assert wiring.columns is not None
@@ -104,8 +110,8 @@ def arrangement_findings(
         )
 
 
-def _either(wiring: Wiring, rivals: list[Judged]) -> str:
-    words = []
+def _either(wiring: Wiring, rivals: list[Judged], other: str) -> str:
+    words = [other] if other else []
     for one in rivals[:3]:
         parts = []
         if one.arrangement.order != tuple(range(len(one.arrangement.order))):

@@ -169,6 +169,30 @@ def _rpy_lines(wiring: Wiring, axes: np.ndarray) -> str:
     return f'sensors: {{imu: {{rpy: [{", ".join(f"{angle + 0.0:.4f}" for angle in angles)}]}}}}'
 
 
+def turned_finding(wiring: Wiring, rotation: np.ndarray) -> Finding:
+    """The IMU is turned by angles that are not right ones."""
+    return wrong(
+        'imu_axes',
+        f'the IMU is mounted otherwise than the machine file says, turned by {_angle(rotation):.0f} deg (or else several'
+        ' legs are numbered otherwise, which can look the same)',
+        f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
+        + _rpy_lines(wiring, rotation),
+        turned_deg=_angle(rotation),
+    )
+
+
+def turned_words(wiring: Wiring, rotation: np.ndarray) -> str:
+    """That an IMU turned so would explain the same."""
+    return (
+        f'the legs are as they are named, and the IMU is turned by {_angle(rotation):.0f} deg:'
+        f' {_rpy_lines(wiring, rotation)}'
+    )
+
+
+def _angle(rotation: np.ndarray) -> float:
+    return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))))
+
+
 def axes_words(fit: Agreement) -> str:
     """What the axes mean, in a few words."""
     if is_same(fit.gyroscope, fit.accelerometer):

@@ -62,8 +62,8 @@ def clock_checks(wiring: Wiring) -> Iterator[Finding]:
 def delay_checks(wiring: Wiring) -> Iterator[Finding]:
     """Judge delay and drift, once order of the legs and axes of the IMU are known."""
     shift = wiring.shift
-    if shift is None or wiring.times.aligned_by != 'stamps':
-        return  # said already: too little motion, or other clocks
+    if shift is None or wiring.times.aligned_by != 'stamps' or not wiring.poses_trusted:
+        return  # said already: too little motion, other clocks, or wrong positions
     fine = _fine_delay(wiring)
     if fine is None:
         resolution = 2.0 * max(usual_interval(wiring.leg_time), usual_interval(wiring.imu_time))

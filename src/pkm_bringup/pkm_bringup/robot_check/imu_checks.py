@@ -63,6 +63,7 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
             return
     else:
         wiring.imu_usable = True
+        yield from _dead_axes(wiring, force, rate)
     yield from _acceleration_unit(wiring, force)
     if np.abs(rate).max() > _ABSURD:
         yield wrong(
@@ -72,6 +73,21 @@ def imu_checks(wiring: Wiring) -> Iterator[Finding]:
             largest=float(np.abs(rate).max()),
         )
         wiring.angular_rate = wiring.angular_rate * np.pi / 180.0
+
+
+def _dead_axes(wiring: Wiring, force: Array, rate: Array) -> Iterator[Finding]:
+    """Single axes that read the same number all the time, while the others of their sensor do not."""
+    for name, values in (('acceleration', force), ('angular velocity', rate)):
+        still = np.ptp(values, axis=0) == 0.0
+        if wiring.machine.planar or not still.any():
+            continue  # a simulated planar machine feels nothing across its plane
+        axes = ', '.join(axis for axis, yes in zip('xyz', still, strict=True) if yes)
+        yield suspicious(
+            'imu_frozen',
+            f'{axes} of the {name} always reads the same number, the other axes do not',
+            'see the driver\'s entry for this axis: it is not filled in, or not read anew (or nothing moves about it in'
+            ' a simulation without noise)',
+        )
 
 
 def _acceleration_unit(wiring: Wiring, force: Array) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -19,8 +20,9 @@ from pkm_bringup.robot_check.arrangement import (
     search,
 )
 from pkm_bringup.robot_check.arrangement_findings import arrangement_findings, name_findings
-from pkm_bringup.robot_check.axes_findings import axes_findings
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, suspicious, wrong
+from pkm_bringup.robot_check.axes_findings import axes_findings, turned_finding, turned_words
+from pkm_bringup.robot_check.findings import Finding, State, cannot_tell, suspicious, wrong
+from pkm_bringup.robot_check.mounting import free_mounting
 from pkm_bringup.robot_check.position_units import inside
 from pkm_bringup.robot_check.smooth_motion import Smoothed, grid_of, smoothed
 from pkm_bringup.robot_check.wiring import Wiring
@@ -31,6 +33,8 @@ _LEAST_RATE, _ABOVE_NOISE = 0.003, 5.0
 _FINE = 0.12
 #: m/s^2 by which the specific force may be off beside the machine file's bias
 _FORCE = 1.0
+#: part of the angular rate that may stay unexplained where a cause is called certain
+_SURE = 0.05
 #: instants at which the best arrangement is worked out in the end
 _INSTANTS = 1500
 MOTION = (
@@ -93,6 +97,18 @@ def _compared(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> Iterat
         )
         return
     best = ranked[0]
+    turned = None
+    if turns and base is not None and best is not base:
+        turned = free_mounting(_some(evidence, motion), base.prediction)
+    # one mounting by any angle is likelier than two mistakes that look the same
+    mistakes = best.arrangement.cost + best.agreement.axes_cost
+    explains = best.agreement.rate_misfit < _SURE and best.agreement.force_misfit < 1.0
+    if turned is not None and (mistakes >= 2.0 or not explains):
+        wiring.best = base
+        wiring.specific_force, wiring.angular_rate = wiring.specific_force @ turned, wiring.angular_rate @ turned  # type: ignore[operator]
+        yield from name_findings(wiring, None)
+        yield turned_finding(wiring, turned)
+        return
     rivals = [one for one in ranked[1:] if one.score < best.score + 0.05 and not _alike(one, best)]
     final = judge(machine, motion.some(_INSTANTS)[0], _some(evidence, motion), best.arrangement, turns)
     wiring.best = final or best
@@ -116,9 +132,20 @@ def _compared(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> Iterat
     else:
         equal = equivalents(machine, motion, evidence) if best.arrangement.is_plain else []
         yield from name_findings(wiring, rivals)
-        yield from arrangement_findings(wiring, best, base, rivals, equal)
-    yield from axes_findings(wiring, best, turns, rivals)
+        other = '' if turned is None else turned_words(wiring, turned)
+        yield from _doubted(best, arrangement_findings(wiring, best, base, rivals, equal, other))
+    yield from _doubted(best, axes_findings(wiring, best, turns, rivals))
     yield from _gain(wiring, best, turns)
+
+
+def _doubted(best: Judged, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Findings of a mended arrangement; certain only if it leaves next to nothing of the angular rate unexplained."""
+    misfit = best.agreement.rate_misfit
+    for one in findings:
+        if one.state is State.WRONG and misfit > _SURE:
+            sentence = f'{one.sentence}. {misfit:.0%} of the angular rate stay unexplained: the cause may be another one'
+            one = replace(one, state=State.SUSPICIOUS, sentence=sentence)
+        yield one
 
 
 def _rates(wiring: Wiring, drives: Smoothed, evidence: ImuEvidence) -> tuple[float, float]:

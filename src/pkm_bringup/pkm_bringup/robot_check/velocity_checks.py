@@ -65,6 +65,18 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
             explained=float(explained[moving].max()),
         )
         return
+    # more than noise, so that a velocity that is only noisy does not count
+    loud = np.sqrt(np.mean(value**2, axis=0)) > _ABOVE_NOISE * measured.noise
+    apart: Flags = np.asarray(moving & ~told & loud)
+    if apart.any():
+        yield suspicious(
+            'velocity_noise',
+            f'velocities of {wiring.named(apart)} do not follow the slopes of the positions ({explained[apart].min():.0%}'
+            ' explained), those of other drives do',
+            'see whether position or velocity of this drive is read anew in every cycle (a value that stays where it'
+            ' was for a while?)',
+            explained=float(explained[apart].min()),
+        )
     usual = sign / wiring.position_scale[order]  # the unit of the positions, and their direction
     off = told & (np.abs(gain / usual - 1.0) > _SLACK)
     if not off.any():
