@@ -14,8 +14,8 @@ from verification.wiring.faults import FAULTS, Fault
 from verification.wiring.scenarios import Scenario
 
 MACHINES = ('srs', 'valencia_3rps', 'palida', 'khalifa_3prr', 'my_3rrs')
-#: those on which a check takes least time, and one hexapod
-QUICK = ('valencia_3rps', 'khalifa_3prr', 'srs', 'my_3rrs')
+#: those on which a check takes least time, one hexapod among them
+QUICK = ('srs', 'valencia_3rps', 'my_3rrs')
 SEED, DURATION = 3, 6.0
 
 

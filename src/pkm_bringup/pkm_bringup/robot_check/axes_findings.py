@@ -173,8 +173,8 @@ def turned_finding(wiring: Wiring, rotation: np.ndarray) -> Finding:
     """The IMU is turned by angles that are not right ones."""
     return wrong(
         'imu_axes',
-        f'the IMU is mounted otherwise than the machine file says, turned by {_angle(rotation):.0f} deg (or else several'
-        ' legs are numbered otherwise, which can look the same)',
+        f'the IMU is mounted otherwise than the machine file says, turned by {_angle(rotation):.0f} deg (or else'
+        ' several legs are numbered otherwise, which can look the same)',
         f'turn the IMU, or in {wiring.machine.path.name} (tune BAG --motion refines it)\n'
         + _rpy_lines(wiring, rotation),
         turned_deg=_angle(rotation),

@@ -143,7 +143,7 @@ def _doubted(best: Judged, findings: Iterator[Finding]) -> Iterator[Finding]:
     misfit = best.agreement.rate_misfit
     for one in findings:
         if one.state is State.WRONG and misfit > _SURE:
-            sentence = f'{one.sentence}. {misfit:.0%} of the angular rate stay unexplained: the cause may be another one'
+            sentence = f'{one.sentence}. {misfit:.0%} of the angular rate stay unexplained: there may be another cause'
             one = replace(one, state=State.SUSPICIOUS, sentence=sentence)
         yield one
 

@@ -35,8 +35,8 @@ def value_checks(wiring: Wiring) -> Iterator[Finding]:
         yield wrong(
             'position_frozen',
             f'{wiring.named(still)} always reads the same number while other drives move',
-            'see the encoder\'s cable and the driver\'s entry for it: the value is not read anew (or this drive does stand'
-            ' still, in a simulation without noise: then move all of them)',
+            'see the encoder\'s cable and the driver\'s entry for it: the value is not read anew (or this drive does'
+            ' stand still, in a simulation without noise: then move all of them)',
         )
         wiring.poses_trusted = False
 

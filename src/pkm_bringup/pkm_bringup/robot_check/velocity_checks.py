@@ -71,8 +71,8 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
     if apart.any():
         yield suspicious(
             'velocity_noise',
-            f'velocities of {wiring.named(apart)} do not follow the slopes of the positions ({explained[apart].min():.0%}'
-            ' explained), those of other drives do',
+            f'velocities of {wiring.named(apart)} do not follow the slopes of the positions'
+            f' ({explained[apart].min():.0%} explained), those of other drives do',
             'see whether position or velocity of this drive is read anew in every cycle (a value that stays where it'
             ' was for a while?)',
             explained=float(explained[apart].min()),
