@@ -159,6 +159,16 @@ def test_efforts_count_in_the_direction_of_the_positions_unless_told(tmp_path: P
     assert told.effort.effort([np.ones(6)]).tolist() == [1000.0] * 6
 
 
+def test_a_sign_of_the_positions_alone_turns_efforts_and_commands(tmp_path: Path) -> None:
+    """What is commanded comes back as effort, with or without names of the joints."""
+    for names in ({}, {'joints': {f'drive_{leg}': f'leg{leg}' for leg in range(1, 7)}}):
+        driver = _driver(tmp_path, position={'sign': [-1, 1, 1, 1, 1, 1]}, **names)
+        forces = np.arange(1.0, 7.0)
+        command = driver.command.command(forces)
+        assert command.tolist() == [-1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+        assert driver.effort.effort([command]).tolist() == forces.tolist()
+
+
 def test_torques_of_drives_that_turn() -> None:
     content = {
         'position': {'unit': 'deg'}, 'velocity': {'unit': 'rpm'},

@@ -76,6 +76,8 @@ def gain_findings(
             **figures,
         )
     if common and not negative.any() and not odd.any():
+        if _turns_positions_alone(wiring):
+            wiring.patch.add('effort.sign', 1)
         yield ok('effort', f'efforts agree with {how} (gains {_list(gain[sound])})')
 
 
@@ -128,10 +130,16 @@ def _lines(wiring: Wiring, keys: dict) -> str:
         return f'change in {wiring.machine.driver.path}, on top of what stands there: ' + ', '.join(
             f'{key}: {value}' for key, value in keys.items()
         )
-    if 'sign' in wiring.patch.content.get('position', {}) and 'sign' not in wiring.patch.content.get('effort', {}):
-        # without a sign of their own efforts would get that of the positions
+    if _turns_positions_alone(wiring):
         keys = {'effort.sign': 1, **keys}
     return 'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(keys)
+
+
+def _turns_positions_alone(wiring: Wiring) -> bool:
+    """Whether the proposed file would turn efforts with the positions, because it gives them no sign of their own."""
+    content = wiring.patch.content
+    turned = 'sign' in content.get('position', {}) and 'sign' not in content.get('effort', {})
+    return turned and wiring.machine.driver.effort is None
 
 
 def _list(values: Array) -> str:

@@ -75,8 +75,11 @@ def read_driver(machine: Machine, section: Section) -> Driver:
     if 'position' in section.content or 'velocity' in section.content:
         position = read_position(section, machine)
         sign = np.sign(position.linear.scale)
+    # a drive that counts backwards counts its forces so, too
     if 'effort' in section.content:
         effort = read_effort(section.section('effort'), machine, names, sign)
+    elif (sign < 0.0).any():
+        effort = read_effort(Section(section.path, f'{section.place}.effort', {}), machine, names, sign)
     command, command_topic = None, COMMAND_TOPIC
     if 'command' in section.content:
         command, command_topic = read_command(section.section('command'), machine, names, order, sign)
