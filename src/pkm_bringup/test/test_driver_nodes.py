@@ -39,7 +39,7 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
             NodeProcess('pkm_bringup', 'leg_controller', given) as controller,
             NodeProcess('pkm_description', 'driver_bridge', given) as bridge,
         ):
-            controller.wait_for_output('per leg')
+            controller.wait_for_output('per drive')
             bridge.wait_for_output('drives/state and /xsens/imu')
             simulated = parameters(machine='srs', driver=DRIVER, controller='effort', noise='false')
             with NodeProcess('pkm_bringup', 'simulator', simulated):
