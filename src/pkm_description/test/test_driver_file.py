@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from driver_files import EXAMPLE
 from pkm_description.loading import load_machine
-from pkm_description.loading.driver_file import driver_text
+from pkm_description.loading.driver_file import COPY, driver_text, keep_driver
 from wrong_machines import CONTENT
 
 
@@ -37,3 +37,15 @@ def test_topics_alone_make_a_settings_file(tmp_path: Path) -> None:
     copy.write_text(driver_text(load_machine('srs').on_topics('drives')))
     driver = load_machine('srs', driver=copy).driver
     assert (driver.joint_topic, driver.converts_joints) == ('drives', False)
+
+
+def test_standard_streams_of_a_machine_with_a_driver_are_kept_as_standard(tmp_path: Path) -> None:
+    """Else programs would convert them by the section of the machine file."""
+    path = tmp_path / 'machine.yaml'
+    path.write_text(yaml.safe_dump(CONTENT['srs'] | {'driver': {'position': {'unit': 'mm'}}}, sort_keys=False))
+    keep_driver(load_machine(path, driver='standard'), tmp_path)
+    assert load_machine(path, driver=tmp_path / COPY).driver.is_standard
+    plain = tmp_path / 'plain'
+    plain.mkdir()
+    keep_driver(load_machine('srs'), plain)
+    assert not list(plain.iterdir())

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC
-from pkm_description.loading.driver_file import COPY, driver_text
+from pkm_description.loading.driver_file import keep_driver
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
@@ -78,8 +78,7 @@ class RecorderNode(Node):
         self._refused: dict[str, str] = {}
         self._taken: list[tuple[Subscription[Any], Callable[[bytes], None]]] = []
         self._recording = Recording(output, storage)
-        if not machine.driver.is_standard:  # what is recorded can be read by it alone
-            (self._recording.path / COPY).write_text(driver_text(machine), encoding='utf-8')
+        keep_driver(machine, self._recording.path)
         self._diagnostics = DiagnosticsPublisher(self)
         # a simulated clock may stand still while topics turn up, so discovery goes by the machine's clock
         steady = Clock(clock_type=ClockType.STEADY_TIME)

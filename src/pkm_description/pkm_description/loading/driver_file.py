@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import yaml
 
 from pkm_description.loading.read_driver import read_driver
@@ -10,6 +12,20 @@ from pkm_description.machine import Machine
 
 #: name of the copy in a bag's folder
 COPY = 'driver.yaml'
+
+
+def keep_driver(machine: Machine, folder: Path) -> None:
+    """Write :data:`COPY` into a recording's folder, unless the machine file alone tells how to read the recording.
+
+    Of standard streams of a machine whose file has a driver of its own, it says that they are standard.
+
+    Raises
+    ------
+    MachineFileError
+        The driver's file is not there any more.
+    """
+    if not machine.driver.is_standard or 'driver' in read_yaml(machine.path):
+        (folder / COPY).write_text(driver_text(machine), encoding='utf-8')
 
 
 def driver_text(machine: Machine) -> str:
