@@ -190,10 +190,6 @@ def _offset(streams: Streams, machine: Machine, random: np.random.Generator) -> 
     streams.positions[:, leg] += 1.2 * stroke[leg]
 
 
-def _frozen_leg(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    streams.positions[:, _leg(random, streams)] = streams.positions[0, _leg(random, streams)]
-
-
 def _zero_stamps(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
     streams.joint_stamps = np.zeros_like(streams.joint_stamps)
 

@@ -24,14 +24,13 @@ from pkm_bringup.hardware import (
     needed_packages,
     write_control_files,
 )
-from pkm_bringup.launching import servo_arguments, servo_parameters
+from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.controllers import EFFORTS
 from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.launching import (
     DRIVER_ARGUMENTS,
     PLACE_ARGUMENTS,
-    boolean_argument,
     check_robot,
     check_robot_argument,
     driver_arguments,
@@ -177,12 +176,7 @@ def arguments() -> list[DeclareLaunchArgument]:
             choices=['auto', 'true', 'false'],
             description='node leg_controller, which holds the first pose that it measures; auto: not on real hardware',
         ),
-        boolean_argument('estimation', 'true', 'run the estimator'),
-        boolean_argument('identification', 'false', 'run the identification node'),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
-        ),
-        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+        *listener_arguments(),
         check_robot_argument(),
         viewer_argument(),
     ]

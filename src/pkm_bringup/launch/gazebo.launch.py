@@ -26,7 +26,7 @@ from pkm_bringup.gazebo.driver_file import DRIVER_FILE, driver_text
 from pkm_bringup.gazebo.installation import GAZEBO_LAUNCH_FILE, chosen_version, require_gazebo
 from pkm_bringup.gazebo.launch_options import CONTROLS, sdf_options
 from pkm_bringup.hardware import write_control_files
-from pkm_bringup.launching import servo_arguments, servo_parameters
+from pkm_bringup.launching import listener_arguments, servo_arguments, servo_parameters
 from pkm_description.export.controllers import EFFORTS, JOINT_STATES
 from pkm_description.export.gazebo_files import write_gazebo_files
 from pkm_description.export.gazebo_versions import VERSIONS
@@ -197,12 +197,7 @@ def arguments() -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'directory', default_value='', description='where to keep the files for Gazebo and the bridge'
         ),
-        boolean_argument('estimation', 'true', 'run the estimator'),
-        boolean_argument('identification', 'false', 'run the identification node'),
-        DeclareLaunchArgument(
-            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
-        ),
-        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+        *listener_arguments(),
         viewer_argument(),
     ]
 

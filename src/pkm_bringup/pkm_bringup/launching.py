@@ -1,4 +1,4 @@
-"""Launch arguments of the leg servo, for launch files that start a node with one; imported by launch files only."""
+"""Launch arguments that launch files of this package share; imported by launch files only."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration
 from pkm_description.errors import ConfigurationError
+from pkm_description.launching import boolean_argument
 from pkm_description.settings import default_of
 
 from pkm_bringup.control.servo_settings import BeliefSettings, ServoSettings
 
 _FIELDS = (*fields(ServoSettings), *fields(BeliefSettings))
+
+
+def listener_arguments() -> list[DeclareLaunchArgument]:
+    """What listens to the machine: estimator, identification, rviz."""
+    return [
+        boolean_argument('estimation', 'true', 'run the estimator'),
+        boolean_argument('identification', 'false', 'run the identification node'),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory for the results of identification; ~/.ros if empty'
+        ),
+        boolean_argument('rviz', 'false', 'show the machine and its leg forces in rviz2, if that is installed'),
+    ]
 
 
 def servo_arguments() -> list[DeclareLaunchArgument]:
