@@ -1,0 +1,186 @@
+"""Closures of a leg: gaps, their Jacobian as rows, and the accelerations that velocities alone make.
+
+A closure is rows, not a kind: gaps of a point along base axes, and unit vectors of both bodies that must stay
+perpendicular (ball 3 + 0 rows, universal 3 + 1, pin 3 + 2, fixed 3 + 3; in a plane 2 + 0 and 2 + 1).
+"""
+
+from __future__ import annotations
+
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, turned, vector
+
+
+@kernel
+def leg_rows(model: ModelData, leg: int) -> int:
+    """Return the number of closure rows of a leg."""
+    first, last = model.closure_start[leg], model.closure_start[leg + 1]
+    rows: int = model.row_start[last] - model.row_start[first]
+    return rows
+
+
+@kernel
+def closure_gaps(model: ModelData, scratch: ScratchData, leg: int) -> float:
+    """Gaps of a leg into ``scratch.bias``; returns the largest one [m, 1]. Body minus other body."""
+    first = model.closure_start[leg]
+    largest = 0.0
+    for closure in range(first, model.closure_start[leg + 1]):
+        row = model.row_start[closure] - model.row_start[first]
+        body, other = model.closure_body[closure], model.closure_other[closure]
+        here = plus(vector(scratch.origin, body), turned(scratch.rotation, body, vector(model.closure_point, closure)))
+        there = plus(
+            vector(scratch.origin, other), turned(scratch.rotation, other, vector(model.closure_other_point, closure))
+        )
+        gap = minus(here, there)
+        for i in range(model.position_rows[closure]):
+            scratch.bias[row] = gap[i]
+            row += 1
+        for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
+            u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
+            v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
+            scratch.bias[row] = dot(u, v)
+            row += 1
+    for row in range(leg_rows(model, leg)):
+        size = abs(scratch.bias[row])
+        if not size <= largest:  # NaN counts as largest
+            largest = size
+    return largest
+
+
+@kernel
+def closure_rows(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """Jacobian of the gaps into ``scratch.rows[leg]``: columns of the leg's joints, then the platform's twist.
+
+    Columns in the order of ``column_joint``. The gaps' rates are ``rows @ [joint rates, twist]``.
+    """
+    first = model.closure_start[leg]
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    platform = len(model.kind)
+    matrix = scratch.rows[leg]
+    for row in range(leg_rows(model, leg)):
+        for column in range(columns + 6):
+            matrix[row, column] = 0.0
+    for closure in range(first, model.closure_start[leg + 1]):
+        row = model.row_start[closure] - model.row_start[first]
+        body, other = model.closure_body[closure], model.closure_other[closure]
+        here = plus(vector(scratch.origin, body), turned(scratch.rotation, body, vector(model.closure_point, closure)))
+        there = plus(
+            vector(scratch.origin, other), turned(scratch.rotation, other, vector(model.closure_other_point, closure))
+        )
+        for column in range(columns):
+            joint = model.column_joint[begin + column]
+            if carries(model, joint, body):
+                _add_joint(model, scratch, closure, row, column, joint, here, 1.0, leg)
+            if carries(model, joint, other):
+                _add_joint(model, scratch, closure, row, column, joint, there, -1.0, leg)
+        if other == platform:
+            _add_platform(model, scratch, closure, row, columns, there, -1.0, leg)
+        if body == platform:
+            _add_platform(model, scratch, closure, row, columns, here, 1.0, leg)
+
+
+@kernel
+def carries(model: ModelData, joint: int, body: int) -> bool:
+    """Whether a joint moves a body: whether it stands between the body and the base."""
+    bodies = len(model.kind)
+    while body > joint and body < bodies:
+        body = model.parent[body]
+    return body == joint
+
+
+@kernel
+def _add_joint(
+    model: ModelData, scratch: ScratchData, closure: int, row: int, column: int, joint: int, point: Vector, sign: float,
+    leg: int,
+) -> None:  # fmt: skip
+    """Add what a joint's rate does to the rows of a closure, through the body on one side."""
+    axis = vector(scratch.axis, joint)
+    matrix = scratch.rows[leg]
+    if model.kind[joint] == REVOLUTE:
+        moved = cross(axis, minus(point, vector(scratch.origin, joint)))
+        for i in range(model.position_rows[closure]):
+            matrix[row + i, column] += sign * moved[i]
+        row += model.position_rows[closure]
+        for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
+            matrix[row, column] += sign * dot(axis, orientation_moment(model, scratch, closure, k))
+            row += 1
+    else:
+        for i in range(model.position_rows[closure]):
+            matrix[row + i, column] += sign * axis[i]
+
+
+@kernel
+def orientation_moment(model: ModelData, scratch: ScratchData, closure: int, k: int) -> Vector:
+    """``u x v`` of an orientation row: its rate is ``(spin - other spin) . (u x v)``."""
+    u = turned(scratch.rotation, model.closure_body[closure], vector(model.orientation_axis, k))
+    v = turned(scratch.rotation, model.closure_other[closure], vector(model.orientation_other_axis, k))
+    return cross(u, v)
+
+
+@kernel
+def _add_platform(
+    model: ModelData, scratch: ScratchData, closure: int, row: int, columns: int, point: Vector, sign: float, leg: int
+) -> None:
+    """Add what the platform's twist does to the rows of a closure."""
+    platform = len(model.kind)
+    arm = minus(point, vector(scratch.origin, platform))
+    matrix = scratch.rows[leg]
+    # velocity of the point: v + spin x arm, component i = v_i + spin . (arm x e_i)
+    for i in range(model.position_rows[closure]):
+        matrix[row, columns + i] += sign
+        if i == 0:
+            matrix[row, columns + 4] += sign * arm[2]
+            matrix[row, columns + 5] -= sign * arm[1]
+        elif i == 1:
+            matrix[row, columns + 3] -= sign * arm[2]
+            matrix[row, columns + 5] += sign * arm[0]
+        else:
+            matrix[row, columns + 3] += sign * arm[1]
+            matrix[row, columns + 4] -= sign * arm[0]
+        row += 1
+    for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
+        moment = orientation_moment(model, scratch, closure, k)
+        for i in range(3):
+            matrix[row, columns + 3 + i] += sign * moment[i]
+        row += 1
+
+
+@kernel
+def closure_accelerations(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """Second derivatives of a leg's gaps into ``scratch.bias``, from the velocities and accelerations of the bodies.
+
+    With bodies whose accelerations come from the velocities alone this is what the joints must make up for.
+    """
+    first = model.closure_start[leg]
+    for closure in range(first, model.closure_start[leg + 1]):
+        row = model.row_start[closure] - model.row_start[first]
+        body, other = model.closure_body[closure], model.closure_other[closure]
+        gap = minus(
+            point_acceleration(scratch, body, turned(scratch.rotation, body, vector(model.closure_point, closure))),
+            point_acceleration(
+                scratch, other, turned(scratch.rotation, other, vector(model.closure_other_point, closure))
+            ),
+        )
+        for i in range(model.position_rows[closure]):
+            scratch.bias[row] = gap[i]
+            row += 1
+        w, w_other = vector(scratch.spin, body), vector(scratch.spin, other)
+        rate, rate_other = vector(scratch.spin_rate, body), vector(scratch.spin_rate, other)
+        for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
+            u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
+            v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
+            du, dv = cross(w, u), cross(w_other, v)
+            ddu = plus(cross(rate, u), cross(w, du))
+            ddv = plus(cross(rate_other, v), cross(w_other, dv))
+            scratch.bias[row] = dot(ddu, v) + 2.0 * dot(du, dv) + dot(u, ddv)
+            row += 1
+
+
+@kernel
+def point_acceleration(scratch: ScratchData, body: int, arm: Vector) -> Vector:
+    """Acceleration of a point of a body, ``arm`` away from the body frame's origin, base axes."""
+    spin = vector(scratch.spin, body)
+    return plus(
+        vector(scratch.acceleration, body),
+        plus(cross(vector(scratch.spin_rate, body), arm), cross(spin, cross(spin, arm))),
+    )

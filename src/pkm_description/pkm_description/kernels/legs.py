@@ -1,0 +1,280 @@
+"""Legs closed onto a pose of the platform: joint positions, and the map from the platform's motion to the joints.
+
+One elimination per leg: Householder's QR of the joint columns of its closure rows ``[joints | twist | gap]``. The rows
+above give the joints' rates per twist, the rows below what the leg forbids the platform.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pkm_description.kernels.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.linalg import reflect, reflect_columns, substitute_back, substitute_back_columns
+from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.status import LEG_SINGULAR, NOT_CONVERGED, OK, UNIVERSAL_SINGULAR
+from pkm_description.kernels.tree import body_acceleration, leg_poses
+from pkm_description.kernels.vectors import cross, dot, minus, plus, turned, vector
+
+#: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
+LEG_SINGULARITY = 1e-9
+
+#: sine of the angle between strut and first universal axis below which the joint angles are refused
+UNIVERSAL_SINGULARITY = 1e-3
+
+#: change of the joints, relative to the longest step, at which iterations end
+CONVERGED = 1e-13
+
+#: change below which iterations end as soon as they stop improving: rounding of badly conditioned legs
+ROUNDING = 1e-10
+
+
+@kernel
+def close_strut(model: ModelData, scratch: ScratchData, leg: int) -> int:
+    """Joint positions of a U-P leg in closed form: two angles and the length of the vector from base to platform joint."""
+    joint, closure = model.joint_start[leg], model.closure_start[leg]
+    platform = model.closure_other[closure]
+    anchor = plus(
+        vector(scratch.origin, platform),
+        turned(scratch.rotation, platform, vector(model.closure_other_point, closure)),
+    )
+    strut = minus(anchor, vector(model.translation, joint))
+    x = _along(model, leg, 0, strut)
+    y = _along(model, leg, 1, strut)
+    z = _along(model, leg, 2, strut)
+    across, length = math.hypot(y, z), math.sqrt(dot(strut, strut))
+    if not across >= UNIVERSAL_SINGULARITY * length:
+        scratch.detail[1] = leg
+        scratch.detail[2] = across / length
+        return UNIVERSAL_SINGULAR
+    side = model.universal_side[leg]
+    scratch.joints[joint] = math.atan2(-side * y, side * z)
+    scratch.joints[joint + 1] = wrapped(math.atan2(x, side * across) - model.universal_angle[leg], 0.0)
+    scratch.joints[joint + 2] = length - model.strut_length[leg]
+    return OK
+
+
+@kernel
+def _along(model: ModelData, leg: int, column: int, strut: tuple[float, float, float]) -> float:
+    basis = model.universal_basis
+    along: float = (
+        basis[leg, 0, column] * strut[0] + basis[leg, 1, column] * strut[1] + basis[leg, 2, column] * strut[2]
+    )
+    return along
+
+
+@kernel
+def wrapped(angle: float, middle: float) -> float:
+    """Return the angle [rad] within half a turn of ``middle``."""
+    return middle + (angle - middle + math.pi) % (2.0 * math.pi) - math.pi
+
+
+@kernel
+def close_leg(model: ModelData, scratch: ScratchData, leg: int, most: int) -> int:
+    """Newton's iterations on the joints of one leg, from where ``scratch.joints`` has them; the platform is placed.
+
+    Steps are limited. Leaves the QR of the leg in ``scratch.rows``. Whether the leg closes is for the caller to look at
+    (:func:`closure_gaps`): legs that hold the platform do so on admissible poses only.
+    """
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    last = math.inf
+    for iteration in range(most):
+        leg_poses(model, scratch, leg)
+        closure_gaps(model, scratch, leg)
+        eliminate(model, scratch, leg)
+        rows = leg_rows(model, leg)
+        reflect(scratch.rows[leg], scratch.reflections[leg], rows, columns, scratch.bias)
+        largest = 0.0
+        for i in range(columns - 1, -1, -1):
+            total = -scratch.bias[i]
+            for k in range(i + 1, columns):
+                total -= scratch.rows[leg, i, k] * scratch.vector[k]
+            diagonal = scratch.rows[leg, i, i]
+            scratch.vector[i] = total / diagonal if diagonal != 0.0 else 0.0
+            size = abs(scratch.vector[i]) / model.longest_step[model.column_joint[begin + i]]
+            if not size <= largest:
+                largest = size
+        if largest <= CONVERGED or (largest <= ROUNDING and largest >= last):
+            return iteration
+        if not largest < math.inf:
+            return NOT_CONVERGED
+        last = largest
+        scale = 1.0 / max(largest, 1.0)
+        for i in range(columns):
+            scratch.joints[model.column_joint[begin + i]] += scale * scratch.vector[i]
+    return NOT_CONVERGED
+
+
+@kernel
+def eliminate(model: ModelData, scratch: ScratchData, leg: int) -> float:
+    """QR of the joint columns of a leg at its present positions; returns how far its joints are from dependent, 0 .. 1."""
+    closure_rows(model, scratch, leg)
+    columns = model.column_start[leg + 1] - model.column_start[leg]
+    rows = leg_rows(model, leg)
+    return reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns + 6)
+
+
+@kernel
+def map_joints(model: ModelData, scratch: ScratchData, leg: int) -> int:
+    """Rows of ``joint_map`` and ``constraints`` of a leg at its present positions.
+
+    Gap rates ``A joints + B twist = 0`` with ``A = Q [R; 0]``: joint rates ``-R^-1 (Q^T B)_above twist``, and what the
+    leg forbids ``(Q^T B)_below twist = 0``.
+    """
+    regular = eliminate(model, scratch, leg)
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    rows = leg_rows(model, leg)
+    if not regular >= LEG_SINGULARITY:
+        scratch.detail[1] = leg
+        scratch.detail[2] = regular
+        return LEG_SINGULAR
+    matrix = scratch.rows[leg]
+    substitute_back_columns(matrix, columns, columns, columns + 6)
+    for i in range(columns):
+        joint = model.column_joint[begin + i]
+        for k in range(6):
+            scratch.joint_map[joint, k] = -matrix[i, columns + k]
+    row = constraint_start(model, leg)
+    for i in range(columns, rows):
+        for k in range(6):
+            scratch.constraints[row, k] = matrix[i, columns + k]
+        row += 1
+    return OK
+
+
+@kernel
+def constraint_start(model: ModelData, leg: int) -> int:
+    """First row of ``constraints`` that belongs to a leg."""
+    start: int = model.row_start[model.closure_start[leg]] - model.column_start[leg]
+    return start
+
+
+@kernel
+def map_plane(model: ModelData, scratch: ScratchData) -> None:
+    """Rows of ``constraints`` of a plane: the components of the twist that the platform cannot have."""
+    row = constraint_start(model, len(model.closed_form))
+    place = 0
+    for k in range(6):
+        if place < len(model.freedom) and model.freedom[place] == k:
+            place += 1
+            continue
+        for i in range(6):
+            scratch.constraints[row, i] = 1.0 if i == k else 0.0
+        scratch.constraint_bias[row] = 0.0
+        row += 1
+
+
+@kernel
+def legs_on_pose(model: ModelData, scratch: ScratchData, most: int) -> int:
+    """Close all legs onto the platform where it is placed, from ``scratch.joints``, and map their motion.
+
+    Legs in closed form do not depend on where they start.
+    """
+    for leg in range(len(model.closed_form)):
+        if model.closed_form[leg]:
+            status = close_strut(model, scratch, leg)
+            if status < 0:
+                return status
+        else:
+            status = close_leg(model, scratch, leg, most)
+            if status < 0:
+                scratch.detail[1] = leg
+                return status
+    return legs_where_they_are(model, scratch)
+
+
+@kernel
+def legs_where_they_are(model: ModelData, scratch: ScratchData) -> int:
+    """Map the motion of all legs at ``scratch.joints``, which close them; the joint poses are set here."""
+    for leg in range(len(model.closed_form)):
+        leg_poses(model, scratch, leg)
+        status = map_joints(model, scratch, leg)
+        if status < 0:
+            return status
+    map_plane(model, scratch)
+    return OK
+
+
+@kernel
+def rates_of_joints(model: ModelData, scratch: ScratchData) -> None:
+    """``scratch.joint_rates`` of the platform's twist."""
+    platform = len(model.kind)
+    v, w = vector(scratch.velocity, platform), vector(scratch.spin, platform)
+    for joint in range(platform):
+        row = scratch.joint_map[joint]
+        scratch.joint_rates[joint] = (
+            row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3] * w[0] + row[4] * w[1] + row[5] * w[2]
+        )
+
+
+@kernel
+def bias_of_joints(model: ModelData, scratch: ScratchData) -> None:
+    """``joint_bias`` and ``constraint_bias``: what velocities alone make of a platform that does not accelerate.
+
+    The joint rates and the velocities of the bodies are known. Overwrites the accelerations of all bodies.
+    """
+    platform = len(model.kind)
+    for i in range(3):
+        scratch.acceleration[platform, i] = 0.0
+        scratch.spin_rate[platform, i] = 0.0
+    for leg in range(len(model.closed_form)):
+        for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+            body_acceleration(model, scratch, joint, scratch.joint_rates[joint], 0.0)
+            scratch.joint_bias[joint] = 0.0
+        closure_accelerations(model, scratch, leg)
+        begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+        rows = leg_rows(model, leg)
+        reflect(scratch.rows[leg], scratch.reflections[leg], rows, columns, scratch.bias)
+        substitute_back(scratch.rows[leg], columns, scratch.bias)
+        for i in range(columns):
+            scratch.joint_bias[model.column_joint[begin + i]] = -scratch.bias[i]
+        row = constraint_start(model, leg)
+        for i in range(columns, rows):
+            scratch.constraint_bias[row] = -scratch.bias[i]
+            row += 1
+
+
+@kernel
+def accelerations_of_joints(model: ModelData, scratch: ScratchData) -> None:
+    """``scratch.joint_accelerations`` of the platform's acceleration, with ``joint_bias``."""
+    platform = len(model.kind)
+    v, w = vector(scratch.acceleration, platform), vector(scratch.spin_rate, platform)
+    for joint in range(platform):
+        row = scratch.joint_map[joint]
+        scratch.joint_accelerations[joint] = scratch.joint_bias[joint] + (
+            row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3] * w[0] + row[4] * w[1] + row[5] * w[2]
+        )
+
+
+@kernel
+def leg_orientation(model: ModelData, scratch: ScratchData, leg: int) -> tuple[float, float, float]:
+    """Signed volume of the joint directions of a leg, after its QR: a leg that passes from one branch to another passes 0.
+
+    Legs with as many joints as rows: the determinant, in the first component. Legs of two joints on a ball: the area
+    vector, normal to the plane in which their end moves. Others: zero.
+    """
+    columns = model.column_start[leg + 1] - model.column_start[leg]
+    rows = leg_rows(model, leg)
+    if columns == rows:
+        volume = 1.0
+        for i in range(columns):
+            volume *= scratch.rows[leg, i, i]
+            if scratch.reflections[leg, i] != 0.0:
+                volume = -volume
+        return volume, 0.0, 0.0
+    if columns == 2 and rows == 3:
+        return cross(_direction(model, scratch, leg, 0), _direction(model, scratch, leg, 1))
+    return 0.0, 0.0, 0.0
+
+
+@kernel
+def _direction(model: ModelData, scratch: ScratchData, leg: int, column: int) -> tuple[float, float, float]:
+    """How a joint moves the end of a leg that is closed by one ball."""
+    closure = model.closure_start[leg]
+    joint = model.column_joint[model.column_start[leg] + column]
+    body = model.closure_body[closure]
+    end = plus(vector(scratch.origin, body), turned(scratch.rotation, body, vector(model.closure_point, closure)))
+    axis = vector(scratch.axis, joint)
+    if model.kind[joint] == REVOLUTE:
+        return cross(axis, minus(end, vector(scratch.origin, joint)))
+    return axis

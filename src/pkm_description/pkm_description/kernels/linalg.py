@@ -1,0 +1,90 @@
+"""Small dense linear algebra in place: Householder's QR and triangular solves, for matrices of a few rows."""
+
+from __future__ import annotations
+
+import math
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+
+
+@kernel
+def reflect_columns(matrix: Array, factors: Array, rows: int, first: int, last: int, width: int) -> float:
+    """Householder's QR of columns ``first`` .. ``last - 1`` of a matrix (rows, width), in place.
+
+    Column j is eliminated below row j, and the reflection is applied to all columns behind it, right-hand sides
+    included. R stands on and above the diagonal; the reflections stay below it, their factors in ``factors``, for
+    :func:`reflect`. A column needs a row of its own: ``last <= rows``.
+
+    Returns
+    -------
+    The smallest ratio of a diagonal entry to the length of its column before the elimination: 0 where columns depend on
+    each other, 1 where they are perpendicular.
+    """
+    smallest = 1.0
+    for j in range(first, last):
+        above = 0.0
+        for i in range(j):
+            above += matrix[i, j] * matrix[i, j]
+        below = 0.0
+        for i in range(j, rows):
+            below += matrix[i, j] * matrix[i, j]
+        length = math.sqrt(below)
+        whole = math.sqrt(above + below)
+        ratio = length / whole if whole > 0.0 else 0.0
+        if not ratio >= smallest:
+            smallest = ratio
+        factors[j] = 0.0
+        if length == 0.0:
+            continue
+        head = matrix[j, j]
+        diagonal = -length if head > 0.0 else length
+        # v = (1, column below the diagonal / (head - diagonal)), H = 1 - factor v v^T
+        factors[j] = (diagonal - head) / diagonal
+        scale = 1.0 / (head - diagonal)
+        matrix[j, j] = diagonal
+        for i in range(j + 1, rows):
+            matrix[i, j] *= scale
+        for k in range(j + 1, width):
+            total = matrix[j, k]
+            for i in range(j + 1, rows):
+                total += matrix[i, j] * matrix[i, k]
+            total *= factors[j]
+            matrix[j, k] -= total
+            for i in range(j + 1, rows):
+                matrix[i, k] -= total * matrix[i, j]
+    return smallest
+
+
+@kernel
+def reflect(matrix: Array, factors: Array, rows: int, columns: int, right: Array) -> None:
+    """Apply the stored reflections of the first columns to a right-hand side (rows,), in place."""
+    for j in range(columns):
+        total = right[j]
+        for i in range(j + 1, rows):
+            total += matrix[i, j] * right[i]
+        total *= factors[j]
+        right[j] -= total
+        for i in range(j + 1, rows):
+            right[i] -= total * matrix[i, j]
+
+
+@kernel
+def substitute_back(matrix: Array, size: int, right: Array) -> None:
+    """Solve ``R x = right`` in place with the upper triangle of the first ``size`` columns."""
+    for i in range(size - 1, -1, -1):
+        total = right[i]
+        for k in range(i + 1, size):
+            total -= matrix[i, k] * right[k]
+        right[i] = total / matrix[i, i]
+
+
+@kernel
+def substitute_back_columns(matrix: Array, size: int, first: int, last: int) -> None:
+    """Solve ``R X = columns`` in place for the columns ``first`` .. ``last - 1`` that stand in the same matrix."""
+    for k in range(first, last):
+        for i in range(size - 1, -1, -1):
+            total = matrix[i, k]
+            for j in range(i + 1, size):
+                total -= matrix[i, j] * matrix[j, k]
+            matrix[i, k] = total / matrix[i, i]

@@ -1,0 +1,221 @@
+"""Constants of a machine, and the memory of one computation, as kernels read them.
+
+Joints and bodies share one index: joint j moves body j. Two more bodies follow the J joints: the platform (index J)
+and the base (index J + 1). Legs are slices of joints; a joint's parent stands before it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel, structure
+
+Integers = NDArray[np.int64]
+
+REVOLUTE, PRISMATIC = 0, 1
+
+
+class ModelData(NamedTuple):
+    """Constants of a machine with J joints, L legs, C closures, A drives.
+
+    Attributes
+    ----------
+    kind : (J,) REVOLUTE or PRISMATIC
+    parent : (J,) body that carries the joint
+    axis : (J, 3) unit vectors, joint frame
+    translation, rotation : (J, 3) m, (J, 3, 3), the joint frame in the parent body's frame, at zero position
+    drive_joint : (A,) driven joints, leg by leg
+    is_driven : (J,) 1 for driven joints
+    joint_start : (L + 1,) leg l has the joints joint_start[l] .. joint_start[l + 1] - 1
+    column_start : (L + 1,), column_joint : joints of each leg that its closures determine, passive ones first. Joints
+        of an idle freedom (a strut that turns about itself between two balls) are missing: they stay where they are
+    passive_count : (L,) passive joints among them
+    closure_start : (L + 1,) leg l has the closures closure_start[l] .. closure_start[l + 1] - 1
+    row_start : (C + 1,) closure c has the rows row_start[c] - row_start[first of the leg] .. of its leg
+    closure_body, closure_other : (C,) bodies that the closure joins; the other one is platform, base or of the same leg
+    closure_point, closure_other_point : (C, 3) m, the point of both that must coincide, body frames
+    position_rows : (C,) 3, or 2 in a plane: gaps along x, y (and z) of the base
+    orientation_start : (C + 1,), orientation_axis, orientation_other_axis : (O, 3) unit vectors in the frames of body and
+        other body that must be perpendicular
+    freedom : (P,) components of the platform's twist that it can have: 0 .. 5, or 0, 1, 5 in a plane
+    degrees_of_freedom : (1,)
+    gravity : (3,) m/s^2
+    parameters : (J + 1, 10) inertial parameters of all bodies, the platform last
+    rotor_inertia : (J,) kg or kg m^2
+    closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations
+    universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these legs, see
+        ``machine.universal_prismatic``
+    branch_normal : (L, 3) signed volume of the leg's joint directions at home, see :func:`leg_orientation`; a leg whose
+        volume points the other way is on another branch. Zero where a leg has no branch
+    home_joints : (J,), home_position : (3,), home_rotation : (3, 3), the configuration at home
+    longest_step : (J,) rad, m; largest change of a joint in one iteration
+    radius : (1,) m, mean distance of the platform joints from the platform's origin
+    """
+
+    kind: Integers
+    parent: Integers
+    axis: Array
+    translation: Array
+    rotation: Array
+    drive_joint: Integers
+    is_driven: Integers
+    joint_start: Integers
+    column_start: Integers
+    column_joint: Integers
+    passive_count: Integers
+    closure_start: Integers
+    row_start: Integers
+    closure_body: Integers
+    closure_other: Integers
+    closure_point: Array
+    closure_other_point: Array
+    position_rows: Integers
+    orientation_start: Integers
+    orientation_axis: Array
+    orientation_other_axis: Array
+    freedom: Integers
+    degrees_of_freedom: Integers
+    gravity: Array
+    parameters: Array
+    rotor_inertia: Array
+    closed_form: Integers
+    universal_basis: Array
+    universal_side: Array
+    universal_angle: Array
+    strut_length: Array
+    branch_normal: Array
+    home_joints: Array
+    home_position: Array
+    home_rotation: Array
+    longest_step: Array
+    radius: Array
+
+
+class ScratchData(NamedTuple):
+    """Memory of one computation; one per thread. K constraint rows, R rows of the leg that has most.
+
+    Attributes
+    ----------
+    rotation, origin : (J + 2, 3, 3), (J + 2, 3) m, body axes to base axes, origins of the body frames in the base
+    axis : (J, 3) joint axes, base axes
+    spin, velocity : (J + 2, 3) rad/s, m/s, of the body frames, base axes
+    spin_rate, acceleration : (J + 2, 3) rad/s^2, m/s^2
+    joints, joint_rates, joint_accelerations : (J,)
+    rows : (L, R, W) closure rows of each leg, columns [joints of the leg | twist | residual], after their QR
+    reflections : (L, R) factors of the Householder reflections in ``rows``
+    bias : (R,) of one leg
+    joint_map : (J, 6) joint rates per platform twist
+    joint_bias : (J,) joint accelerations where the platform does not accelerate
+    constraints : (K, 6) rows with ``constraints @ twist = 0``; of legs, then of the plane
+    constraint_bias : (K,) ``constraints @ acceleration = constraint_bias``
+    twist_map : (6, A) twist per drive rate
+    joint_per_drive : (J, A) joint rates per drive rate
+    admitted : (6, 6) columns: the twists that the constraints admit, an orthonormal basis; the first d count
+    reduced : (A, 6) drive rates per admitted twist
+    square, square_2, vector, vector_2 : (12 + K, 12 + K) and (J + K + 12,) for small solves
+    force, moment : (J + 2, 3) N, N m about the body frame's origin, base axes
+    joint_forces : (J,) N, N m
+    wrench : (6,) on the platform
+    detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
+    """
+
+    rotation: Array
+    origin: Array
+    axis: Array
+    spin: Array
+    velocity: Array
+    spin_rate: Array
+    acceleration: Array
+    joints: Array
+    joint_rates: Array
+    joint_accelerations: Array
+    rows: Array
+    reflections: Array
+    bias: Array
+    joint_map: Array
+    joint_bias: Array
+    constraints: Array
+    constraint_bias: Array
+    twist_map: Array
+    joint_per_drive: Array
+    admitted: Array
+    reduced: Array
+    square: Array
+    square_2: Array
+    vector: Array
+    vector_2: Array
+    force: Array
+    moment: Array
+    joint_forces: Array
+    wrench: Array
+    detail: Array
+
+
+Model = structure(ModelData)
+Scratch = structure(ScratchData)
+
+
+@kernel
+def make_model(data: ModelData) -> ModelData:
+    """Compiled form of :class:`ModelData`; a kernel, because a structure is made inside of one only."""
+    return Model(  # type: ignore[no-any-return]
+        data.kind, data.parent, data.axis, data.translation, data.rotation, data.drive_joint, data.is_driven,
+        data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start, data.row_start,
+        data.closure_body, data.closure_other, data.closure_point, data.closure_other_point, data.position_rows,
+        data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
+        data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.closed_form,
+        data.universal_basis, data.universal_side, data.universal_angle, data.strut_length, data.branch_normal,
+        data.home_joints, data.home_position, data.home_rotation, data.longest_step, data.radius,
+    )  # fmt: skip
+
+
+@kernel
+def make_scratch(data: ScratchData) -> ScratchData:
+    """Compiled form of :class:`ScratchData`."""
+    return Scratch(  # type: ignore[no-any-return]
+        data.rotation, data.origin, data.axis, data.spin, data.velocity, data.spin_rate, data.acceleration,
+        data.joints, data.joint_rates, data.joint_accelerations, data.rows, data.reflections, data.bias,
+        data.joint_map, data.joint_bias, data.constraints, data.constraint_bias, data.twist_map, data.joint_per_drive,
+        data.admitted, data.reduced, data.square, data.square_2, data.vector, data.vector_2, data.force, data.moment,
+        data.joint_forces, data.wrench, data.detail,
+    )  # fmt: skip
+
+
+def scratch_data(model: ModelData) -> ScratchData:
+    """Memory for a machine; the base is at rest at the origin from the beginning."""
+    joints, legs, drives = len(model.kind), len(model.joint_start) - 1, len(model.drive_joint)
+    rows_per_leg = [
+        model.row_start[model.closure_start[leg + 1]] - model.row_start[model.closure_start[leg]] for leg in range(legs)
+    ]
+    most_rows = int(max(rows_per_leg, default=0))
+    columns = np.diff(model.column_start)
+    most_columns = int(columns.max(initial=0))
+    constraints = constraint_row_count(model)
+    small = 12 + constraints + drives
+    rotation = np.zeros((joints + 2, 3, 3))
+    rotation[-2:] = np.eye(3)
+
+    def vectors() -> Array:
+        return np.zeros((joints + 2, 3))
+
+    return ScratchData(
+        rotation=rotation, origin=vectors(), axis=np.zeros((joints, 3)), spin=vectors(), velocity=vectors(),
+        spin_rate=vectors(), acceleration=vectors(), joints=np.zeros(joints), joint_rates=np.zeros(joints),
+        joint_accelerations=np.zeros(joints), rows=np.zeros((legs, most_rows, most_columns + 7)),
+        reflections=np.zeros((legs, most_rows)), bias=np.zeros(most_rows), joint_map=np.zeros((joints, 6)),
+        joint_bias=np.zeros(joints), constraints=np.zeros((constraints, 6)), constraint_bias=np.zeros(constraints),
+        twist_map=np.zeros((6, drives)), joint_per_drive=np.zeros((joints, drives)), admitted=np.zeros((6, 6)),
+        reduced=np.zeros((drives, 6)), square=np.zeros((small, small)), square_2=np.zeros((small, small)),
+        vector=np.zeros(joints + small), vector_2=np.zeros(joints + small), force=vectors(), moment=vectors(),
+        joint_forces=np.zeros(joints), wrench=np.zeros(6), detail=np.zeros(4),
+    )  # fmt: skip
+
+
+def constraint_row_count(model: ModelData) -> int:
+    """Rows K that legs and plane put on the platform's twist, dependent ones included."""
+    rows = int(model.row_start[-1]) - int(model.column_start[-1])
+    return rows + (6 - len(model.freedom))

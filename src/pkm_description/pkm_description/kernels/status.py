@@ -1,0 +1,19 @@
+"""What kernels return: zero or a count where all is well, a negative number where not."""
+
+OK = 0
+#: iterations do not close the loops
+NOT_CONVERGED = -1
+#: a leg's joints do not determine its motion here: stretched or folded
+LEG_SINGULAR = -2
+#: a strut lies along its first universal axis
+UNIVERSAL_SINGULAR = -3
+#: the drives do not determine the platform's motion
+DRIVES_SINGULAR = -4
+#: a pose, velocity or position contains NaN or infinity
+NOT_FINITE = -5
+#: the legs together do not admit this pose or this velocity
+NOT_ADMITTED = -6
+#: the constraints of legs and plane depend on each other in another way than at home
+CONSTRAINTS_SINGULAR = -7
+#: a leg closes only on another branch than at home
+OTHER_BRANCH = -8
