@@ -10,11 +10,15 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.linalg import reflect_columns, substitute_back_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.status import CONSTRAINTS_SINGULAR, DRIVES_SINGULAR, OK
 
 #: size of a constraint, relative to its row, below which it repeats the others
 DEPENDENT = 1e-9
+
+#: condition number from which drive forces are not computed: fewer than eight digits would be left
+MAX_CONDITION = 1e8
 
 
 @kernel
@@ -81,3 +85,70 @@ def _add_row(basis: Array, found: int, row: Array) -> bool:
     for k in range(6):
         basis[found, k] = scale * row[k]
     return True
+
+
+@kernel
+def map_drives(model: ModelData, scratch: ScratchData) -> int:
+    """Twist of the platform per rate of the drives into ``scratch.twist_map``; the legs are mapped already.
+
+    With an orthonormal basis N of the admitted twists and the drives' Jacobian ``D = J_drives N`` the map is
+    ``N (D^T W D)^-1 D^T W``. Its transpose gives the forces of the drives, of redundant ones those with the least
+    ``sum(force^2 / weight)``: ``forces = map^T wrench``.
+
+    Returns
+    -------
+    OK, CONSTRAINTS_SINGULAR where the constraints leave another number of freedoms than at home, or DRIVES_SINGULAR;
+    ``detail[2]`` is then the condition number, by the Frobenius norm, in platform radii.
+    """
+    count = admitted_twists(model, scratch)
+    if count != model.degrees_of_freedom[0]:
+        scratch.detail[2] = count
+        return CONSTRAINTS_SINGULAR
+    drives = len(model.drive_joint)
+    if drives < count:
+        return DRIVES_SINGULAR
+    matrix = scratch.square_2
+    size = 0.0
+    for a in range(drives):
+        joint = model.drive_joint[a]
+        root = math.sqrt(model.drive_weight[a])
+        for k in range(count):
+            rate = 0.0
+            for i in range(6):
+                rate += scratch.joint_map[joint, i] * scratch.admitted[i, k]
+            scratch.reduced[a, k] = rate
+            matrix[a, k] = root * rate
+            size += rate * rate
+        for other in range(drives):
+            matrix[a, count + other] = root if other == a else 0.0
+    regular = reflect_columns(matrix, scratch.vector, drives, 0, count, count + drives)
+    if not regular > 0.0:
+        scratch.detail[2] = math.inf
+        return DRIVES_SINGULAR
+    substitute_back_columns(matrix, count, count, count + drives)
+    inverse_size = 0.0
+    for k in range(count):
+        for a in range(drives):
+            inverse_size += matrix[k, count + a] * matrix[k, count + a]
+    condition = math.sqrt(size * inverse_size)
+    scratch.detail[2] = condition
+    if not condition <= MAX_CONDITION:
+        return DRIVES_SINGULAR
+    for i in range(6):
+        for a in range(drives):
+            total = 0.0
+            for k in range(count):
+                total += scratch.admitted[i, k] * matrix[k, count + a]
+            scratch.twist_map[i, a] = total
+    return OK
+
+
+@kernel
+def map_joints_to_drives(model: ModelData, scratch: ScratchData) -> None:
+    """Joint rates per rate of the drives into ``scratch.joint_per_drive``."""
+    for joint in range(len(model.kind)):
+        for a in range(len(model.drive_joint)):
+            total = 0.0
+            for i in range(6):
+                total += scratch.joint_map[joint, i] * scratch.twist_map[i, a]
+            scratch.joint_per_drive[joint, a] = total

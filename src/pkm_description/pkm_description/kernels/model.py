@@ -29,6 +29,8 @@ class ModelData(NamedTuple):
     axis : (J, 3) unit vectors, joint frame
     translation, rotation : (J, 3) m, (J, 3, 3), the joint frame in the parent body's frame, at zero position
     drive_joint : (A,) driven joints, leg by leg
+    drive_weight : (A,) how willingly each drive of a redundant machine takes a share of the force; 1 for all: least sum of
+        squares
     is_driven : (J,) 1 for driven joints
     joint_start : (L + 1,) leg l has the joints joint_start[l] .. joint_start[l + 1] - 1
     column_start : (L + 1,), column_joint : joints of each leg that its closures determine, passive ones first. Joints
@@ -62,6 +64,7 @@ class ModelData(NamedTuple):
     translation: Array
     rotation: Array
     drive_joint: Integers
+    drive_weight: Array
     is_driven: Integers
     joint_start: Integers
     column_start: Integers
@@ -120,6 +123,7 @@ class ScratchData(NamedTuple):
     force, moment : (J + 2, 3) N, N m about the body frame's origin, base axes
     joint_forces : (J,) N, N m
     wrench : (6,) on the platform
+    target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
     detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
     """
 
@@ -152,6 +156,8 @@ class ScratchData(NamedTuple):
     moment: Array
     joint_forces: Array
     wrench: Array
+    target_position: Array
+    target_rotation: Array
     detail: Array
 
 
@@ -163,8 +169,8 @@ Scratch = structure(ScratchData)
 def make_model(data: ModelData) -> ModelData:
     """Compiled form of :class:`ModelData`; a kernel, because a structure is made inside of one only."""
     return Model(  # type: ignore[no-any-return]
-        data.kind, data.parent, data.axis, data.translation, data.rotation, data.drive_joint, data.is_driven,
-        data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start, data.row_start,
+        data.kind, data.parent, data.axis, data.translation, data.rotation, data.drive_joint, data.drive_weight,
+        data.is_driven, data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start, data.row_start,
         data.closure_body, data.closure_other, data.closure_point, data.closure_other_point, data.position_rows,
         data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
         data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.closed_form,
@@ -181,7 +187,7 @@ def make_scratch(data: ScratchData) -> ScratchData:
         data.joints, data.joint_rates, data.joint_accelerations, data.rows, data.reflections, data.bias,
         data.joint_map, data.joint_bias, data.constraints, data.constraint_bias, data.twist_map, data.joint_per_drive,
         data.admitted, data.reduced, data.square, data.square_2, data.vector, data.vector_2, data.force, data.moment,
-        data.joint_forces, data.wrench, data.detail,
+        data.joint_forces, data.wrench, data.target_position, data.target_rotation, data.detail,
     )  # fmt: skip
 
 
@@ -195,7 +201,7 @@ def scratch_data(model: ModelData) -> ScratchData:
     columns = np.diff(model.column_start)
     most_columns = int(columns.max(initial=0))
     constraints = constraint_row_count(model)
-    small = 12 + constraints + drives
+    small = max(12 + constraints + drives, most_rows + most_columns + 7)
     rotation = np.zeros((joints + 2, 3, 3))
     rotation[-2:] = np.eye(3)
 
@@ -211,7 +217,8 @@ def scratch_data(model: ModelData) -> ScratchData:
         twist_map=np.zeros((6, drives)), joint_per_drive=np.zeros((joints, drives)), admitted=np.zeros((6, 6)),
         reduced=np.zeros((drives, 6)), square=np.zeros((small, small)), square_2=np.zeros((small, small)),
         vector=np.zeros(joints + small), vector_2=np.zeros(joints + small), force=vectors(), moment=vectors(),
-        joint_forces=np.zeros(joints), wrench=np.zeros(6), detail=np.zeros(4),
+        joint_forces=np.zeros(joints), wrench=np.zeros(6),
+        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), detail=np.zeros(4),
     )  # fmt: skip
 
 

@@ -17,3 +17,5 @@ NOT_ADMITTED = -6
 CONSTRAINTS_SINGULAR = -7
 #: a leg closes only on another branch than at home
 OTHER_BRANCH = -8
+#: a leg does not reach its platform joint: ``detail`` has the leg and the distance that is missing
+NOT_REACHED = -9

@@ -1,0 +1,98 @@
+"""Newton-Euler's equations of all bodies, and their forces on joints, platform and drives."""
+
+from __future__ import annotations
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.vectors import cross, dot, minus, plus, store, times, turned, turned_back, vector
+
+
+@kernel
+def body_wrench(model: ModelData, scratch: ScratchData, body: int) -> None:
+    """Force and moment about its frame's origin that a body alone needs: Newton's and Euler's equations.
+
+    ``f = m a + alpha x c + w x (w x c)``, ``n = c x a + I alpha + w x (I w)`` with the first moment c, all in body axes,
+    and a the acceleration of the origin less gravity (Heimann & Abdellatif, Eq. 1).
+    """
+    p = model.parameters
+    row = body
+    rotation = scratch.rotation
+    w = turned_back(rotation, body, vector(scratch.spin, body))
+    alpha = turned_back(rotation, body, vector(scratch.spin_rate, body))
+    gravity = model.gravity[0], model.gravity[1], model.gravity[2]
+    a = turned_back(rotation, body, minus(vector(scratch.acceleration, body), gravity))
+    mass, c = p[row, 0], (p[row, 1], p[row, 2], p[row, 3])
+    force = plus(times(mass, a), plus(cross(alpha, c), cross(w, cross(w, c))))
+    momentum = (
+        p[row, 4] * w[0] + p[row, 5] * w[1] + p[row, 6] * w[2],
+        p[row, 5] * w[0] + p[row, 7] * w[1] + p[row, 8] * w[2],
+        p[row, 6] * w[0] + p[row, 8] * w[1] + p[row, 9] * w[2],
+    )
+    momentum_rate = (
+        p[row, 4] * alpha[0] + p[row, 5] * alpha[1] + p[row, 6] * alpha[2],
+        p[row, 5] * alpha[0] + p[row, 7] * alpha[1] + p[row, 8] * alpha[2],
+        p[row, 6] * alpha[0] + p[row, 8] * alpha[1] + p[row, 9] * alpha[2],
+    )
+    moment = plus(cross(c, a), plus(momentum_rate, cross(w, momentum)))
+    store(scratch.force, body, turned(rotation, body, force))
+    store(scratch.moment, body, turned(rotation, body, moment))
+
+
+@kernel
+def tree_wrenches(model: ModelData, scratch: ScratchData) -> None:
+    """Wrench that each body needs from the joint before it, summed from the ends of the legs to the base.
+
+    Moments about the origin of the body's own frame. The legs are cut open at their closures.
+    """
+    joints = len(model.kind)
+    for body in range(joints + 1):
+        body_wrench(model, scratch, body)
+    for body in range(joints - 1, -1, -1):
+        parent = model.parent[body]
+        if parent >= joints:
+            continue
+        force = vector(scratch.force, body)
+        arm = minus(vector(scratch.origin, body), vector(scratch.origin, parent))
+        store(scratch.force, parent, plus(vector(scratch.force, parent), force))
+        store(
+            scratch.moment, parent,
+            plus(vector(scratch.moment, parent), plus(vector(scratch.moment, body), cross(arm, force))),
+        )  # fmt: skip
+
+
+@kernel
+def joint_forces(model: ModelData, scratch: ScratchData) -> None:
+    """Part of the joints' wrenches along their axes, and the force that turns rotors, into ``scratch.joint_forces``."""
+    for joint in range(len(model.kind)):
+        axis = vector(scratch.axis, joint)
+        works_on = scratch.moment if model.kind[joint] == REVOLUTE else scratch.force
+        scratch.joint_forces[joint] = (
+            dot(axis, vector(works_on, joint)) + model.rotor_inertia[joint] * scratch.joint_accelerations[joint]
+        )
+
+
+@kernel
+def force_on_twist(model: ModelData, scratch: ScratchData) -> None:
+    """Force dual to the platform's twist into ``scratch.wrench``: the platform's own wrench and ``sum G^T tau``.
+
+    Virtual power (Jourdain): reactions in passive joints do no work and drop out.
+    """
+    platform = len(model.kind)
+    for i in range(3):
+        scratch.wrench[i] = scratch.force[platform, i]
+        scratch.wrench[3 + i] = scratch.moment[platform, i]
+    for joint in range(platform):
+        force = scratch.joint_forces[joint]
+        for i in range(6):
+            scratch.wrench[i] += scratch.joint_map[joint, i] * force
+
+
+@kernel
+def drive_forces(model: ModelData, scratch: ScratchData, forces: Array, sample: int) -> None:
+    """Drive forces of ``scratch.wrench`` into one row of forces (N, A)."""
+    for a in range(len(model.drive_joint)):
+        total = 0.0
+        for i in range(6):
+            total += scratch.twist_map[i, a] * scratch.wrench[i]
+        forces[sample, a] = total

@@ -1,0 +1,239 @@
+"""Joint positions of all legs at a pose of the platform, on the branch on which the legs are at home."""
+
+from __future__ import annotations
+
+import math
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.legs import (
+    LEG_SINGULARITY,
+    close_leg,
+    close_strut,
+    legs_where_they_are,
+    leg_orientation,
+    wrapped,
+)
+from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH
+from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
+from pkm_description.kernels.vectors import Vector, dot, minus, plus, times, vector
+
+#: m, how far a leg may miss its platform joint: a pose that the legs do not admit (3-RPS) misses by more
+CLOSING_TOLERANCE = 1e-6
+
+#: most iterations of a leg
+MOST = 50
+
+#: steps of the platform from home to where a leg is wanted
+FOLLOWING_STEPS = 20
+
+#: most damped iterations, and their first damping relative to the diagonal of the normal equations
+MOST_DAMPED = 100
+DAMPING = 1e-3
+
+#: rad, from which single turned joints iterations start where following the platform from home does not help
+TURNS = (math.pi / 3.0, -math.pi / 3.0, 2.0 * math.pi / 3.0, -2.0 * math.pi / 3.0, math.pi)
+
+
+@kernel
+def start_at_home(model: ModelData, scratch: ScratchData) -> None:
+    """Let the iterations of all legs start from home."""
+    for joint in range(len(model.kind)):
+        scratch.joints[joint] = model.home_joints[joint]
+
+
+@kernel
+def pose_of_joints(model: ModelData, scratch: ScratchData, position: Array, rotation: Array, sample: int) -> int:
+    """Close all legs onto one row of poses (N, 3), (N, 3, 3), from ``scratch.joints``, and map their motion.
+
+    A leg that ends on another branch than at home is followed from home, or started from turned joints.
+    """
+    if not finite_pose(position, rotation, sample):
+        return NOT_FINITE
+    set_platform(model, scratch, position, rotation, sample)
+    for leg in range(len(model.closed_form)):
+        status = close_strut(model, scratch, leg) if model.closed_form[leg] else place_leg(model, scratch, leg)
+        if status < 0:
+            return status
+    return legs_where_they_are(model, scratch)
+
+
+@kernel
+def finite_pose(position: Array, rotation: Array, sample: int) -> bool:
+    """Whether a pose has no NaN and no infinity."""
+    total = 0.0
+    for i in range(3):
+        total += position[sample, i]
+        for k in range(3):
+            total += rotation[sample, i, k]
+    return math.isfinite(total)
+
+
+@kernel
+def place_leg(model: ModelData, scratch: ScratchData, leg: int) -> int:
+    """Close a leg by iterations, on the branch of home."""
+    close_leg(model, scratch, leg, MOST)
+    if _is_placed(model, scratch, leg):
+        return OK
+    _remember_target(model, scratch)
+    _follow_from_home(model, scratch, leg)
+    if _is_placed(model, scratch, leg):
+        return OK
+    for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+        for turn in TURNS:
+            if model.kind[joint] == REVOLUTE:
+                _leg_at_home(model, scratch, leg)
+                scratch.joints[joint] += turn
+                close_leg(model, scratch, leg, MOST)
+                if _is_placed(model, scratch, leg):
+                    return OK
+    scratch.detail[1] = leg
+    _leg_at_home(model, scratch, leg)
+    scratch.detail[2] = stretch_leg(model, scratch, leg)
+    return OTHER_BRANCH if scratch.detail[2] <= CLOSING_TOLERANCE else NOT_REACHED
+
+
+@kernel
+def _is_placed(model: ModelData, scratch: ScratchData, leg: int) -> bool:
+    """Whether a leg closes at ``scratch.joints``, on the branch of home; turns its angles to within half a turn of home."""
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    for i in range(begin, begin + columns):
+        joint = model.column_joint[i]
+        if model.kind[joint] == REVOLUTE:
+            scratch.joints[joint] = wrapped(scratch.joints[joint], model.home_joints[joint])
+    leg_poses(model, scratch, leg)
+    if not closure_gaps(model, scratch, leg) <= CLOSING_TOLERANCE:
+        return False
+    normal = vector(model.branch_normal, leg)
+    if dot(normal, normal) == 0.0:
+        return True
+    closure_rows(model, scratch, leg)
+    rows = leg_rows(model, leg)
+    regular = reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns)
+    # a leg in its singular position is on no branch
+    return not regular > LEG_SINGULARITY or dot(leg_orientation(model, scratch, leg), normal) >= 0.0
+
+
+@kernel
+def _leg_at_home(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+        scratch.joints[joint] = model.home_joints[joint]
+
+
+@kernel
+def _remember_target(model: ModelData, scratch: ScratchData) -> None:
+    platform = len(model.kind)
+    for i in range(3):
+        scratch.target_position[0, i] = scratch.origin[platform, i]
+        for k in range(3):
+            scratch.target_rotation[0, i, k] = scratch.rotation[platform, i, k]
+
+
+@kernel
+def _follow_from_home(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """Move the platform from home to its target in steps, straight and about one axis, and let the leg follow."""
+    platform = len(model.kind)
+    _leg_at_home(model, scratch, leg)
+    axis, angle = _turn_between(model.home_rotation, scratch.target_rotation)
+    for step in range(1, FOLLOWING_STEPS):
+        share = step / FOLLOWING_STEPS
+        for i in range(3):
+            home = model.home_position[i]
+            scratch.origin[platform, i] = home + share * (scratch.target_position[0, i] - home)
+            for k in range(3):
+                scratch.rotation[platform, i, k] = model.home_rotation[i, k]
+        turn_about(scratch.rotation, platform, axis, share * angle)
+        close_leg(model, scratch, leg, MOST)
+    set_platform(model, scratch, scratch.target_position, scratch.target_rotation, 0)
+    close_leg(model, scratch, leg, MOST)
+
+
+@kernel
+def _turn_between(begin: Array, end: Array) -> tuple[Vector, float]:
+    """Axis and angle [rad] of the turn from a rotation (3, 3) to one (1, 3, 3), base axes."""
+    sine = 0.0, 0.0, 0.0
+    cosine = -1.0
+    for column in range(3):
+        a = begin[0, column], begin[1, column], begin[2, column]
+        b = end[0, 0, column], end[0, 1, column], end[0, 2, column]
+        cosine += dot(a, b)
+        sine = plus(sine, (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
+    size = math.sqrt(dot(sine, sine))
+    if size == 0.0:
+        return (0.0, 0.0, 1.0), 0.0
+    return times(1.0 / size, sine), math.atan2(size, cosine)
+
+
+@kernel
+def stretch_leg(model: ModelData, scratch: ScratchData, leg: int) -> float:
+    """Smallest gap [m] that a leg reaches from ``scratch.joints``, also where it does not get to its platform joint.
+
+    Levenberg and Marquardt's iterations (Marquardt 1963): each step shrinks the gap, where Newton's jump about beyond a
+    leg's reach, so the gap that is left is the distance that the leg lacks.
+    """
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    rows = leg_rows(model, leg)
+    matrix, steps = scratch.square, scratch.vector_2
+    leg_poses(model, scratch, leg)
+    closure_gaps(model, scratch, leg)
+    size = _size(scratch.bias, rows)
+    damping = DAMPING
+    for _ in range(MOST_DAMPED):
+        closure_rows(model, scratch, leg)
+        _damped_least_squares(scratch.rows[leg], scratch.bias, rows, columns, damping, matrix, scratch.vector)
+        largest = 0.0
+        for i in range(columns):
+            joint = model.column_joint[begin + i]
+            steps[i] = scratch.joints[joint]
+            scratch.joints[joint] += matrix[i, columns]
+            largest = max(largest, abs(matrix[i, columns]))
+        leg_poses(model, scratch, leg)
+        closure_gaps(model, scratch, leg)
+        now = _size(scratch.bias, rows)
+        if now < size:
+            size = now
+            damping = max(damping / 3.0, 1e-12)
+            if largest <= 1e-13:
+                break
+            continue
+        for i in range(columns):
+            scratch.joints[model.column_joint[begin + i]] = steps[i]
+        leg_poses(model, scratch, leg)
+        closure_gaps(model, scratch, leg)
+        damping *= 4.0
+        if damping > 1e6:
+            break
+    return math.sqrt(size)
+
+
+@kernel
+def _size(values: Array, count: int) -> float:
+    total = 0.0
+    for i in range(count):
+        total += values[i] * values[i]
+    return total
+
+
+@kernel
+def _damped_least_squares(
+    jacobian: Array, gap: Array, rows: int, columns: int, damping: float, matrix: Array, factors: Array
+) -> None:
+    """Step (columns,) that shrinks a gap, into column ``columns`` of ``matrix``: QR of the rows over damped unit rows."""
+    for k in range(columns):
+        length = 0.0
+        for i in range(rows):
+            matrix[i, k] = jacobian[i, k]
+            length += jacobian[i, k] * jacobian[i, k]
+        for i in range(columns):
+            matrix[rows + i, k] = math.sqrt(damping * length + 1e-15) if i == k else 0.0
+    for i in range(rows + columns):
+        matrix[i, columns] = -gap[i] if i < rows else 0.0
+    reflect_columns(matrix, factors, rows + columns, 0, columns, columns + 1)
+    for i in range(columns - 1, -1, -1):
+        total = matrix[i, columns]
+        for k in range(i + 1, columns):
+            total -= matrix[i, k] * matrix[k, columns]
+        matrix[i, columns] = total / matrix[i, i]
