@@ -6,6 +6,7 @@ perpendicular (ball 3 + 0 rows, universal 3 + 1, pin 3 + 2, fixed 3 + 3; in a pl
 
 from __future__ import annotations
 
+from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, turned, vector
@@ -23,25 +24,24 @@ def leg_rows(model: ModelData, leg: int) -> int:
 def closure_gaps(model: ModelData, scratch: ScratchData, leg: int) -> float:
     """Gaps of a leg into ``scratch.bias``; returns the largest one [m, 1]. Body minus other body."""
     first = model.closure_start[leg]
+    rotation, origin, bias = scratch.rotation, scratch.origin, scratch.bias
     largest = 0.0
     for closure in range(first, model.closure_start[leg + 1]):
         row = model.row_start[closure] - model.row_start[first]
         body, other = model.closure_body[closure], model.closure_other[closure]
-        here = plus(vector(scratch.origin, body), turned(scratch.rotation, body, vector(model.closure_point, closure)))
-        there = plus(
-            vector(scratch.origin, other), turned(scratch.rotation, other, vector(model.closure_other_point, closure))
-        )
+        here = plus(vector(origin, body), turned(rotation, body, vector(model.closure_point, closure)))
+        there = plus(vector(origin, other), turned(rotation, other, vector(model.closure_other_point, closure)))
         gap = minus(here, there)
         for i in range(model.position_rows[closure]):
-            scratch.bias[row] = gap[i]
+            bias[row] = gap[i]
             row += 1
         for k in range(model.orientation_start[closure], model.orientation_start[closure + 1]):
-            u = turned(scratch.rotation, body, vector(model.orientation_axis, k))
-            v = turned(scratch.rotation, other, vector(model.orientation_other_axis, k))
-            scratch.bias[row] = dot(u, v)
+            u = turned(rotation, body, vector(model.orientation_axis, k))
+            v = turned(rotation, other, vector(model.orientation_other_axis, k))
+            bias[row] = dot(u, v)
             row += 1
     for row in range(leg_rows(model, leg)):
-        size = abs(scratch.bias[row])
+        size = abs(bias[row])
         if not size <= largest:  # NaN counts as largest
             largest = size
     return largest
@@ -57,26 +57,25 @@ def closure_rows(model: ModelData, scratch: ScratchData, leg: int) -> None:
     begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
     platform = len(model.kind)
     matrix = scratch.rows[leg]
+    rotation, origin = scratch.rotation, scratch.origin
     for row in range(leg_rows(model, leg)):
         for column in range(columns + 6):
             matrix[row, column] = 0.0
     for closure in range(first, model.closure_start[leg + 1]):
         row = model.row_start[closure] - model.row_start[first]
         body, other = model.closure_body[closure], model.closure_other[closure]
-        here = plus(vector(scratch.origin, body), turned(scratch.rotation, body, vector(model.closure_point, closure)))
-        there = plus(
-            vector(scratch.origin, other), turned(scratch.rotation, other, vector(model.closure_other_point, closure))
-        )
+        here = plus(vector(origin, body), turned(rotation, body, vector(model.closure_point, closure)))
+        there = plus(vector(origin, other), turned(rotation, other, vector(model.closure_other_point, closure)))
         for column in range(columns):
             joint = model.column_joint[begin + column]
             if carries(model, joint, body):
-                _add_joint(model, scratch, closure, row, column, joint, here, 1.0, leg)
+                _add_joint(model, scratch, matrix, closure, row, column, joint, here, 1.0)
             if carries(model, joint, other):
-                _add_joint(model, scratch, closure, row, column, joint, there, -1.0, leg)
+                _add_joint(model, scratch, matrix, closure, row, column, joint, there, -1.0)
         if other == platform:
-            _add_platform(model, scratch, closure, row, columns, there, -1.0, leg)
+            _add_platform(model, scratch, matrix, closure, row, columns, there, -1.0)
         if body == platform:
-            _add_platform(model, scratch, closure, row, columns, here, 1.0, leg)
+            _add_platform(model, scratch, matrix, closure, row, columns, here, 1.0)
 
 
 @kernel
@@ -90,12 +89,11 @@ def carries(model: ModelData, joint: int, body: int) -> bool:
 
 @kernel
 def _add_joint(
-    model: ModelData, scratch: ScratchData, closure: int, row: int, column: int, joint: int, point: Vector, sign: float,
-    leg: int,
+    model: ModelData, scratch: ScratchData, matrix: Array, closure: int, row: int, column: int, joint: int,
+    point: Vector, sign: float,
 ) -> None:  # fmt: skip
     """Add what a joint's rate does to the rows of a closure, through the body on one side."""
     axis = vector(scratch.axis, joint)
-    matrix = scratch.rows[leg]
     if model.kind[joint] == REVOLUTE:
         moved = cross(axis, minus(point, vector(scratch.origin, joint)))
         for i in range(model.position_rows[closure]):
@@ -119,12 +117,12 @@ def orientation_moment(model: ModelData, scratch: ScratchData, closure: int, k: 
 
 @kernel
 def _add_platform(
-    model: ModelData, scratch: ScratchData, closure: int, row: int, columns: int, point: Vector, sign: float, leg: int
-) -> None:
+    model: ModelData, scratch: ScratchData, matrix: Array, closure: int, row: int, columns: int, point: Vector,
+    sign: float,
+) -> None:  # fmt: skip
     """Add what the platform's twist does to the rows of a closure."""
     platform = len(model.kind)
     arm = minus(point, vector(scratch.origin, platform))
-    matrix = scratch.rows[leg]
     # velocity of the point: v + spin x arm, component i = v_i + spin . (arm x e_i)
     for i in range(model.position_rows[closure]):
         matrix[row, columns + i] += sign

@@ -34,12 +34,19 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
     """
     count = len(scratch.constraints)
     radius = model.radius[0]
+    admitted, constraints, vector = scratch.admitted, scratch.constraints, scratch.vector
     basis = scratch.square  # rows: constraints first, then admitted twists, in units of the radius
+    if count == 0:
+        for k in range(6):
+            for i in range(6):
+                admitted[i, k] = 0.0
+            admitted[k, k] = 1.0 if k < 3 else 1.0 / radius
+        return 6
     found = 0
     for row in range(count):
         for k in range(6):
-            scratch.vector[k] = scratch.constraints[row, k] / (1.0 if k < 3 else radius)
-        if _add_row(basis, found, scratch.vector):
+            vector[k] = constraints[row, k] / (1.0 if k < 3 else radius)
+        if _add_row(basis, found, vector):
             found += 1
     held = found
     # of the unit twists, the one that is longest outside of what is there already: no small differences
@@ -52,11 +59,11 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
             if left > longest + 1e-6:
                 best, longest = unit, left
         for k in range(6):
-            scratch.vector[k] = 1.0 if k == best else 0.0
-        if not _add_row(basis, found, scratch.vector):
+            vector[k] = 1.0 if k == best else 0.0
+        if not _add_row(basis, found, vector):
             return CONSTRAINTS_SINGULAR  # NaN
         for k in range(6):
-            scratch.admitted[k, found - held] = basis[found, k] / (1.0 if k < 3 else radius)
+            admitted[k, found - held] = basis[found, k] / (1.0 if k < 3 else radius)
         found += 1
     return 6 - held
 
@@ -107,7 +114,9 @@ def map_drives(model: ModelData, scratch: ScratchData) -> int:
     drives = len(model.drive_joint)
     if drives < count:
         return DRIVES_SINGULAR
-    matrix = scratch.square_2
+    # attributes are read once: inside of a loop each access would cost more than the loop
+    matrix, joint_map, admitted, reduced = scratch.square_2, scratch.joint_map, scratch.admitted, scratch.reduced
+    twist_map = scratch.twist_map
     size = 0.0
     for a in range(drives):
         joint = model.drive_joint[a]
@@ -115,8 +124,8 @@ def map_drives(model: ModelData, scratch: ScratchData) -> int:
         for k in range(count):
             rate = 0.0
             for i in range(6):
-                rate += scratch.joint_map[joint, i] * scratch.admitted[i, k]
-            scratch.reduced[a, k] = rate
+                rate += joint_map[joint, i] * admitted[i, k]
+            reduced[a, k] = rate
             matrix[a, k] = root * rate
             size += rate * rate
         for other in range(drives):
@@ -138,17 +147,18 @@ def map_drives(model: ModelData, scratch: ScratchData) -> int:
         for a in range(drives):
             total = 0.0
             for k in range(count):
-                total += scratch.admitted[i, k] * matrix[k, count + a]
-            scratch.twist_map[i, a] = total
+                total += admitted[i, k] * matrix[k, count + a]
+            twist_map[i, a] = total
     return OK
 
 
 @kernel
 def map_joints_to_drives(model: ModelData, scratch: ScratchData) -> None:
     """Joint rates per rate of the drives into ``scratch.joint_per_drive``."""
+    joint_map, twist_map, joint_per_drive = scratch.joint_map, scratch.twist_map, scratch.joint_per_drive
     for joint in range(len(model.kind)):
         for a in range(len(model.drive_joint)):
             total = 0.0
             for i in range(6):
-                total += scratch.joint_map[joint, i] * scratch.twist_map[i, a]
-            scratch.joint_per_drive[joint, a] = total
+                total += joint_map[joint, i] * twist_map[i, a]
+            joint_per_drive[joint, a] = total

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
+from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.linalg import reflect, reflect_columns, substitute_back, substitute_back_columns
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.status import LEG_SINGULAR, NOT_CONVERGED, OK, UNIVERSAL_SINGULAR
 from pkm_description.kernels.tree import body_acceleration, leg_poses
-from pkm_description.kernels.vectors import cross, dot, minus, plus, turned, vector
+from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, turned, vector
 
 #: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9
@@ -55,7 +56,7 @@ def close_strut(model: ModelData, scratch: ScratchData, leg: int) -> int:
 
 
 @kernel
-def _along(model: ModelData, leg: int, column: int, strut: tuple[float, float, float]) -> float:
+def _along(model: ModelData, leg: int, column: int, strut: Vector) -> float:
     basis = model.universal_basis
     along: float = (
         basis[leg, 0, column] * strut[0] + basis[leg, 1, column] * strut[1] + basis[leg, 2, column] * strut[2]
@@ -128,16 +129,17 @@ def map_joints(model: ModelData, scratch: ScratchData, leg: int) -> int:
         scratch.detail[1] = leg
         scratch.detail[2] = regular
         return LEG_SINGULAR
-    matrix = scratch.rows[leg]
+    # attributes are read once: inside of a loop each access would cost more than the loop
+    matrix, joint_map, constraints = scratch.rows[leg], scratch.joint_map, scratch.constraints
     substitute_back_columns(matrix, columns, columns, columns + 6)
     for i in range(columns):
         joint = model.column_joint[begin + i]
         for k in range(6):
-            scratch.joint_map[joint, k] = -matrix[i, columns + k]
+            joint_map[joint, k] = -matrix[i, columns + k]
     row = constraint_start(model, leg)
     for i in range(columns, rows):
         for k in range(6):
-            scratch.constraints[row, k] = matrix[i, columns + k]
+            constraints[row, k] = matrix[i, columns + k]
         row += 1
     return OK
 
@@ -201,10 +203,18 @@ def rates_of_joints(model: ModelData, scratch: ScratchData) -> None:
     platform = len(model.kind)
     v, w = vector(scratch.velocity, platform), vector(scratch.spin, platform)
     for joint in range(platform):
-        row = scratch.joint_map[joint]
-        scratch.joint_rates[joint] = (
-            row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3] * w[0] + row[4] * w[1] + row[5] * w[2]
-        )
+        scratch.joint_rates[joint] = along_twist(scratch.joint_map, joint, v, w)
+
+
+@kernel
+def along_twist(joint_map: Array, joint: int, linear: Vector, angular: Vector) -> float:
+    """One row of the joint map times a twist or its rate."""
+    m = joint_map
+    total: float = (
+        m[joint, 0] * linear[0] + m[joint, 1] * linear[1] + m[joint, 2] * linear[2]
+        + m[joint, 3] * angular[0] + m[joint, 4] * angular[1] + m[joint, 5] * angular[2]
+    )  # fmt: skip
+    return total
 
 
 @kernel
@@ -214,23 +224,25 @@ def bias_of_joints(model: ModelData, scratch: ScratchData) -> None:
     The joint rates and the velocities of the bodies are known. Overwrites the accelerations of all bodies.
     """
     platform = len(model.kind)
+    bias, joint_bias, constraint_bias = scratch.bias, scratch.joint_bias, scratch.constraint_bias
     for i in range(3):
         scratch.acceleration[platform, i] = 0.0
         scratch.spin_rate[platform, i] = 0.0
     for leg in range(len(model.closed_form)):
         for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
             body_acceleration(model, scratch, joint, scratch.joint_rates[joint], 0.0)
-            scratch.joint_bias[joint] = 0.0
+            joint_bias[joint] = 0.0
         closure_accelerations(model, scratch, leg)
         begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
         rows = leg_rows(model, leg)
-        reflect(scratch.rows[leg], scratch.reflections[leg], rows, columns, scratch.bias)
-        substitute_back(scratch.rows[leg], columns, scratch.bias)
+        matrix = scratch.rows[leg]
+        reflect(matrix, scratch.reflections[leg], rows, columns, bias)
+        substitute_back(matrix, columns, bias)
         for i in range(columns):
-            scratch.joint_bias[model.column_joint[begin + i]] = -scratch.bias[i]
+            joint_bias[model.column_joint[begin + i]] = -bias[i]
         row = constraint_start(model, leg)
         for i in range(columns, rows):
-            scratch.constraint_bias[row] = -scratch.bias[i]
+            constraint_bias[row] = -bias[i]
             row += 1
 
 
@@ -240,14 +252,11 @@ def accelerations_of_joints(model: ModelData, scratch: ScratchData) -> None:
     platform = len(model.kind)
     v, w = vector(scratch.acceleration, platform), vector(scratch.spin_rate, platform)
     for joint in range(platform):
-        row = scratch.joint_map[joint]
-        scratch.joint_accelerations[joint] = scratch.joint_bias[joint] + (
-            row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3] * w[0] + row[4] * w[1] + row[5] * w[2]
-        )
+        scratch.joint_accelerations[joint] = scratch.joint_bias[joint] + along_twist(scratch.joint_map, joint, v, w)
 
 
 @kernel
-def leg_orientation(model: ModelData, scratch: ScratchData, leg: int) -> tuple[float, float, float]:
+def leg_orientation(model: ModelData, scratch: ScratchData, leg: int) -> Vector:
     """Signed volume of the joint directions of a leg, after its QR: a leg that passes from one branch to another passes 0.
 
     Legs with as many joints as rows: the determinant, in the first component. Legs of two joints on a ball: the area
@@ -268,7 +277,7 @@ def leg_orientation(model: ModelData, scratch: ScratchData, leg: int) -> tuple[f
 
 
 @kernel
-def _direction(model: ModelData, scratch: ScratchData, leg: int, column: int) -> tuple[float, float, float]:
+def _direction(model: ModelData, scratch: ScratchData, leg: int, column: int) -> Vector:
     """How a joint moves the end of a leg that is closed by one ball."""
     closure = model.closure_start[leg]
     joint = model.column_joint[model.column_start[leg] + column]

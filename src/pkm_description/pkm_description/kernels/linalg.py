@@ -82,9 +82,10 @@ def substitute_back(matrix: Array, size: int, right: Array) -> None:
 @kernel
 def substitute_back_columns(matrix: Array, size: int, first: int, last: int) -> None:
     """Solve ``R X = columns`` in place for the columns ``first`` .. ``last - 1`` that stand in the same matrix."""
-    for k in range(first, last):
-        for i in range(size - 1, -1, -1):
+    for i in range(size - 1, -1, -1):
+        diagonal = matrix[i, i]
+        for k in range(first, last):
             total = matrix[i, k]
             for j in range(i + 1, size):
                 total -= matrix[i, j] * matrix[j, k]
-            matrix[i, k] = total / matrix[i, i]
+            matrix[i, k] = total / diagonal
