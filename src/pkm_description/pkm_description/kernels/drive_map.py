@@ -25,8 +25,8 @@ MAX_CONDITION = 1e8
 def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
     """Orthonormal basis of the twists with ``constraints @ twist = 0`` into the columns of ``scratch.admitted``.
 
-    Lengths are measured in platform radii, so that turns and shifts count alike. Gram-Schmidt's orthogonalisation, twice,
-    of the constraints and then of the unit twists.
+    Lengths are measured in platform radii, so that turns and shifts count alike. Gram-Schmidt's orthogonalisation,
+    twice, of the constraints and then of the unit twists.
 
     Returns
     -------

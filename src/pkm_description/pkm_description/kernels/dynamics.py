@@ -12,8 +12,8 @@ from pkm_description.kernels.vectors import cross, dot, minus, plus, store, time
 def body_wrench(model: ModelData, scratch: ScratchData, body: int) -> None:
     """Force and moment about its frame's origin that a body alone needs: Newton's and Euler's equations.
 
-    ``f = m a + alpha x c + w x (w x c)``, ``n = c x a + I alpha + w x (I w)`` with the first moment c, all in body axes,
-    and a the acceleration of the origin less gravity (Heimann & Abdellatif, Eq. 1).
+    ``f = m a + alpha x c + w x (w x c)``, ``n = c x a + I alpha + w x (I w)`` with the first moment c, all in body
+    axes, and a the acceleration of the origin less gravity (Heimann & Abdellatif, Eq. 1).
     """
     p = model.parameters
     row = body

@@ -32,7 +32,7 @@ ROUNDING = 1e-10
 
 @kernel
 def close_strut(model: ModelData, scratch: ScratchData, leg: int) -> int:
-    """Joint positions of a U-P leg in closed form: two angles and the length of the vector from base to platform joint."""
+    """Joint positions of a U-P leg in closed form: two angles, and the distance from base to platform joint."""
     joint, closure = model.joint_start[leg], model.closure_start[leg]
     platform = model.closure_other[closure]
     anchor = plus(
@@ -108,7 +108,7 @@ def close_leg(model: ModelData, scratch: ScratchData, leg: int, most: int) -> in
 
 @kernel
 def eliminate(model: ModelData, scratch: ScratchData, leg: int) -> float:
-    """QR of the joint columns of a leg at its present positions; returns how far its joints are from dependent, 0 .. 1."""
+    """QR of the joint columns of a leg where it is; returns how far its joints are from dependent, 0 .. 1."""
     closure_rows(model, scratch, leg)
     columns = model.column_start[leg + 1] - model.column_start[leg]
     rows = leg_rows(model, leg)
@@ -257,7 +257,7 @@ def accelerations_of_joints(model: ModelData, scratch: ScratchData) -> None:
 
 @kernel
 def leg_orientation(model: ModelData, scratch: ScratchData, leg: int) -> Vector:
-    """Signed volume of the joint directions of a leg, after its QR: a leg that passes from one branch to another passes 0.
+    """Signed volume of the joint directions of a leg, after its QR: zero between one branch and another.
 
     Legs with as many joints as rows: the determinant, in the first component. Legs of two joints on a ball: the area
     vector, normal to the plane in which their end moves. Others: zero.

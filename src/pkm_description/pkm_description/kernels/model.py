@@ -29,8 +29,8 @@ class ModelData(NamedTuple):
     axis : (J, 3) unit vectors, joint frame
     translation, rotation : (J, 3) m, (J, 3, 3), the joint frame in the parent body's frame, at zero position
     drive_joint : (A,) driven joints, leg by leg
-    drive_weight : (A,) how willingly each drive of a redundant machine takes a share of the force; 1 for all: least sum of
-        squares
+    drive_weight : (A,) how willingly each drive of a redundant machine takes a share of the force; 1 for all: least sum
+        of squares
     is_driven : (J,) 1 for driven joints
     joint_start : (L + 1,) leg l has the joints joint_start[l] .. joint_start[l + 1] - 1
     column_start : (L + 1,), column_joint : joints of each leg that its closures determine, passive ones first. Joints
@@ -41,16 +41,16 @@ class ModelData(NamedTuple):
     closure_body, closure_other : (C,) bodies that the closure joins; the other one is platform, base or of the same leg
     closure_point, closure_other_point : (C, 3) m, the point of both that must coincide, body frames
     position_rows : (C,) 3, or 2 in a plane: gaps along x, y (and z) of the base
-    orientation_start : (C + 1,), orientation_axis, orientation_other_axis : (O, 3) unit vectors in the frames of body and
-        other body that must be perpendicular
+    orientation_start : (C + 1,), orientation_axis, orientation_other_axis : (O, 3) unit vectors in the frames of body
+        and other body that must be perpendicular
     freedom : (P,) components of the platform's twist that it can have: 0 .. 5, or 0, 1, 5 in a plane
     degrees_of_freedom : (1,)
     gravity : (3,) m/s^2
     parameters : (J + 1, 10) inertial parameters of all bodies, the platform last
     rotor_inertia : (J,) kg or kg m^2
     closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations
-    universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these legs, see
-        ``machine.universal_prismatic``
+    universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
+        legs, see ``machine.universal_prismatic``
     branch_normal : (L, 3) signed volume of the leg's joint directions at home, see :func:`leg_orientation`; a leg whose
         volume points the other way is on another branch. Zero where a leg has no branch
     home_joints : (J,), home_position : (3,), home_rotation : (3, 3), the configuration at home
@@ -168,11 +168,11 @@ Scratch = structure(ScratchData)
 @kernel
 def make_model(data: ModelData) -> ModelData:
     """Compiled form of :class:`ModelData`; a kernel, because a structure is made inside of one only."""
-    return Model(  # type: ignore[no-any-return]
+    return Model(
         data.kind, data.parent, data.axis, data.translation, data.rotation, data.drive_joint, data.drive_weight,
-        data.is_driven, data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start, data.row_start,
-        data.closure_body, data.closure_other, data.closure_point, data.closure_other_point, data.position_rows,
-        data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
+        data.is_driven, data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start,
+        data.row_start, data.closure_body, data.closure_other, data.closure_point, data.closure_other_point,
+        data.position_rows, data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
         data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.closed_form,
         data.universal_basis, data.universal_side, data.universal_angle, data.strut_length, data.branch_normal,
         data.home_joints, data.home_position, data.home_rotation, data.longest_step, data.radius,
@@ -182,7 +182,7 @@ def make_model(data: ModelData) -> ModelData:
 @kernel
 def make_scratch(data: ScratchData) -> ScratchData:
     """Compiled form of :class:`ScratchData`."""
-    return Scratch(  # type: ignore[no-any-return]
+    return Scratch(
         data.rotation, data.origin, data.axis, data.spin, data.velocity, data.spin_rate, data.acceleration,
         data.joints, data.joint_rates, data.joint_accelerations, data.rows, data.reflections, data.bias,
         data.joint_map, data.joint_bias, data.constraints, data.constraint_bias, data.twist_map, data.joint_per_drive,

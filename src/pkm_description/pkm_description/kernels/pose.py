@@ -11,15 +11,15 @@ from pkm_description.kernels.legs import (
     LEG_SINGULARITY,
     close_leg,
     close_strut,
-    legs_where_they_are,
     leg_orientation,
+    legs_where_they_are,
     wrapped,
 )
 from pkm_description.kernels.linalg import reflect_columns
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
-from pkm_description.kernels.vectors import Vector, dot, minus, plus, times, vector
+from pkm_description.kernels.vectors import Vector, dot, plus, times, vector
 
 #: m, how far a leg may miss its platform joint: a pose that the legs do not admit (3-RPS) misses by more
 CLOSING_TOLERANCE = 1e-6
@@ -98,7 +98,7 @@ def place_leg(model: ModelData, scratch: ScratchData, leg: int) -> int:
 
 @kernel
 def _is_placed(model: ModelData, scratch: ScratchData, leg: int) -> bool:
-    """Whether a leg closes at ``scratch.joints``, on the branch of home; turns its angles to within half a turn of home."""
+    """Whether a leg closes, on the branch of home; turns its angles to within half a turn of home."""
     begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
     for i in range(begin, begin + columns):
         joint = model.column_joint[i]
@@ -221,7 +221,7 @@ def _size(values: Array, count: int) -> float:
 def _damped_least_squares(
     jacobian: Array, gap: Array, rows: int, columns: int, damping: float, matrix: Array, factors: Array
 ) -> None:
-    """Step (columns,) that shrinks a gap, into column ``columns`` of ``matrix``: QR of the rows over damped unit rows."""
+    """Step that shrinks a gap, into column ``columns`` of ``matrix``: QR of the rows over damped unit rows."""
     for k in range(columns):
         length = 0.0
         for i in range(rows):

@@ -34,12 +34,13 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
         )
     if result == status.UNIVERSAL_SINGULAR:
         raise SingularPoseError(
-            f'{sample}: {leg} lies along its first universal axis (sine of the angle {value:.3g}, at least 0.001 needed)'
+            f'{sample}: {leg} lies along its first universal axis (sine of the angle {value:.3g}, at least 0.001 '
+            'needed)'
         )
     if result == status.DRIVES_SINGULAR:
         raise SingularPoseError(
-            f'{sample}: the Jacobian of the drives is singular (condition number {value:.3g}), no drive forces can hold '
-            'the platform here'
+            f'{sample}: the Jacobian of the drives is singular (condition number {value:.3g}), no drive forces can '
+            'hold the platform here'
         )
     if result == status.CONSTRAINTS_SINGULAR:
         raise SingularPoseError(
@@ -57,5 +58,5 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
             'over): it would have to pass its own singular position'
         )
     if result == status.NOT_REACHED:
-        raise KinematicsError(f'{sample}: {leg} does not reach its platform joint, it misses it by {value:.3g} m')
+        raise KinematicsError(f'{sample}: {leg} misses its platform joint by {value:.3g} m: it is out of reach')
     raise ConvergenceError(f'{sample}: the iterations do not close the loops')
