@@ -8,7 +8,7 @@ prepare_ros_installation() {
     local purpose=$1
     python=$(command -v python3)
     check_rosdep
-    local wanted=(mujoco rosbags viser)
+    local wanted=(mujoco numba rosbags viser)
     [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy importlinter sphinx myst_parser playwright)
     # requirements-test.txt has it for these only
     if [[ $purpose == test && $(uname -m) == x86_64 ]] &&
@@ -64,7 +64,7 @@ TEXT
 complete_with_pip() {
     local requirements=("$root/requirements.txt") chosen=$root/.venv/requirements.txt
     if [[ ! -x $root/.venv/bin/python ]]; then
-        step 'virtual environment .venv for what has no system package (mujoco, rosbags, viser)' \
+        step 'virtual environment .venv for what has no system package (mujoco, numba, rosbags, viser)' \
             "$python" -m venv --system-site-packages "$root/.venv"
         touch "$root/.venv/COLCON_IGNORE"
         python=$root/.venv/bin/python

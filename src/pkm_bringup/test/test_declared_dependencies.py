@@ -29,6 +29,8 @@ KEYS = {
 #: modules that no package.xml can name, and why
 WITHOUT_KEY = {
     'mujoco': 'no rosdep key; requirements.txt',
+    'llvmlite': 'comes with numba',
+    'numba': 'the rosdep key python3-numba names a package that Ubuntu 24.04 does not have; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
     'playwright': 'no rosdep key; for the picture and the test of the live page; requirements-test.txt',
     'viser': 'no rosdep key; requirements.txt',

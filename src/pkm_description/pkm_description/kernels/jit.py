@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import types
 from numba.experimental import structref
 
+from pkm_description.kernels.cache import KernelCache
+from pkm_description.kernels.sources import numba_options, package_of
+
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 #: False with NUMBA_DISABLE_JIT=1: kernels run as plain Python, for a debugger and for test coverage
-COMPILED = not numba.config.DISABLE_JIT
+COMPILED = not numba_options.DISABLE_JIT
 
 
 def kernel(function: Function) -> Function:
     """Compile a function of one sample, once for all processes; the only way to compile in this project.
 
-    No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python.
+    No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python. Compiled code is kept on
+    the disk for functions in packages of the name ``kernels`` (see :mod:`~pkm_description.kernels.cache`).
     """
-    compiled: Function = numba.njit(cache=True, error_model='numpy', nogil=True)(function)
-    return compiled
+    compiled: Any = numba.njit(error_model='numpy', nogil=True)(function)
+    package = package_of(function.__module__)
+    if COMPILED and package:
+        if function.__closure__:
+            names = ', '.join(function.__code__.co_freevars)
+            raise TypeError(
+                f'kernel {function.__qualname__} depends on {names} of the function around it: make it an argument'
+            )
+        compiled._cache = KernelCache(function, package)
+    return cast(Function, compiled)
 
 
 def structure(data: type) -> type:
