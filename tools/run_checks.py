@@ -31,6 +31,13 @@ def failed_checks() -> list[str]:
     return failed
 
 
+def side_by_side(arguments: Sequence[str]) -> list[str]:
+    """Options of pytest-xdist: one process per core, each file in one of them; none where the user chose otherwise."""
+    if any(argument.startswith(('-n', '--dist', '--pdb', '-s', '--collect-only', '--co')) for argument in arguments):
+        return []
+    return ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile']
+
+
 def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     """Return pytest's exit code, or 1 if only a linter failed."""
     os.chdir(ROOT)
@@ -38,7 +45,10 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     if failed:
         print(f'--- FAILED: {" and ".join(failed)} (see above); the tests still run', flush=True)
     print('--- pytest', flush=True)
-    code = int(pytest.main(list(arguments)))
+    options = side_by_side(arguments)
+    if options:
+        os.environ.pop('ROS_DOMAIN_ID', None)  # each process takes one of its own
+    code = int(pytest.main([*options, *arguments]))
     return code or int(bool(failed))
 
 

@@ -9,7 +9,7 @@ prepare_ros_installation() {
     python=$(command -v python3)
     check_rosdep
     local wanted=(mujoco numba rosbags viser)
-    [[ $purpose == test ]] && wanted+=(pytest pytest_timeout hypothesis pinocchio filterpy ruff mypy importlinter sphinx myst_parser playwright)
+    [[ $purpose == test ]] && wanted+=(pytest pytest_timeout xdist hypothesis pinocchio filterpy ruff mypy importlinter sphinx myst_parser playwright)
     # requirements-test.txt has it for these only
     if [[ $purpose == test && $(uname -m) == x86_64 ]] &&
         "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
