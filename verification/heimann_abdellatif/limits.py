@@ -150,5 +150,5 @@ def _with_narrow_joints(machine: Machine) -> Machine:
             else dataclasses.replace(joint, limits=dataclasses.replace(joint.limits, lower=-_ANGLE, upper=_ANGLE))
             for joint in leg.joints
         )
-        legs.append(dataclasses.replace(leg, joints=joints, ball_cone=_CONE))
+        legs.append(dataclasses.replace(leg, joints=joints).with_end(cone=_CONE))
     return dataclasses.replace(machine, legs=tuple(legs))

@@ -63,7 +63,7 @@ def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Itera
     values = rigid_body_parameters(machine, identical_legs=False)[_columns(machine)]
     error = relative_error(rigid, paper @ values)
     yield at_most('M2', "rigid-body forces = the paper's regressor x parameters, relative", 1e-9, error)
-    rotors = machine.rotor_inertia[:, machine.actuated_index] * samples.accelerations
+    rotors = machine.leg_rotor_inertia[:, machine.actuated_index] * samples.accelerations
     yield at_most(
         'M7', 'rotors and screws add J x acceleration, relative', 1e-9, relative_error(forces - rigid, rotors)
     )

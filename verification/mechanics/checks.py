@@ -89,7 +89,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     forces = inverse_dynamics(machine, motion, friction=False)
     product = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
     drives = joint_motion(machine, motion)
-    rotors = machine.rotor_inertia[:, machine.actuated_index] * drives.accelerations[..., machine.actuated_index]
+    rotors = machine.leg_rotor_inertia[:, machine.actuated_index] * drives.accelerations[..., machine.actuated_index]
     error = relative_error(product + rotors, forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     terms = drive_force_terms(machine, motion, friction=False).total
@@ -112,7 +112,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
 
     total = energy_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
-    own = 0.5 * np.sum(machine.rotor_inertia * drives.velocities**2, axis=(1, 2))
+    own = 0.5 * np.sum(machine.leg_rotor_inertia * drives.velocities**2, axis=(1, 2))
     error = relative_error(total + own, mechanical_energy(machine, motion))
     yield at_most('energy', 'energy regressor x parameters + rotors = T + V, relative', 1e-10, error)
     change = smooth_derivative(lambda step: mechanical_energy(machine, shifted(machine, motion, step)), STEP)

@@ -132,10 +132,8 @@ def _with_points(machine: Machine) -> Machine:
     """Hexapod with Dietmaier's joints on the machine's legs."""
     legs = tuple(
         dataclasses.replace(
-            leg,
-            joints=(dataclasses.replace(leg.joints[0], translation=base), *leg.joints[1:]),
-            platform_point=platform,
-        )
+            leg, joints=(dataclasses.replace(leg.joints[0], translation=base), *leg.joints[1:])
+        ).with_end(other_point=platform)
         for leg, base, platform in zip(machine.legs, BASE_POINTS, PLATFORM_POINTS, strict=True)
     )
     return dataclasses.replace(machine, name='dietmaier', legs=legs, home=POSE)

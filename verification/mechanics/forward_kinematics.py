@@ -103,7 +103,7 @@ def random_workspace_poses(
     home = machine.home
     box = np.array([excursion for _, excursion in sorted(single_axis_limits(machine).items())])
     stroke = machine.lengths_at_zero[:, None] + np.stack(
-        [limit[:, machine.actuated_index] for limit in (machine.position_lower, machine.position_upper)], axis=1
+        [limit[:, machine.actuated_index] for limit in (machine.leg_position_lower, machine.leg_position_upper)], axis=1
     )
     positions, rotations, found, batches = [np.zeros((0, 3))], [np.zeros((0, 3, 3))], 0, 0
     while found < count:

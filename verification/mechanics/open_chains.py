@@ -30,7 +30,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     forces = open_chain_forces(machine, position, velocity, acceleration, friction=False)
     regressor = open_chain_regressor(machine, position, velocity, acceleration)
     full = rigid_body_parameters(machine, identical_legs=False)
-    product = (regressor @ full).reshape(shape) + machine.rotor_inertia * acceleration
+    product = (regressor @ full).reshape(shape) + machine.leg_rotor_inertia * acceleration
     error = relative_error(product, forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     base = reduce_parameters(

@@ -84,7 +84,7 @@ def limit_checks(machine: Machine) -> Iterator[Check]:
         )
     stroke = [
         machine.lengths_at_zero + bound[:, machine.actuated_index]
-        for bound in (machine.position_lower, machine.position_upper)
+        for bound in (machine.leg_position_lower, machine.leg_position_upper)
     ]
     yield at_most('S3-05', 'shortest leg', 1e-12, stroke[0] - paper.SHORTEST, 'm')
     yield at_most('S3-05', 'longest leg', 1e-12, stroke[1] - paper.LONGEST, 'm')

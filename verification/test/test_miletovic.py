@@ -27,7 +27,7 @@ def small_laboratory():
 def corrupted(machine):
     """The machine with one joint of its platform one millimetre away."""
     leg = machine.legs[2]
-    moved = replace(leg, platform_point=leg.platform_point + np.array([1e-3, 0.0, 0.0]))
+    moved = leg.with_end(other_point=leg.platform_point + np.array([1e-3, 0.0, 0.0]))
     return replace(machine, legs=(*machine.legs[:2], moved, *machine.legs[3:]))
 
 

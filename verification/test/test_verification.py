@@ -79,7 +79,7 @@ def failing(machine: Machine, suite: str, source: str = '') -> set[str]:
 
 def with_platform_point(machine: Machine, shift: float) -> Machine:
     first = machine.legs[0]
-    moved = dataclasses.replace(first, platform_point=first.platform_point + np.array([shift, 0.0, 0.0]))
+    moved = first.with_end(other_point=first.platform_point + np.array([shift, 0.0, 0.0]))
     return dataclasses.replace(machine, legs=(moved, *machine.legs[1:]))
 
 

@@ -38,7 +38,7 @@ def test_machine_file(machine: Machine) -> None:
 def test_a_shifted_platform_joint(machine: Machine) -> None:
     leg = machine.legs[1]
     outwards = leg.base_point / np.linalg.norm(leg.base_point)  # in the leg's plane: elsewhere home could not be closed
-    leg = dataclasses.replace(leg, platform_point=leg.platform_point + 1e-5 * outwards)
+    leg = leg.with_end(other_point=leg.platform_point + 1e-5 * outwards)
     wrong = dataclasses.replace(machine, legs=(machine.legs[0], leg, machine.legs[2]))
     assert {'M1', 'M2', 'M3', 'M11'} <= failed(wrong)
 

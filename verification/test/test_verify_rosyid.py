@@ -49,7 +49,7 @@ def test_machine_file(machine: Machine) -> None:
 
 
 def test_a_longer_rod(machine: Machine) -> None:
-    leg = dataclasses.replace(machine.legs[0], tip=machine.legs[0].tip + np.array([1e-6, 0.0, 0.0]))
+    leg = machine.legs[0].with_end(point=machine.legs[0].tip + np.array([1e-6, 0.0, 0.0]))
     assert 'R2-01' in failed(dataclasses.replace(machine, legs=(leg, *machine.legs[1:])))
 
 

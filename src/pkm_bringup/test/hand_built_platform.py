@@ -92,7 +92,7 @@ def _leg(name: str, base: np.ndarray, platform: np.ndarray, vector: np.ndarray, 
             rod,
         ),
     )
-    return Leg(name, joints, np.array([0.0, 0.0, length_at_zero]), platform, length_at_zero)
+    return Leg.to_platform(name, joints, 'ball', np.array([0.0, 0.0, length_at_zero]), 'platform_link', platform)
 
 
 def six_axis_sinusoids(machine: Machine, translation: float = 0.05, rotation: float = np.radians(8.0)) -> FourierSeries:

@@ -71,7 +71,7 @@ def universal_prismatic_leg(
         )
         for joint, kind, axis, translation, rotation_parent_joint, body, mass in parts
     )
-    return Leg(name, joints, np.array([0.0, 0.0, length_at_zero - 0.4]), platform_point, length_at_zero)
+    return Leg.to_platform(name, joints, 'ball', np.array([0.0, 0.0, length_at_zero - 0.4]), 'platform_link', platform_point)
 
 
 def hexapod(
@@ -151,7 +151,7 @@ def turned_link_frames() -> Machine:
                 )
             )
             parent = turn
-        legs.append(dataclasses.replace(leg, joints=tuple(joints), tip=parent.T @ leg.tip))
+        legs.append(dataclasses.replace(leg, joints=tuple(joints)).with_end(point=parent.T @ leg.tip))
     return dataclasses.replace(machine, name='turned', legs=tuple(legs))
 
 

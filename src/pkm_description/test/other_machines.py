@@ -38,7 +38,7 @@ def chain_leg(
         )
         for place, (kind, axis, translation, rotation, home) in enumerate(specs)
     ]  # fmt: skip
-    return Leg(name, tuple(joints), tip, platform_point, 0.0)
+    return Leg.to_platform(name, tuple(joints), 'ball', tip, 'platform_link', platform_point)
 
 
 def machine_of(legs: Sequence[Leg], home: Pose, freedom: Freedom, gravity: Array = GRAVITY) -> Machine:
@@ -46,6 +46,10 @@ def machine_of(legs: Sequence[Leg], home: Pose, freedom: Freedom, gravity: Array
     points = polar(0.6, [-12, 12, 108, 132, 228, 252])
     anchors, above = polar(0.2, [-48, 48, 72, 168, 192, 288]), Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
     frame = hexapod(points, anchors, above, gravity)
+    if freedom == 'planar':
+        legs = [leg.with_end(kind='pin') for leg in legs]
+    elif freedom == 'none':
+        legs = [dataclasses.replace(leg, closures=()) for leg in legs]
     machine = dataclasses.replace(frame, name=freedom, home=home, legs=tuple(legs), freedom=freedom)
     if freedom == 'none':
         empty = RigidBody('', 0.0, np.zeros(3), np.zeros((3, 3)))

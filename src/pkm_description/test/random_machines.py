@@ -62,9 +62,7 @@ def leg_at_home(
             )
         )  # fmt: skip
         rotation, origin = turned, point
-    first = placed[0][2]
-    length_at_zero = float(np.linalg.norm(tip - first)) - joints[-1].home
-    return Leg(name, tuple(joints), rotation.T @ (tip - origin), platform_point, length_at_zero)
+    return Leg.to_platform(name, tuple(joints), 'ball', rotation.T @ (tip - origin), 'platform_link', platform_point)
 
 
 def closed_machine(

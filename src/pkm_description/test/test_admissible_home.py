@@ -58,7 +58,7 @@ def test_asymmetric_machines_get_a_home_that_loads(machine: Machine, capsys: pyt
     solved = load_machine(path)
     home = solved.home
     positions = joint_positions(solved, home.position[None], home.rotation_base_platform[None])[0]
-    assert positions == pytest.approx(solved.home_positions, abs=1e-6)  # six digits in the file
+    assert positions == pytest.approx(solved.leg_home_positions, abs=1e-6)  # six digits in the file
     # nothing but home has changed, no comment is lost
     changed = [(a, b) for a, b in zip(before.splitlines(), printed.out.splitlines(), strict=True) if a != b]
     assert len(changed) == 1 + solved.joint_count

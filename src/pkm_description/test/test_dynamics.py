@@ -164,7 +164,7 @@ def test_power_balance(machine: Machine) -> None:
     change = (energy(step) - energy(-step)) / (2 * step)
     legs = joint_motion(machine, motion)
     losses = np.sum(
-        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.leg_viscous * legs.velocities**2 + machine.leg_coulomb * np.abs(legs.velocities), axis=(1, 2)
     )
     power = np.sum(
         inverse_dynamics(machine, motion) * legs.velocities[..., machine.actuated_index], axis=1
@@ -178,7 +178,7 @@ def test_friction_power(machine: Machine) -> None:
     legs = joint_motion(machine, motion)
     share = friction_regressor(machine, legs, 'all') @ friction_parameters(machine, 'all')
     losses = np.sum(
-        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.leg_viscous * legs.velocities**2 + machine.leg_coulomb * np.abs(legs.velocities), axis=(1, 2)
     )
     np.testing.assert_allclose(np.sum(share * leg_rates(machine, motion), axis=1), losses, rtol=1e-10)
     with_friction, without = (

@@ -108,7 +108,7 @@ def test_legs_that_do_not_fit_together_are_refused() -> None:
 
 def test_legs_without_a_closed_form_are_closed_by_iterations() -> None:
     machine = heimann_check_robot()
-    legs = tuple(dataclasses.replace(leg, tip=leg.tip + np.array([0.0, 0.01, 0.0])) for leg in machine.legs)
+    legs = tuple(leg.with_end(point=leg.tip + np.array([0.0, 0.01, 0.0])) for leg in machine.legs)
     crooked = dataclasses.replace(machine, legs=legs)
     with pytest.raises(KinematicsError, match='leg1: distance of the tip'):
         _ = crooked.universal_prismatic

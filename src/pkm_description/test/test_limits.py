@@ -65,7 +65,7 @@ def with_limits(place: int, limits: JointLimits) -> Machine:
 
 
 def with_cone(cone: float) -> Machine:
-    legs = tuple(dataclasses.replace(leg, ball_cone=cone) for leg in MACHINE.legs)
+    legs = tuple(leg.with_end(cone=cone) for leg in MACHINE.legs)
     return dataclasses.replace(MACHINE, legs=legs)
 
 

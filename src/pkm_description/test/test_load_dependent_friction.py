@@ -52,7 +52,7 @@ def rosyid(gravity: tuple[float, float, float]) -> tuple[Machine, PlanarDynamics
         slider = dataclasses.replace(slider, body=flat_body(slider.body.name, SLIDER, 0.0, 0.01), rotor_inertia=0.0)
         rod = dataclasses.replace(rod, body=flat_body(rod.body.name, mass, moment, inertia))
         point = leg.platform_point * [1.0, 0.0, 1.0]
-        legs.append(dataclasses.replace(leg, joints=(slider, rod), platform_point=point))
+        legs.append(dataclasses.replace(leg, joints=(slider, rod)).with_end(other_point=point))
     machine = dataclasses.replace(
         machine,
         legs=tuple(legs),

@@ -71,7 +71,7 @@ def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Mac
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
     driven = machine.actuated_index
-    rotors = machine.rotor_inertia[:, driven] * joint_motion(machine, motion).accelerations[..., driven]
+    rotors = machine.leg_rotor_inertia[:, driven] * joint_motion(machine, motion).accelerations[..., driven]
     expected = inverse_dynamics(machine, motion, friction=False) - rotors
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
@@ -130,7 +130,7 @@ def test_open_chain_forces_of_base_parameters() -> None:
     states = random_joint_states(machine, 12, seed=5)
     regressor = open_chain_regressor(machine, *states)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
-    expected = open_chain_forces(machine, *states, friction=False) - (machine.rotor_inertia * states[2])
+    expected = open_chain_forces(machine, *states, friction=False) - (machine.leg_rotor_inertia * states[2])
     np.testing.assert_allclose(forces, expected.reshape(12, -1), rtol=1e-9, atol=1e-9)
 
 

@@ -82,7 +82,7 @@ def test_lengths_are_as_given_and_in_proportion(tmp_path: Path) -> None:
     assert longer.legs[0].tip.tolist() == [0.0, 0.0, 0.62]
     assert longer.home.position.tolist() == [0.0, 0.0, 0.5]
     # longer rods, lower cranks
-    assert longer.home_positions[:, 0].max() < -0.1
+    assert longer.leg_home_positions[:, 0].max() < -0.1
 
 
 @pytest.mark.parametrize(

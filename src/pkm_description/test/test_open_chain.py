@@ -30,7 +30,7 @@ def test_regressor_mass_matrix_and_inverse_agree() -> None:
     machine = cart_with_pendulum()
     positions, velocities, accelerations = random_motion(20)
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
-    rotors = machine.rotor_inertia * accelerations
+    rotors = machine.leg_rotor_inertia * accelerations
     columns = open_chain_regressor(machine, positions, velocities, accelerations)
     parameters = rigid_body_parameters(machine, False)
     np.testing.assert_allclose(columns @ parameters + rotors.reshape(20, 3), forces.reshape(20, 3), atol=1e-10)

@@ -161,8 +161,8 @@ def test_driven_joints_feel_drive_minus_friction_and_rotor(machine: Machine) -> 
         wrench = reactions.joint_forces if kind == 'prismatic' else reactions.joint_moments
         along = np.sum(axes[:, :, place] * wrench[:, :, place], axis=-1)
         speed = legs.velocities[..., place]
-        own = machine.viscous[:, place] * speed + machine.coulomb[:, place] * np.sign(speed)
-        own = own + machine.rotor_inertia[:, place] * legs.accelerations[..., place]
+        own = machine.leg_viscous[:, place] * speed + machine.leg_coulomb[:, place] * np.sign(speed)
+        own = own + machine.leg_rotor_inertia[:, place] * legs.accelerations[..., place]
         applied = reactions.drive_forces if place == machine.actuated_index else 0.0
         np.testing.assert_allclose(along, applied - own, atol=1e-8)
 

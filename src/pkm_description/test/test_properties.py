@@ -90,7 +90,7 @@ def test_closures_hold(kind: str, data: st.DataObject) -> None:
     legs = close_legs(machine, states.position, states.rotation_base_platform)
     turned = np.einsum('nij,lj->nli', states.rotation_base_platform, machine.platform_points)
     assert largest(legs.chain.tip - (states.position[:, None] + turned)) < 1e-11
-    assert largest(legs.positions - machine.home_positions) < 1.0
+    assert largest(legs.positions - machine.leg_home_positions) < 1.0
     drives = drive_positions(machine, states.position, states.rotation_base_platform)
     found = solve_closure(machine, drives).require()
     assert largest(found.position - states.position) < 1e-9
@@ -130,7 +130,7 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
     regressor = rigid_body_regressor(machine, states, identical_legs=False)
     parameters = rigid_body_parameters(machine, identical_legs=False)
     driven = machine.actuated_index
-    rotors = machine.rotor_inertia[:, driven] * joint_motion(machine, states).accelerations[..., driven]
+    rotors = machine.leg_rotor_inertia[:, driven] * joint_motion(machine, states).accelerations[..., driven]
     expected = inverse_dynamics(machine, states, friction=False)
     tolerance = 1e-9 * largest(expected)
     assert largest(regressor @ parameters + rotors - expected) < tolerance
@@ -241,7 +241,7 @@ def test_open_chains(machine: Machine, seed: int) -> None:
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
     regressor = open_chain_regressor(machine, positions, velocities, accelerations)
     parameters = rigid_body_parameters(machine, identical_legs=False)
-    rotors = (machine.rotor_inertia * accelerations).reshape(4, -1)
+    rotors = (machine.leg_rotor_inertia * accelerations).reshape(4, -1)
     tolerance = 1e-9 * (1.0 + largest(forces))
     assert largest(regressor @ parameters + rotors - forces.reshape(4, -1)) < tolerance
     base = base_parameters(machine, {})

@@ -38,7 +38,7 @@ def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
     poser = Poser(machine)
     sliders = poser.sliders()
     assert tuple(slider.coordinate for slider in sliders) == coordinates == poser.coordinates
-    lower, upper = machine.position_lower, machine.position_upper
+    lower, upper = machine.leg_position_lower, machine.leg_position_upper
     for slider in sliders:
         span = slider.upper - slider.lower
         for end, outward in ((slider.lower, -1.0), (slider.upper, 1.0)):

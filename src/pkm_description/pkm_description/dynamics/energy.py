@@ -26,7 +26,7 @@ def mass_matrix_of(machine: Machine, legs: ClosedLegs, rotation_base_platform: A
     result = spatial_inertia(machine.platform_parameters, rotation_base_platform)
     joint_map = legs.joint_map
     flat = joint_map.reshape(len(joint_map), -1, 6)
-    result = result + np.swapaxes(flat, 1, 2) @ (machine.rotor_inertia.ravel()[:, None] * flat)
+    result = result + np.swapaxes(flat, 1, 2) @ (machine.leg_rotor_inertia.ravel()[:, None] * flat)
     for body in range(machine.joint_count):
         jacobian = body_jacobian(machine, legs.chain, body) @ joint_map[:, :, : body + 1]
         inertia = spatial_inertia(machine.leg_parameters[:, body], legs.chain.rotations[body])
@@ -49,7 +49,7 @@ def kinetic_energy(
 
 def chain_kinetic_energy(machine: Machine, chain: ChainPose, rates: ChainRates, velocities: Array) -> Array:
     """Kinetic energy (N,) J of the leg bodies and rotors, joint velocities (N, L, J)."""
-    total = 0.5 * np.sum(machine.rotor_inertia * velocities * velocities, axis=(1, 2))
+    total = 0.5 * np.sum(machine.leg_rotor_inertia * velocities * velocities, axis=(1, 2))
     for body in range(machine.joint_count):
         parameters, rotation = machine.leg_parameters[:, body], chain.rotations[body]
         total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)

@@ -101,7 +101,7 @@ def friction_torques(
     """
     sign = Sign('tanh', sign_smoothing) if sign_smoothing > 0.0 else EXACT_SIGN
     # all joints at once; where this is not the law, what it gives is replaced
-    torques = machine.viscous * velocities + machine.coulomb * sign(velocities)
+    torques = machine.leg_viscous * velocities + machine.leg_coulomb * sign(velocities)
     for leg, place in joints_with_other_laws(machine):
         joint = machine.legs[leg].joints[place]
         law = joint_friction_law(joint, sign_smoothing)

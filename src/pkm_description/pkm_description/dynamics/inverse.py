@@ -58,7 +58,7 @@ def generalised_force(
     """Force (N, 6) dual to the platform twist, base axes, that a motion of platform and legs needs from the drives."""
     velocities, accelerations, rates = leg_rates(machine, legs, motion)
     second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
-    torques = chain_torques(machine, legs.chain, rates, second) + machine.rotor_inertia * accelerations
+    torques = chain_torques(machine, legs.chain, rates, second) + machine.leg_rotor_inertia * accelerations
     if friction:
         torques = torques + motion_friction(machine, legs, motion, velocities, sign_smoothing, external_wrench)
     wrench = platform_wrench(machine, motion)

@@ -64,7 +64,7 @@ def reactions_of(
     velocities, accelerations, rates = leg_rates(machine, legs, motion)
     second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
     forces, moments = chain_wrenches(machine, legs.chain, rates, second)
-    torques = torques_of_wrenches(machine, legs.chain, forces, moments) + machine.rotor_inertia * accelerations
+    torques = torques_of_wrenches(machine, legs.chain, forces, moments) + machine.leg_rotor_inertia * accelerations
     if friction is not None:
         torques = torques + friction
     wrench = platform_wrench(machine, motion)

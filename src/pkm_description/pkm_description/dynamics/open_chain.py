@@ -42,7 +42,7 @@ def open_chain_forces(
     rates = chain_velocities(machine, chain, velocities)
     second = chain_accelerations(machine, chain, rates, velocities, accelerations)
     forces, moments = chain_wrenches(machine, chain, rates, second)
-    torques = torques_of_wrenches(machine, chain, forces, moments) + machine.rotor_inertia * accelerations
+    torques = torques_of_wrenches(machine, chain, forces, moments) + machine.leg_rotor_inertia * accelerations
     if not friction:
         return torques
     loads = forces_across(np.stack(forces, axis=2), np.stack(chain.axes, axis=2))
@@ -78,7 +78,7 @@ def open_chain_mass_matrix(machine: Machine, positions: Array) -> Array:
     chain = chain_pose(machine, positions)
     joints = machine.joint_count
     result = np.zeros((*positions.shape, joints))
-    result[..., range(joints), range(joints)] = machine.rotor_inertia
+    result[..., range(joints), range(joints)] = machine.leg_rotor_inertia
     for body in range(joints):
         jacobian = body_jacobian(machine, chain, body)
         inertia = spatial_inertia(machine.leg_parameters[:, body], chain.rotations[body])

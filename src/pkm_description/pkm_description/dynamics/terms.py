@@ -98,7 +98,7 @@ def drive_force_terms(
     coriolis = every - turning - sliding
 
     parts = _platform_parts(machine, motion)
-    rotor = machine.rotor_inertia * (from_tangential + from_normal + drift)
+    rotor = machine.leg_rotor_inertia * (from_tangential + from_normal + drift)
     rub = motion_friction(machine, legs, motion, velocities, sign_smoothing) if friction else rest
     return DriveForceTerms(
         pm=drive_forces(twist_per_rate, parts[0]),

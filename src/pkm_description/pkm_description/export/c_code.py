@@ -62,9 +62,9 @@ def _tables(machine: Machine) -> list[str]:
         'TURN_VERSINE': machine.versine_factors,
         'LEG_BODY': machine.leg_parameters,
         'PLATFORM_BODY': machine.platform_parameters,
-        'ROTOR': machine.rotor_inertia,
-        'VISCOUS': machine.viscous,
-        'COULOMB': machine.coulomb,
+        'ROTOR': machine.leg_rotor_inertia,
+        'VISCOUS': machine.leg_viscous,
+        'COULOMB': machine.leg_coulomb,
     }
     return [_table(name, np.asarray(values, dtype=float)) for name, values in tables.items()]
 

@@ -42,7 +42,7 @@ def home_configuration(machine: Machine) -> RestConfiguration:
         If the legs do not reach the platform at home, or the pose there is singular.
     """
     if not machine.has_platform:
-        return _open_chain(machine, machine.home_positions[None])
+        return _open_chain(machine, machine.leg_home_positions[None])
     return _closed(machine, machine.home.position, machine.home.rotation_base_platform)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection
 
 from pkm_description.loading.name_checks import exported_names
-from pkm_description.machine import Joint, Machine
+from pkm_description.machine import Machine
 
 
 def unused_name(wanted: str, taken: Collection[str], suffix: str) -> str:
@@ -25,12 +25,9 @@ def with_unique_links(machine: Machine) -> Machine:
     fixed = exported_names(machine) | set(machine.joint_names)
     bodies = {joint.body.name for leg in machine.legs for joint in leg.joints}
 
-    def renamed(joint: Joint) -> Joint:
-        if joint.body.name not in fixed:
-            return joint
-        name = unused_name(joint.body.name, fixed | bodies, '_link')
-        bodies.add(name)
-        return dataclasses.replace(joint, body=dataclasses.replace(joint.body, name=name))
-
-    legs = [dataclasses.replace(leg, joints=tuple(renamed(joint) for joint in leg.joints)) for leg in machine.legs]
-    return dataclasses.replace(machine, legs=tuple(legs))
+    names = {}
+    for joint in machine.joints:
+        if joint.body.name in fixed:
+            names[joint.body.name] = unused_name(joint.body.name, fixed | bodies, '_link')
+            bodies.add(names[joint.body.name])
+    return dataclasses.replace(machine, legs=tuple(leg.with_body_names(names) for leg in machine.legs))

@@ -106,7 +106,7 @@ def _closest(machine: Machine, wished: Pose, drives: Array | None) -> tuple[Pose
     scale = np.repeat([1.0, radius], 3)[free]
     position, rotation = wished.position, wished.rotation_base_platform
     anchors = position + machine.platform_points @ rotation.T
-    joints = stretched_positions(machine, anchors[None], machine.home_positions[None])[0]
+    joints = stretched_positions(machine, anchors[None], machine.leg_home_positions[None])[0]
     unit = [radius if kind == 'prismatic' else 1.0 for kind in machine.joint_kinds]
     longest = _LONGEST_STEP * np.concatenate([np.tile(unit, machine.leg_count), radius / scale])
     weights = np.concatenate([np.full(joints.size, _JOINT_WEIGHT), scale**2])

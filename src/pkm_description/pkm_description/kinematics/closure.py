@@ -205,7 +205,7 @@ def _judged(
 ) -> ForwardKinematicsResult:
     for place, kind in enumerate(machine.joint_kinds):  # full turns of passive joints mean nothing
         if kind == 'revolute' and place != machine.actuated_index:
-            home = machine.home_positions[:, place]
+            home = machine.leg_home_positions[:, place]
             state.joints[..., place] = home + (state.joints[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
     chain = chain_pose(machine, state.joints)
     gap, levers = _gaps(machine, chain, state.position, state.rotation)

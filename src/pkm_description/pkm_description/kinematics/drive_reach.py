@@ -89,7 +89,7 @@ def _farthest(machine: Machine) -> float:
     if machine.joint_kinds[machine.actuated_index] == 'revolute':
         return np.pi
     place = machine.actuated_index
-    stroke = machine.position_upper[:, place] - machine.position_lower[:, place]
+    stroke = machine.leg_position_upper[:, place] - machine.leg_position_lower[:, place]
     if np.isfinite(stroke).all():
         return 1.1 * float(stroke.max())
     home = machine.home

@@ -110,7 +110,7 @@ class LimitedQuantity:
 
 def position_limits(machine: Machine, positions: Array) -> LimitedQuantity:
     """Positions (N, L, J) of all joints, passive ones too."""
-    lower, upper = machine.position_lower.ravel(), machine.position_upper.ravel()
+    lower, upper = machine.leg_position_lower.ravel(), machine.leg_position_upper.ravel()
     return _of_joints(machine, 'position', ('m', 'rad'), positions, lower, upper)
 
 

@@ -95,7 +95,7 @@ def home_legs(machine: Machine) -> LegBranch:
     if machine not in _BRANCHES:
         home = machine.home
         anchors = home.position + machine.platform_points @ home.rotation_base_platform.T
-        positions = nearest_positions(machine, anchors[None], machine.home_positions)
+        positions = nearest_positions(machine, anchors[None], machine.leg_home_positions)
         chain = chain_pose(machine, positions)
         jacobian = tip_jacobian(machine, chain)
         own = _orientations(machine, jacobian)

@@ -98,7 +98,7 @@ def wrapped(machine: Machine, positions: Array) -> Array:
     """Write revolute joints of positions (N, L, J) within half a turn around home, in place; also returns them."""
     for place, kind in enumerate(machine.joint_kinds):
         if kind == 'revolute':
-            home = machine.home_positions[:, place]
+            home = machine.leg_home_positions[:, place]
             positions[..., place] = home + (positions[..., place] - home + np.pi) % (2.0 * np.pi) - np.pi
     return positions
 

@@ -84,7 +84,7 @@ def iterated_positions(machine: Machine, anchors: Array) -> Array:
         raise KinematicsError(
             f'sample {sample}: the platform pose contains NaN or infinity, no leg can be closed'
         )
-    positions = wrapped(machine, nearest_positions(machine, anchors, machine.home_positions))
+    positions = wrapped(machine, nearest_positions(machine, anchors, machine.leg_home_positions))
     _require_closed(machine, anchors, positions)
     branch = home_legs(machine)
     left = branch.left(machine, positions)
@@ -102,7 +102,7 @@ def iterated_positions(machine: Machine, anchors: Array) -> Array:
 
 def leg_gaps(machine: Machine, anchors: Array) -> Array:
     """How far (N, L) m legs without a closed form end from ``anchors`` (N, L, 3) m, finite, where they cannot reach."""
-    positions = nearest_positions(machine, anchors, machine.home_positions)
+    positions = nearest_positions(machine, anchors, machine.leg_home_positions)
     distance = gaps(machine, anchors, positions)
     failing = np.flatnonzero(~(distance.max(axis=1, initial=0.0) <= CLOSING_TOLERANCE))
     if len(failing):
@@ -138,8 +138,8 @@ def _require_closed(machine: Machine, anchors: Array, positions: Array) -> None:
 
 def _stretched(machine: Machine, anchors: Array, positions: Array) -> Array:
     """Positions (N, L, J) with the smallest gaps, from where iterations ended or, where that is better, from home."""
-    usable = np.where(np.isfinite(positions), positions, machine.home_positions)
+    usable = np.where(np.isfinite(positions), positions, machine.leg_home_positions)
     here = stretched_positions(machine, anchors, usable)
-    home = stretched_positions(machine, anchors, np.broadcast_to(machine.home_positions, positions.shape))
+    home = stretched_positions(machine, anchors, np.broadcast_to(machine.leg_home_positions, positions.shape))
     nearer = gaps(machine, anchors, home) < gaps(machine, anchors, here) - CLOSING_TOLERANCE
     return np.where(nearer[..., None], home, here)

@@ -56,7 +56,7 @@ def random_joint_states(
     """Random joint positions, velocities and accelerations (N, L, J) around home, for open chains."""
     random = np.random.default_rng(seed)
     shape = (count, machine.leg_count, machine.joint_count)
-    positions = machine.home_positions + random.uniform(-turn, turn, shape)
+    positions = machine.leg_home_positions + random.uniform(-turn, turn, shape)
     return positions, random.uniform(-1.0, 1.0, shape), random.uniform(-5.0, 5.0, shape)
 
 

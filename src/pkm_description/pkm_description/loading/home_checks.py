@@ -37,7 +37,7 @@ def check_home(machine: Machine) -> None:
     except KinematicsError as error:
         raise machine_error(machine, 'leg_chain', None, str(error)) from None
     if not machine.has_platform:
-        _check_positions(machine, machine.home_positions)
+        _check_positions(machine, machine.leg_home_positions)
         return
     _check_drive_count(machine)
     _check_platform_points(machine)
@@ -132,7 +132,7 @@ def _check_sizes(machine: Machine) -> None:
 
 def _check_plane(machine: Machine) -> None:
     """The legs of a planar machine must move in planes across z, each at the height of its platform point."""
-    chain = chain_pose(machine, machine.home_positions[None])
+    chain = chain_pose(machine, machine.leg_home_positions[None])
     for place, joint in enumerate(machine.legs[0].joints):
         axes = chain.axes[place][0]
         off = np.linalg.norm(axes[:, :2], axis=1) if joint.kind == 'revolute' else np.abs(axes[:, 2])

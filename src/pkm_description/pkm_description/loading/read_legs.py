@@ -26,6 +26,8 @@ def read_legs(top: Section) -> tuple[Leg, ...]:
     closed = 'platform' in top.content
     tips = top.vector_per_leg('leg_tip', 3, count) if closed else np.zeros((count, 3))
     cones = _ball_cones(top, count)
+    closure_kind = 'pin' if closed and top.content['platform'].get('freedom') == 'planar' else 'ball'
+    platform = top.content['platform']['link'] if closed else ''
     legs = []
     for index, (name, instance) in enumerate(instances.items()):
         instance.expect_keys(['base_point', 'base_rpy', *(['platform_point'] if closed else [])])
@@ -39,21 +41,12 @@ def read_legs(top: Section) -> tuple[Leg, ...]:
                 translation = instance.vector('base_point', 3) + base_rotation @ translation
                 rotation = base_rotation @ rotation
             joints.append(_joint(section, name, joint_name, index, count, translation, rotation))
-        # base joint to tip along the chain, all joints at zero
-        reach, turn = np.zeros(3), np.eye(3)
-        for joint in joints[1:]:
-            reach = reach + turn @ joint.translation
-            turn = turn @ joint.rotation_parent_joint
-        legs.append(
-            Leg(
-                name=name,
-                joints=tuple(joints),
-                tip=tips[index],
-                platform_point=instance.vector('platform_point', 3) if closed else np.zeros(3),
-                length_at_zero=float(np.linalg.norm(reach + turn @ tips[index])),
-                ball_cone=float(cones[index]),
-            )
-        )
+        leg = Leg(name, tuple(joints))
+        if closed:
+            point = instance.vector('platform_point', 3)
+            leg = Leg.to_platform(name, leg.joints, closure_kind, tips[index], platform, point)
+            leg = leg.with_end(cone=float(cones[index]))
+        legs.append(leg)
     return tuple(legs)
 
 

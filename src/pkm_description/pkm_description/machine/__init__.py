@@ -4,6 +4,7 @@ from pkm_description.machine.layout import hexapod_layout
 from pkm_description.machine.machine import Freedom, Machine
 from pkm_description.machine.parts import (
     INERTIAL_PARAMETERS,
+    Closure,
     Joint,
     JointFriction,
     JointLimits,
@@ -19,6 +20,7 @@ __all__ = [
     'NO_IMU',
     'NO_LEG_SENSORS',
     'NO_SERVO',
+    'Closure',
     'Freedom',
     'ImuSensor',
     'Joint',

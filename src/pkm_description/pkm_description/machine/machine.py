@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import threading
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
+from pkm_description.kernels.model import ModelData, ScratchData, make_model, make_scratch, scratch_data
+from pkm_description.machine.model_data import model_data
 from pkm_description.machine.parts import Leg, Pose, RigidBody
 from pkm_description.machine.sensors import (
     NO_IMU,
@@ -81,6 +84,40 @@ class Machine(StackedLegs):
         """Return the same machine, whose driver publishes on other topics; empty: its own."""
         driver = self.driver.with_topics(joint_topic, imu_topic)
         return self if driver is self.driver else replace(self, driver=driver)
+
+    @cached_property
+    def model(self) -> ModelData:
+        """The machine as arrays, for the kernels.
+
+        Raises
+        ------
+        KinematicsError
+            Legs that cannot be computed: names the part, and says what to do.
+        """
+        return model_data(self)
+
+    @cached_property
+    def compiled_model(self) -> ModelData:
+        """Compiled form of :attr:`model`, the first argument of every kernel."""
+        return make_model(self.model)
+
+    @property
+    def scratch(self) -> tuple[ScratchData, ScratchData]:
+        """Memory of this thread for kernels: as arrays, and compiled; both are the same memory."""
+        memory = self._memory
+        if not hasattr(memory, 'scratch'):
+            data = scratch_data(self.model)
+            memory.scratch = data, make_scratch(data)
+        found: tuple[ScratchData, ScratchData] = memory.scratch
+        return found
+
+    @cached_property
+    def _memory(self) -> threading.local:
+        return threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields only: what was worked out is worked out again, compiled structures cannot be pickled."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
     @cached_property
     def as_converted(self) -> Machine:

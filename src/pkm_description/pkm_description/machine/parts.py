@@ -6,12 +6,14 @@ All quantities in SI units; vectors in the frame that the attribute names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.nearest import nearest_viscous_coulomb
 from pkm_description.friction_laws.sign import EXACT_SIGN
@@ -126,6 +128,8 @@ class Joint:
     home : rad or m, roughly where the joint is at home: it names the leg's assembly branch where the loops are closed
         by iterations
     rotor_inertia : kg or kg m^2, inertia of rotor and screw reflected to the joint (Mata et al. 2008, Eq. 18)
+    parent : link name of the body that carries the joint; empty: the body of the joint before it in the leg, of the
+        first joint ``base_link``
     """
 
     name: str
@@ -139,34 +143,149 @@ class Joint:
     body: RigidBody
     home: float = 0.0
     rotor_inertia: float = 0.0
+    parent: str = ''
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What closes a loop: joins a body of a leg to the platform, to the base, or to another body of the same leg.
+
+    A closure frame on either side. ``'ball'``: their origins coincide. ``'universal'``: besides, the x axis on ``body``
+    stays perpendicular to the y axis on ``other``. ``'pin'``: besides, their z axes coincide. ``'fixed'``: the frames
+    coincide. In a plane (x, y of ``base_link``) a pin, and there are only pins and fixed ones, leaves the turn about z.
+
+    Attributes
+    ----------
+    name : full name, e.g. ``leg1_closure``
+    kind : ``'ball'``, ``'universal'``, ``'pin'`` or ``'fixed'``
+    body, other : link names
+    point, other_point : (3,) m, origins of the closure frame in the frames of both bodies
+    rotation_body, rotation_other : (3, 3), its axes in the frames of both bodies
+    cone : rad, how far a ball may tilt from where it is at home; infinite where the file gives none
+    """
+
+    name: str
+    kind: str
+    body: str
+    point: Array
+    other: str
+    other_point: Array
+    rotation_body: Array = field(default_factory=lambda: np.eye(3))
+    rotation_other: Array = field(default_factory=lambda: np.eye(3))
+    cone: float = np.inf
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A serial chain from ``base_link`` whose tip is joined to the platform (open chains: ends free).
+    """Joints from ``base_link`` on, a chain or a tree, and the closures at their ends (open chains: none).
 
     Attributes
     ----------
     name : e.g. ``leg1``
-    joints : from base to platform
-    tip : (3,) m, closing point in the frame of the last body
-    platform_point : (3,) m, closing point in ``platform_link``
-    length_at_zero : m, distance base joint - tip at zero position of the prismatic joint
-    ball_cone : rad, how far the ball joint at the platform may tilt from where it is at home; infinite where the file
-        gives none
+    joints : from base to platform; a joint's parent stands before it
+    closures : see the class
     """
 
     name: str
     joints: tuple[Joint, ...]
-    tip: Array
-    platform_point: Array
-    length_at_zero: float
-    ball_cone: float = np.inf
+    closures: tuple[Closure, ...] = ()
+
+    @classmethod
+    def to_platform(
+        cls, name: str, joints: tuple[Joint, ...], kind: str, point: Array, platform: str, platform_point: Array,
+    ) -> Leg:  # fmt: skip
+        """Leg whose last body ends at ``point`` (3,) m on the platform, link name ``platform``."""
+        return cls(name, joints, (Closure(f'{name}_closure', kind, joints[-1].body.name, point, platform, platform_point),))
+
+    @cached_property
+    def platform_closures(self) -> tuple[Closure, ...]:
+        """Closures on the platform, which is neither base nor body of the leg."""
+        own = {'base_link', *(joint.body.name for joint in self.joints)}
+        return tuple(closure for closure in self.closures if closure.other not in own)
+
+    @property
+    def end(self) -> Closure:
+        """The closure of a leg that has exactly one, on the platform.
+
+        Raises
+        ------
+        KinematicsError
+            A leg with none, or with several closures.
+        """
+        if len(self.closures) != 1 or not self.platform_closures:
+            names = [closure.name for closure in self.closures] or 'none'
+            raise KinematicsError(f'{self.name} does not end at one point of the platform; its closures: {names}')
+        return self.closures[0]
+
+    def with_end(self, **changes: Any) -> Leg:
+        """Return the leg with other attributes of :attr:`end`."""
+        return replace(self, closures=(replace(self.end, **changes),))
+
+    def with_body_names(self, names: Mapping[str, str]) -> Leg:
+        """Return the leg with other link names of its bodies, old name -> new name."""
+        joints = tuple(
+            replace(
+                joint,
+                parent=names.get(joint.parent, joint.parent),
+                body=replace(joint.body, name=names.get(joint.body.name, joint.body.name)),
+            )
+            for joint in self.joints
+        )
+        closures = tuple(
+            replace(one, body=names.get(one.body, one.body), other=names.get(one.other, one.other))
+            for one in self.closures
+        )
+        return replace(self, joints=joints, closures=closures)
+
+    @property
+    def tip(self) -> Array:
+        """Closing point (3,) m in the frame of the last body; zero of an open chain. Legs with one closure only."""
+        return self.end.point if self.closures else np.zeros(3)
+
+    @property
+    def platform_point(self) -> Array:
+        """Closing point (3,) m in ``platform_link``; zero of an open chain. Legs with one closure only."""
+        return self.end.other_point if self.closures else np.zeros(3)
+
+    @property
+    def ball_cone(self) -> float:
+        """Tilt [rad] of the ball joint at the platform from where it is at home; infinite where the file gives none."""
+        return self.end.cone if self.closures else np.inf
+
+    @cached_property
+    def length_at_zero(self) -> float:
+        """Distance base joint - tip [m] with all joints at zero; serial legs with one closure only."""
+        reach, turn = np.zeros(3), np.eye(3)
+        for joint in self.joints[1:]:
+            reach = reach + turn @ joint.translation
+            turn = turn @ joint.rotation_parent_joint
+        return float(np.linalg.norm(reach + turn @ self.tip))
 
     @property
     def base_point(self) -> Array:
         """Centre of the base joint in ``base_link`` (3,) m."""
         return self.joints[0].translation
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Place among the leg's joints of the joint before each one; -1 for joints on ``base_link``.
+
+        Raises
+        ------
+        KinematicsError
+            A parent that is no body before the joint.
+        """
+        places = {'base_link': -1}
+        parents = []
+        for place, joint in enumerate(self.joints):
+            if joint.parent and joint.parent not in places:
+                raise KinematicsError(
+                    f'{joint.name}: its parent {joint.parent!r} is neither base_link nor a body before it in '
+                    f'{self.name}: {", ".join(places)}'
+                )
+            parents.append(places[joint.parent] if joint.parent else place - 1)
+            places[joint.body.name] = place
+        return tuple(parents)
 
 
 @dataclass(frozen=True)

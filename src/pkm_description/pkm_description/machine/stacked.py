@@ -10,14 +10,15 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine.common_chain import common_actuated_index, common_joint_kinds
-from pkm_description.machine.parts import Joint, Leg, RigidBody
+from pkm_description.machine.joint_arrays import JointArrays
+from pkm_description.machine.parts import Joint
 from pkm_description.machine.universal_prismatic import UniversalPrismaticLegs
 
 #: equations that close one leg, by the platform's freedom: ball joint, pin, open chain
 _CLOSING_EQUATIONS = {'free': 3, 'planar': 2, 'none': 0}
 
 
-class StackedLegs:
+class StackedLegs(JointArrays):
     """Numerical form of a machine; worked out when first asked for, and kept.
 
     Every leg is a serial chain of J one-degree-of-freedom joints, one body each, whose tip is joined to the platform:
@@ -31,18 +32,6 @@ class StackedLegs:
         By each property that needs it, if the legs differ in joint kinds, a leg has not exactly one actuated joint, or
         has fewer or more joints than its closure can use.
     """
-
-    name: str
-    legs: tuple[Leg, ...]
-    freedom: str
-    platform: RigidBody
-
-    # -- counts and names ----------------------------------------------------------------------------------------------
-
-    @cached_property
-    def leg_count(self) -> int:
-        """Number of legs L."""
-        return len(self.legs)
 
     @cached_property
     def joint_kinds(self) -> tuple[str, ...]:
@@ -58,36 +47,6 @@ class StackedLegs:
     def actuated_index(self) -> int:
         """Place of the driven joint in each chain."""
         return common_actuated_index(self.name, self.legs)
-
-    @cached_property
-    def actuated_joints(self) -> tuple[Joint, ...]:
-        """Actuated joints, leg by leg."""
-        return tuple(joint for leg in self.legs for joint in leg.joints if joint.actuated)
-
-    @cached_property
-    def joint_names(self) -> tuple[str, ...]:
-        """All leg joints, leg by leg, base to platform."""
-        return tuple(joint.name for leg in self.legs for joint in leg.joints)
-
-    @cached_property
-    def actuated_joint_names(self) -> tuple[str, ...]:
-        """Names of the driven joints, leg by leg."""
-        return tuple(joint.name for joint in self.actuated_joints)
-
-    @cached_property
-    def passive_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints without a drive, leg by leg."""
-        return tuple(joint.name for leg in self.legs for joint in leg.joints if not joint.actuated)
-
-    @property
-    def has_platform(self) -> bool:
-        """False for open chains."""
-        return self.freedom != 'none'
-
-    @property
-    def planar(self) -> bool:
-        """Whether the platform moves in x and y and about z only."""
-        return self.freedom == 'planar'
 
     @property
     def closing_equations(self) -> int:
@@ -118,11 +77,6 @@ class StackedLegs:
         """Degrees of freedom of the closed machine, away from singular poses."""
         coordinates = 6 if self.has_platform else self.leg_count * self.joint_count
         return coordinates - self.constraint_count
-
-    @cached_property
-    def actuated_count(self) -> int:
-        """Number of driven joints A."""
-        return len(self.actuated_joints)
 
     # -- geometry ------------------------------------------------------------------------------------------------------
 
@@ -186,17 +140,17 @@ class StackedLegs:
         return np.array([leg.length_at_zero for leg in self.legs], dtype=float)
 
     @cached_property
-    def home_positions(self) -> Array:
+    def leg_home_positions(self) -> Array:
         """Joint positions (L, J) from which the loops are closed."""
         return self._stack(lambda joint: joint.home)
 
     @cached_property
-    def position_lower(self) -> Array:
+    def leg_position_lower(self) -> Array:
         """Lower joint limits (L, J)."""
         return self._stack(lambda joint: joint.limits.lower)
 
     @cached_property
-    def position_upper(self) -> Array:
+    def leg_position_upper(self) -> Array:
         """Upper joint limits (L, J)."""
         return self._stack(lambda joint: joint.limits.upper)
 
@@ -232,7 +186,7 @@ class StackedLegs:
     def leg_reach(self) -> float:
         """Length scale of the legs [m]: how far the longest of them reaches about home."""
         spans = np.linalg.norm(self.joint_translations[:, 1:], axis=-1).sum(axis=1)
-        reach = spans + np.linalg.norm(self.tips, axis=-1) + np.abs(self.home_positions).max(axis=1)
+        reach = spans + np.linalg.norm(self.tips, axis=-1) + np.abs(self.leg_home_positions).max(axis=1)
         return float(reach.max())
 
     @cached_property
@@ -253,17 +207,17 @@ class StackedLegs:
         return self.platform.parameters
 
     @cached_property
-    def rotor_inertia(self) -> Array:
+    def leg_rotor_inertia(self) -> Array:
         """Inertia (L, J) kg or kg m^2 of rotors and screws, reflected to the joints."""
         return self._stack(lambda joint: joint.rotor_inertia)
 
     @cached_property
-    def viscous(self) -> Array:
+    def leg_viscous(self) -> Array:
         """Viscous friction (L, J) of the joints."""
         return self._stack(lambda joint: joint.friction.viscous)
 
     @cached_property
-    def coulomb(self) -> Array:
+    def leg_coulomb(self) -> Array:
         """Coulomb friction (L, J) of the joints."""
         return self._stack(lambda joint: joint.friction.coulomb)
 

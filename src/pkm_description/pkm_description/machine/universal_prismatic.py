@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.machine.parts import Leg
 
 
 @dataclass(frozen=True)
@@ -81,3 +82,24 @@ class UniversalPrismaticLegs:
             )
         basis = rotations[:, 0] @ np.stack([first, second, third], axis=-1)
         return cls(basis, np.sign(along_third), np.arctan2(along_first, along_third))
+
+
+def strut_constants(leg: Leg, freedom: str) -> UniversalPrismaticLegs | None:
+    """Constants of one leg (L = 1); None for a leg that is no strut on a universal joint, closed by a ball."""
+    joints = leg.joints
+    kinds = tuple(joint.kind for joint in joints)
+    if freedom != 'free' or kinds != ('revolute', 'revolute', 'prismatic') or leg.parents != (-1, 0, 1):
+        return None
+    on_ball = len(leg.closures) == 1 and leg.closures[0].kind == 'ball' and bool(leg.platform_closures)
+    if not on_ball or leg.closures[0].body != joints[-1].body.name:
+        return None
+    try:
+        return UniversalPrismaticLegs.from_chain(
+            leg.name, [leg.name], kinds,
+            np.array([[joint.axis for joint in joints]]),
+            np.array([[joint.translation for joint in joints]]),
+            np.array([[joint.rotation_parent_joint for joint in joints]]),
+            np.array([leg.tip]), np.array([leg.length_at_zero]),
+        )  # fmt: skip
+    except KinematicsError:
+        return None

@@ -14,7 +14,7 @@ def home_positions(machine: Machine) -> Array:
     """Joint positions (L, J) at home, loops closed."""
     home = machine.home
     if not machine.has_platform:
-        return machine.home_positions
+        return machine.leg_home_positions
     return joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
 
 

@@ -104,7 +104,7 @@ class ObservationModel:
         parts = [slice(start, start + BLOCK) for start in range(0, len(motion), BLOCK)]
         everything = np.concatenate([self._block(motion[part], reversals, part) for part in parts])
         known = everything[..., self.held] @ self.all_parameters(self.machine)[self.held]
-        if self.machine.rotor_inertia.any():
+        if self.machine.leg_rotor_inertia.any():
             known += np.concatenate([self._rotor_forces(motion[part]) for part in parts])
         return everything[..., self.free], known
 

@@ -1,0 +1,131 @@
+"""The joints and bodies of all legs in one row: names, counts, and their numbers as arrays (J,)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.arrays import Array
+from pkm_description.machine.parts import Closure, Joint, Leg, RigidBody
+
+
+class JointArrays:
+    """J joints, leg by leg, base to platform, of which A are driven; worked out when first asked for, and kept.
+
+    Joint j moves body j. Arrays over joints have this order, the one of :attr:`joint_names`.
+    """
+
+    name: str
+    legs: tuple[Leg, ...]
+    freedom: str
+    platform: RigidBody
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """All joints."""
+        return tuple(joint for leg in self.legs for joint in leg.joints)
+
+    @cached_property
+    def closures(self) -> tuple[Closure, ...]:
+        """All closures, leg by leg."""
+        return tuple(closure for leg in self.legs for closure in leg.closures)
+
+    @cached_property
+    def actuated_joints(self) -> tuple[Joint, ...]:
+        """Actuated joints, leg by leg."""
+        return tuple(joint for joint in self.joints if joint.actuated)
+
+    @cached_property
+    def leg_slices(self) -> tuple[slice, ...]:
+        """Where the joints of each leg stand among all joints."""
+        ends = np.cumsum([len(leg.joints) for leg in self.legs])
+        return tuple(slice(int(end) - len(leg.joints), int(end)) for end, leg in zip(ends, self.legs, strict=True))
+
+    @cached_property
+    def drive_columns(self) -> NDArray[np.int64]:
+        """Where the driven joints stand among all joints (A,)."""
+        return np.array([place for place, joint in enumerate(self.joints) if joint.actuated], dtype=np.int64)
+
+    @cached_property
+    def leg_count(self) -> int:
+        """Number of legs L."""
+        return len(self.legs)
+
+    @cached_property
+    def actuated_count(self) -> int:
+        """Number of driven joints A."""
+        return len(self.actuated_joints)
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """All leg joints, leg by leg, base to platform."""
+        return tuple(joint.name for joint in self.joints)
+
+    @cached_property
+    def actuated_joint_names(self) -> tuple[str, ...]:
+        """Names of the driven joints, leg by leg."""
+        return tuple(joint.name for joint in self.actuated_joints)
+
+    @cached_property
+    def passive_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints without a drive, leg by leg."""
+        return tuple(joint.name for joint in self.joints if not joint.actuated)
+
+    # -- platform ------------------------------------------------------------------------------------------------------
+
+    @property
+    def has_platform(self) -> bool:
+        """False for open chains."""
+        return self.freedom != 'none'
+
+    @property
+    def planar(self) -> bool:
+        """Whether the platform moves in x and y and about z only."""
+        return self.freedom == 'planar'
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def home_positions(self) -> Array:
+        """Joint positions (J,) rad, m, from which the loops are closed, as the file has them."""
+        return self._of_joints(lambda joint: joint.home)
+
+    @cached_property
+    def position_lower(self) -> Array:
+        """Lower joint limits (J,) rad, m."""
+        return self._of_joints(lambda joint: joint.limits.lower)
+
+    @cached_property
+    def position_upper(self) -> Array:
+        """Upper joint limits (J,) rad, m."""
+        return self._of_joints(lambda joint: joint.limits.upper)
+
+    @cached_property
+    def rotor_inertia(self) -> Array:
+        """Inertia (J,) kg or kg m^2 of rotors and screws, reflected to the joints."""
+        return self._of_joints(lambda joint: joint.rotor_inertia)
+
+    @cached_property
+    def viscous(self) -> Array:
+        """Viscous friction (J,) of the joints, N s/m or N m s/rad."""
+        return self._of_joints(lambda joint: joint.friction.viscous)
+
+    @cached_property
+    def coulomb(self) -> Array:
+        """Coulomb friction (J,) of the joints, N or N m."""
+        return self._of_joints(lambda joint: joint.friction.coulomb)
+
+    @cached_property
+    def parameters(self) -> Array:
+        """Inertial parameters (J + 1, 10) of all bodies, the platform last."""
+        return np.array([*(joint.body.parameters for joint in self.joints), self.platform.parameters])
+
+    def _of_joints(self, value: Callable[[Joint], float]) -> Array:
+        return np.array([value(joint) for joint in self.joints], dtype=float)

@@ -1,0 +1,215 @@
+"""A machine as the kernels read it: every decision about its graph is taken here, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.kernels.drive_map import admitted_twists
+from pkm_description.kernels.legs import (
+    LEG_SINGULARITY,
+    close_leg,
+    close_strut,
+    eliminate,
+    leg_orientation,
+    legs_where_they_are,
+)
+from pkm_description.kernels.model import (
+    PRISMATIC,
+    REVOLUTE,
+    ModelData,
+    ScratchData,
+    constraint_row_count,
+    make_model,
+    make_scratch,
+    scratch_data,
+)
+from pkm_description.kernels.tree import leg_poses, set_platform
+from pkm_description.machine.closure_rows import closure_rows, vectors
+from pkm_description.machine.idle_freedoms import locked_joints, nearest_closed
+from pkm_description.machine.parts import Leg
+from pkm_description.machine.universal_prismatic import strut_constants
+
+if TYPE_CHECKING:
+    from pkm_description.machine.machine import Machine
+
+#: largest change of a joint in one iteration: rad, and part of the leg's reach
+_LONGEST_TURN, _LONGEST_SLIDE = 0.5, 0.5
+
+#: sine or cosine of the angle between two joint axes below which they count as parallel or normal
+_ALIGNED = 1e-9
+
+_ITERATIONS = 50
+
+_FREEDOM = {'free': [0, 1, 2, 3, 4, 5], 'planar': [0, 1, 5], 'none': []}
+
+
+def model_data(machine: Machine) -> ModelData:
+    """Numbers of a machine for the kernels.
+
+    Raises
+    ------
+    KinematicsError
+        A graph that cannot be computed: names the part, and says what to do.
+    """
+    columns = [list(range(part.start, part.stop)) for part in machine.leg_slices]
+    if not machine.has_platform:
+        columns = [[] for _ in columns]
+    model = _with_columns(machine, _tables(machine), columns)
+    if not machine.has_platform:
+        return model._replace(degrees_of_freedom=np.array([len(model.kind)]))
+    struct, memory, scratch = _at_home(model)
+    locked: set[int] = set()
+    for index, leg in enumerate(machine.legs):
+        nearest_closed(struct, scratch, memory, index)
+        locked |= set(locked_joints(machine.name, leg, struct, scratch, memory, index))
+    model = model._replace(home_joints=memory.joints.copy())
+    if locked:
+        model = _with_columns(machine, model, [[joint for joint in own if joint not in locked] for own in columns])
+    _check_rows(machine, model)
+    return _known_at_home(machine, model)
+
+
+def _tables(machine: Machine) -> ModelData:
+    """All but columns and what is known at home only."""
+    joints, legs = machine.joints, machine.legs
+    count = len(joints)
+    if not legs:
+        raise KinematicsError(f'{machine.name}: a machine needs at least one leg')
+    parents: list[int] = []
+    for leg, part in zip(legs, machine.leg_slices, strict=True):
+        parents += [count + 1 if parent < 0 else part.start + parent for parent in leg.parents]
+    for joint in joints:
+        if joint.kind not in ('revolute', 'prismatic'):
+            raise KinematicsError(f"{joint.name}: kind {joint.kind!r} is neither 'revolute' nor 'prismatic'")
+        if abs(np.linalg.norm(joint.axis) - 1.0) > 1e-9:
+            raise KinematicsError(f'{joint.name}: axis {joint.axis} is not a unit vector')
+    struts = [strut_constants(leg, machine.freedom) for leg in legs]
+    reaches = [leg_reach(leg) for leg in legs]
+    rows = closure_rows(legs, machine.platform.name, machine.planar)
+    return ModelData(
+        kind=np.array([PRISMATIC if joint.kind == 'prismatic' else REVOLUTE for joint in joints]),
+        parent=np.array(parents),
+        axis=vectors([joint.axis for joint in joints]),
+        translation=vectors([joint.translation for joint in joints]),
+        rotation=np.array([joint.rotation_parent_joint for joint in joints], dtype=float),
+        drive_joint=machine.drive_columns,
+        is_driven=np.array([int(joint.actuated) for joint in joints]),
+        joint_start=np.array([*(part.start for part in machine.leg_slices), count]),
+        column_start=np.zeros(len(legs) + 1, dtype=np.int64),
+        column_joint=np.zeros(0, dtype=np.int64),
+        passive_count=np.zeros(len(legs), dtype=np.int64),
+        **vars(rows),
+        freedom=np.array(_FREEDOM[machine.freedom], dtype=np.int64),
+        degrees_of_freedom=np.array([0]),
+        gravity=np.array(machine.gravity, dtype=float),
+        parameters=machine.parameters,
+        rotor_inertia=machine.rotor_inertia,
+        closed_form=np.array([int(strut is not None) for strut in struts]),
+        universal_basis=np.array([np.eye(3) if strut is None else strut.basis[0] for strut in struts]),
+        universal_side=np.array([0.0 if strut is None else strut.side[0] for strut in struts]),
+        universal_angle=np.array([0.0 if strut is None else strut.angle_at_zero[0] for strut in struts]),
+        strut_length=np.array(
+            [0.0 if strut is None else leg.length_at_zero for leg, strut in zip(legs, struts, strict=True)]
+        ),
+        branch_normal=np.zeros((len(legs), 3)),
+        home_joints=machine.home_positions.copy(),
+        home_position=np.array(machine.home.position, dtype=float),
+        home_rotation=np.array(machine.home.rotation_base_platform, dtype=float),
+        longest_step=np.array(
+            [
+                _LONGEST_SLIDE * reach if joint.kind == 'prismatic' else _LONGEST_TURN
+                for leg, reach in zip(legs, reaches, strict=True)
+                for joint in leg.joints
+            ]
+        ),
+        radius=np.array([_radius(machine, max(reaches))]),
+    )
+
+
+def leg_reach(leg: Leg) -> float:
+    """Length scale of a leg [m]: how far it reaches about home."""
+    spans = sum(float(np.linalg.norm(joint.translation)) for joint in leg.joints[1:])
+    ends = max((float(np.linalg.norm(closure.point)) for closure in leg.closures), default=0.0)
+    slides = max((abs(joint.home) for joint in leg.joints if joint.kind == 'prismatic'), default=0.0)
+    return spans + ends + slides or 1.0
+
+
+def _radius(machine: Machine, reach: float) -> float:
+    """Mean distance [m] of the platform joints from its origin; of a platform that is a point the legs' reach."""
+    points = [closure.other_point for leg in machine.legs for closure in leg.platform_closures]
+    radius = float(np.linalg.norm(points, axis=1).mean()) if points else 0.0
+    return radius if radius > 1e-6 * reach else reach
+
+
+def _with_columns(machine: Machine, model: ModelData, columns: list[list[int]]) -> ModelData:
+    """The model with the joints of each leg that its closures determine, passive ones first."""
+    driven = model.is_driven
+    order = [joint for own in columns for joint in sorted(own, key=lambda joint: (driven[joint], joint))]
+    return model._replace(
+        column_start=np.cumsum([0, *(len(own) for own in columns)]),
+        column_joint=np.array(order, dtype=np.int64),
+        passive_count=np.array([sum(not driven[joint] for joint in own) for own in columns], dtype=np.int64),
+    )
+
+
+def _check_rows(machine: Machine, model: ModelData) -> None:
+    """Every leg must reach the platform, and its closures must determine its joints."""
+    rows, columns = np.diff(model.row_start[model.closure_start]), np.diff(model.column_start)
+    for leg, own_rows, own_columns in zip(machine.legs, rows, columns, strict=True):
+        if not leg.platform_closures:
+            raise KinematicsError(
+                f'{machine.name}: {leg.name} does not reach the platform; close one of its bodies '
+                f'({", ".join(joint.body.name for joint in leg.joints)}) on {machine.platform.name}'
+            )
+        if own_columns > own_rows:
+            raise KinematicsError(
+                f'{machine.name}: {leg.name} has {own_columns} joints, its closures give {own_rows} equations; take '
+                'joints away, or choose closures that hold more'
+            )
+
+
+def _at_home(model: ModelData) -> tuple[ModelData, ScratchData, ScratchData]:
+    """Compiled model, its memory as arrays and compiled; platform and joints at home."""
+    memory = scratch_data(model)
+    struct, scratch = make_model(model), make_scratch(memory)
+    set_platform(struct, scratch, model.home_position[None], model.home_rotation[None], 0)
+    memory.joints[:] = model.home_joints
+    return struct, memory, scratch
+
+
+def _known_at_home(machine: Machine, model: ModelData) -> ModelData:
+    """The model with its exact home positions, the branches of its legs and its degrees of freedom."""
+    struct, memory, scratch = _at_home(model)
+    normals = np.zeros((machine.leg_count, 3))
+    for index in range(machine.leg_count):
+        before = memory.joints.copy()
+        close = close_strut(struct, scratch, index) if model.closed_form[index] else close_leg(
+            struct, scratch, index, _ITERATIONS
+        )
+        if close < 0 or not np.isfinite(memory.joints).all():
+            memory.joints[:] = before  # the checks at home say what is wrong
+        leg_poses(struct, scratch, index)
+        regular = eliminate(struct, scratch, index)
+        if not model.closed_form[index] and regular > LEG_SINGULARITY and _normal_stays(model, memory, index):
+            normals[index] = leg_orientation(struct, scratch, index)
+    model = model._replace(branch_normal=normals, home_joints=memory.joints.copy())
+    held = legs_where_they_are(struct, scratch)
+    freedoms = admitted_twists(struct, scratch) if held >= 0 else 6 - constraint_row_count(model)
+    return model._replace(degrees_of_freedom=np.array([max(freedoms, 0)]))
+
+
+def _normal_stays(model: ModelData, memory: ScratchData, leg: int) -> bool:
+    """Whether a change of sign tells another branch: square legs, and two joints that move their end in a plane."""
+    joints: NDArray[np.int64] = model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]
+    if len(joints) != 2:
+        return True
+    first, second = joints
+    axes: Array = memory.axis[joints]
+    if model.kind[first] != model.kind[second]:
+        return bool(abs(axes[0] @ axes[1]) < _ALIGNED)
+    return bool(model.kind[first] == PRISMATIC or np.linalg.norm(np.cross(axes[0], axes[1])) < _ALIGNED)
