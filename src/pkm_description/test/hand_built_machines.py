@@ -71,7 +71,8 @@ def universal_prismatic_leg(
         )
         for joint, kind, axis, translation, rotation_parent_joint, body, mass in parts
     )
-    return Leg.to_platform(name, joints, 'ball', np.array([0.0, 0.0, length_at_zero - 0.4]), 'platform_link', platform_point)
+    tip = np.array([0.0, 0.0, length_at_zero - 0.4])
+    return Leg.to_platform(name, joints, 'ball', tip, 'platform_link', platform_point)
 
 
 def hexapod(

@@ -80,7 +80,8 @@ def strokes(machine: Machine) -> tuple[Array, Array]:
     """Ends (A,) of the drives' strokes; where the file has none, the machine's size about home."""
     place = machine.actuated_index
     home, lower, upper = (
-        values[:, place] for values in (machine.leg_home_positions, machine.leg_position_lower, machine.leg_position_upper)
+        values[:, place]
+        for values in (machine.leg_home_positions, machine.leg_position_lower, machine.leg_position_upper)
     )
     reach = 2.0 * np.pi if machine.joint_kinds[place] == 'revolute' else machine.leg_reach
     return np.where(np.isfinite(lower), lower, home - reach), np.where(np.isfinite(upper), upper, home + reach)

@@ -29,7 +29,8 @@ def _lightest_inertia(machine: Machine) -> float:
     """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
     weightless = with_gravity(machine, np.zeros(3))
     if not machine.has_platform:
-        mass, driven = open_chain_mass_matrix(weightless, weightless.leg_home_positions[None])[0], weightless.actuated_index
+        mass = open_chain_mass_matrix(weightless, weightless.leg_home_positions[None])[0]
+        driven = weightless.actuated_index
         return float(1.0 / np.linalg.inv(mass)[:, driven, driven].max())
     position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
     jacobian = actuated_jacobian(weightless, close_legs(weightless, position, rotation))[0]

@@ -44,8 +44,7 @@ def read_legs(top: Section) -> tuple[Leg, ...]:
         leg = Leg(name, tuple(joints))
         if closed:
             point = instance.vector('platform_point', 3)
-            leg = Leg.to_platform(name, leg.joints, closure_kind, tips[index], platform, point)
-            leg = leg.with_end(cone=float(cones[index]))
+            leg = Leg.to_platform(name, leg.joints, closure_kind, tips[index], platform, point, float(cones[index]))
         legs.append(leg)
     return tuple(legs)
 

@@ -6,13 +6,15 @@ closure's equations and stays where it is; any other freedom that the platform d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kernels.closures import closure_gaps, closure_rows
-from pkm_description.kernels.model import ModelData, ScratchData
-from pkm_description.kernels.tree import body_velocities, leg_poses
+from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.model import Integers, ModelData, ScratchData, make_model, make_scratch, scratch_data
+from pkm_description.kernels.tree import body_velocities, leg_poses, set_platform
 from pkm_description.machine.parts import Leg
 
 #: singular value, relative to the largest, below which joints depend on each other
@@ -24,58 +26,85 @@ _STEP = 0.5
 _ITERATIONS = 100
 
 
-def nearest_closed(model: ModelData, scratch: ScratchData, memory: ScratchData, leg: int) -> float:
-    """Close a leg by Newton's iterations with the pseudo-inverse, from ``memory.joints``: idle joints do not matter.
+@dataclass(frozen=True)
+class AtHome:
+    """A machine at home, for kernels and for NumPy: its model and its memory, each as arrays and compiled."""
 
-    Parameters
-    ----------
-    model, scratch : compiled structures, the platform placed
-    memory : the same memory as NumPy arrays
+    model: ModelData
+    compiled: ModelData
+    memory: ScratchData
+    scratch: ScratchData
+
+    @classmethod
+    def of(cls, model: ModelData) -> AtHome:
+        """Place platform and joints at home."""
+        memory = scratch_data(model)
+        compiled, scratch = make_model(model), make_scratch(memory)
+        set_platform(compiled, scratch, model.home_position[None], model.home_rotation[None], 0)
+        memory.joints[:] = model.home_joints
+        return cls(model, compiled, memory, scratch)
+
+    def columns(self, leg: int) -> Integers:
+        """Joints of a leg that its closures determine."""
+        start = self.model.column_start
+        return self.model.column_joint[start[leg] : start[leg + 1]]
+
+    def jacobian(self, leg: int) -> Array:
+        """Rows of a leg's closures per joint rate (R, C); the bodies are placed."""
+        closure_rows(self.compiled, self.scratch, leg)
+        rows = leg_rows(self.compiled, leg)
+        return self.memory.rows[leg, :rows, : len(self.columns(leg))]
+
+    def gap(self, leg: int) -> float:
+        """Place the bodies of a leg at its joints, and return its largest gap [m, 1]."""
+        leg_poses(self.compiled, self.scratch, leg)
+        return float(closure_gaps(self.compiled, self.scratch, leg))
+
+
+def nearest_closed(home: AtHome, leg: int) -> float:
+    """Close a leg by Newton's iterations with the pseudo-inverse, from where it is: idle joints do not matter.
 
     Returns
     -------
     Largest gap [m, 1] that is left.
     """
-    columns = _columns(model, leg)
-    scale = model.longest_step[columns]
+    columns = home.columns(leg)
+    scale = home.model.longest_step[columns]
     gap = np.inf
     for _ in range(_ITERATIONS):
-        leg_poses(model, scratch, leg)
-        gap = closure_gaps(model, scratch, leg)
-        step = -np.linalg.pinv(_jacobian(model, scratch, memory, leg) * scale, _DEPENDENT) @ memory.bias[: _rows(model, leg)]
+        gap = home.gap(leg)
+        scaled = home.jacobian(leg) * scale
+        step = -np.linalg.pinv(scaled, _DEPENDENT) @ home.memory.bias[: len(scaled)]
         largest = np.abs(step).max(initial=0.0)
         if not np.isfinite(largest):
             return np.inf
-        memory.joints[columns] += scale * step / max(largest, 1.0)
+        home.memory.joints[columns] += scale * step / max(largest, 1.0)
         if largest < 1e-14:
             break
-    return float(gap)
+    return gap
 
 
-def locked_joints(
-    machine: str, leg: Leg, model: ModelData, scratch: ScratchData, memory: ScratchData, index: int
-) -> list[int]:
-    """Joints (places among all) of a leg that belong to idle freedoms; ``memory.joints`` has the leg closed at home.
+def locked_joints(machine: str, leg: Leg, home: AtHome, index: int) -> list[int]:
+    """Joints (places among all) of a leg that belong to idle freedoms; the leg is closed.
 
     Raises
     ------
     KinematicsError
         A freedom that is not idle: joints of the leg can move while the platform stands still.
     """
-    columns = _columns(model, index)
+    model, memory, columns = home.model, home.memory, home.columns(index)
     closed = memory.joints.copy()
-    leg_poses(model, scratch, index)
-    gap = closure_gaps(model, scratch, index)
+    gap = home.gap(index)
     scale = model.longest_step[columns]
-    scaled = _jacobian(model, scratch, memory, index) * scale
+    scaled = home.jacobian(index) * scale
     _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
     rank = int(np.sum(sizes > _DEPENDENT * sizes.max(initial=1e-300)))
     free = []
     for direction in directions[rank:]:
-        if _is_finite(model, scratch, memory, index, closed, direction, gap):
+        if _is_finite(home, index, closed, direction, gap):
             free.append(direction)
     memory.joints[:] = closed
-    leg_poses(model, scratch, index)
+    home.gap(index)
     if not free:
         return []  # as good as none, or stretched and folded legs, which is for the checks at home to say
     first = int(model.joint_start[index])
@@ -83,7 +112,7 @@ def locked_joints(
         rates = np.zeros(len(model.kind))
         rates[columns] = scale * direction
         moving = [leg.joints[joint - first].name for joint in columns if abs(rates[joint]) > 1e-3 * np.abs(rates).max()]
-        if not _turns_about_a_line(leg, model, scratch, memory, index, rates):
+        if not _turns_about_a_line(leg, home, index, rates):
             raise KinematicsError(
                 f'{machine}: {leg.name} has more freedom than platform and closures determine: {", ".join(moving)} can '
                 'move while the platform stands still; take a joint away, or choose a closure that holds more'
@@ -91,9 +120,7 @@ def locked_joints(
     return _pivots(machine, leg, columns, first, np.array(free), model)
 
 
-def _pivots(
-    machine: str, leg: Leg, columns: Array, first: int, free: Array, model: ModelData
-) -> list[int]:
+def _pivots(machine: str, leg: Leg, columns: Integers, first: int, free: Array, model: ModelData) -> list[int]:
     """One joint for each freedom, those that it moves most; no drives."""
     locked = []
     passive = ~model.is_driven[columns].astype(bool)
@@ -104,8 +131,8 @@ def _pivots(
         if sizes[place] < 1e-6:
             driven = [leg.joints[joint - first].name for joint in columns[~passive]]
             raise KinematicsError(
-                f'{machine}: a drive of {leg.name} ({", ".join(driven)}) holds nothing: it turns a part of the leg about '
-                'itself, whatever the platform does; drive another joint'
+                f'{machine}: a drive of {leg.name} ({", ".join(driven)}) holds nothing: it turns a part of the leg '
+                'about itself, whatever the platform does; drive another joint'
             )
         locked.append(int(columns[place]))
         # the freedoms that are left do not move this joint
@@ -115,26 +142,23 @@ def _pivots(
     return locked
 
 
-def _is_finite(
-    model: ModelData, scratch: ScratchData, memory: ScratchData, leg: int, closed: Array, direction: Array, gap: float
-) -> bool:
+def _is_finite(home: AtHome, leg: int, closed: Array, direction: Array, gap: float) -> bool:
     """Whether the leg can move along a direction, by more than the first order: stretched legs cannot."""
-    columns = _columns(model, leg)
-    scale = model.longest_step[columns]
+    columns, memory = home.columns(leg), home.memory
+    scale = home.model.longest_step[columns]
     step = _STEP / np.abs(direction).max() * direction
     memory.joints[:] = closed
     memory.joints[columns] += scale * step
-    left = nearest_closed(model, scratch, memory, leg)
+    left = nearest_closed(home, leg)
     moved = (memory.joints[columns] - closed[columns]) / scale
     return bool(left <= gap + 1e-9 and moved @ step > 0.25 * step @ step)
 
 
-def _turns_about_a_line(
-    leg: Leg, model: ModelData, scratch: ScratchData, memory: ScratchData, index: int, rates: Array
-) -> bool:
+def _turns_about_a_line(leg: Leg, home: AtHome, index: int, rates: Array) -> bool:
     """Whether all bodies of mass that move at joint rates (J,) turn about one line; the leg's bodies are placed."""
+    model, memory = home.model, home.memory
     part = slice(int(model.joint_start[index]), int(model.joint_start[index + 1]))
-    body_velocities(model, scratch, rates)
+    body_velocities(home.compiled, home.scratch, rates)
     spins, velocities, origins = memory.spin[part], memory.velocity[part], memory.origin[part]
     fastest = np.linalg.norm(spins, axis=1).max(initial=0.0)
     line = None
@@ -152,17 +176,3 @@ def _turns_about_a_line(
         if np.linalg.norm(np.cross(spin, axis)) > 1e-5 * size or np.linalg.norm(still) > 1e-5 * size * model.radius[0]:
             return False
     return line is not None
-
-
-def _columns(model: ModelData, leg: int) -> Array:
-    return model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]
-
-
-def _rows(model: ModelData, leg: int) -> int:
-    return int(model.row_start[model.closure_start[leg + 1]] - model.row_start[model.closure_start[leg]])
-
-
-def _jacobian(model: ModelData, scratch: ScratchData, memory: ScratchData, leg: int) -> Array:
-    """Rows of a leg's closures per joint rate (R, C); the bodies are placed."""
-    closure_rows(model, scratch, leg)
-    return memory.rows[leg, : _rows(model, leg), : len(_columns(model, leg))]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.machine.parts import Closure, Joint, Leg, RigidBody
+from pkm_description.machine.parts import Closure, Joint, Leg, Pose, RigidBody
 
 
 class JointArrays:
@@ -22,6 +22,9 @@ class JointArrays:
     legs: tuple[Leg, ...]
     freedom: str
     platform: RigidBody
+    home: Pose
+    gravity: Array
+    drive_weights: tuple[float, ...]
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

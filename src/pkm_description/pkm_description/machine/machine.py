@@ -48,6 +48,8 @@ class Machine(StackedLegs):
     freedom : how the platform can move where no leg holds it: ``'free'`` (legs end in ball joints), ``'planar'`` (x, y
         and about z of ``base_link``; legs end in pins) or ``'none'`` (open chains have no platform)
     driver : what the machine's driver publishes and takes, where that is not the suite's convention
+    drive_weights : of machines with more drives than degrees of freedom: how willingly each drive takes a share of the
+        force; empty: all alike, which makes the sum of the squares of the forces least
     provenance : dotted key -> ``printed: ...`` / ``derived: ...`` / ``assumed: ...``
     """
 
@@ -64,6 +66,7 @@ class Machine(StackedLegs):
     provenance: dict[str, str] = field(default_factory=dict)
     freedom: Freedom = 'free'
     driver: Driver = STANDARD_DRIVER
+    drive_weights: tuple[float, ...] = ()
 
     @property
     def has_imu(self) -> bool:

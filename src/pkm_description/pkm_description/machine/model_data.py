@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,18 +22,13 @@ from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
     constraint_row_count,
-    make_model,
-    make_scratch,
-    scratch_data,
 )
-from pkm_description.kernels.tree import leg_poses, set_platform
+from pkm_description.kernels.tree import leg_poses
 from pkm_description.machine.closure_rows import closure_rows, vectors
-from pkm_description.machine.idle_freedoms import locked_joints, nearest_closed
+from pkm_description.machine.idle_freedoms import AtHome, locked_joints, nearest_closed
+from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.parts import Leg
 from pkm_description.machine.universal_prismatic import strut_constants
-
-if TYPE_CHECKING:
-    from pkm_description.machine.machine import Machine
 
 #: largest change of a joint in one iteration: rad, and part of the leg's reach
 _LONGEST_TURN, _LONGEST_SLIDE = 0.5, 0.5
@@ -48,7 +41,7 @@ _ITERATIONS = 50
 _FREEDOM = {'free': [0, 1, 2, 3, 4, 5], 'planar': [0, 1, 5], 'none': []}
 
 
-def model_data(machine: Machine) -> ModelData:
+def model_data(machine: JointArrays) -> ModelData:
     """Numbers of a machine for the kernels.
 
     Raises
@@ -62,19 +55,19 @@ def model_data(machine: Machine) -> ModelData:
     model = _with_columns(machine, _tables(machine), columns)
     if not machine.has_platform:
         return model._replace(degrees_of_freedom=np.array([len(model.kind)]))
-    struct, memory, scratch = _at_home(model)
+    home = AtHome.of(model)
     locked: set[int] = set()
     for index, leg in enumerate(machine.legs):
-        nearest_closed(struct, scratch, memory, index)
-        locked |= set(locked_joints(machine.name, leg, struct, scratch, memory, index))
-    model = model._replace(home_joints=memory.joints.copy())
+        nearest_closed(home, index)
+        locked |= set(locked_joints(machine.name, leg, home, index))
+    model = model._replace(home_joints=home.memory.joints.copy())
     if locked:
         model = _with_columns(machine, model, [[joint for joint in own if joint not in locked] for own in columns])
     _check_rows(machine, model)
     return _known_at_home(machine, model)
 
 
-def _tables(machine: Machine) -> ModelData:
+def _tables(machine: JointArrays) -> ModelData:
     """All but columns and what is known at home only."""
     joints, legs = machine.joints, machine.legs
     count = len(joints)
@@ -98,6 +91,7 @@ def _tables(machine: Machine) -> ModelData:
         translation=vectors([joint.translation for joint in joints]),
         rotation=np.array([joint.rotation_parent_joint for joint in joints], dtype=float),
         drive_joint=machine.drive_columns,
+        drive_weight=np.array(machine.drive_weights or np.ones(machine.actuated_count), dtype=float),
         is_driven=np.array([int(joint.actuated) for joint in joints]),
         joint_start=np.array([*(part.start for part in machine.leg_slices), count]),
         column_start=np.zeros(len(legs) + 1, dtype=np.int64),
@@ -139,14 +133,14 @@ def leg_reach(leg: Leg) -> float:
     return spans + ends + slides or 1.0
 
 
-def _radius(machine: Machine, reach: float) -> float:
+def _radius(machine: JointArrays, reach: float) -> float:
     """Mean distance [m] of the platform joints from its origin; of a platform that is a point the legs' reach."""
     points = [closure.other_point for leg in machine.legs for closure in leg.platform_closures]
     radius = float(np.linalg.norm(points, axis=1).mean()) if points else 0.0
     return radius if radius > 1e-6 * reach else reach
 
 
-def _with_columns(machine: Machine, model: ModelData, columns: list[list[int]]) -> ModelData:
+def _with_columns(machine: JointArrays, model: ModelData, columns: list[list[int]]) -> ModelData:
     """The model with the joints of each leg that its closures determine, passive ones first."""
     driven = model.is_driven
     order = [joint for own in columns for joint in sorted(own, key=lambda joint: (driven[joint], joint))]
@@ -157,7 +151,7 @@ def _with_columns(machine: Machine, model: ModelData, columns: list[list[int]]) 
     )
 
 
-def _check_rows(machine: Machine, model: ModelData) -> None:
+def _check_rows(machine: JointArrays, model: ModelData) -> None:
     """Every leg must reach the platform, and its closures must determine its joints."""
     rows, columns = np.diff(model.row_start[model.closure_start]), np.diff(model.column_start)
     for leg, own_rows, own_columns in zip(machine.legs, rows, columns, strict=True):
@@ -173,18 +167,10 @@ def _check_rows(machine: Machine, model: ModelData) -> None:
             )
 
 
-def _at_home(model: ModelData) -> tuple[ModelData, ScratchData, ScratchData]:
-    """Compiled model, its memory as arrays and compiled; platform and joints at home."""
-    memory = scratch_data(model)
-    struct, scratch = make_model(model), make_scratch(memory)
-    set_platform(struct, scratch, model.home_position[None], model.home_rotation[None], 0)
-    memory.joints[:] = model.home_joints
-    return struct, memory, scratch
-
-
-def _known_at_home(machine: Machine, model: ModelData) -> ModelData:
+def _known_at_home(machine: JointArrays, model: ModelData) -> ModelData:
     """The model with its exact home positions, the branches of its legs and its degrees of freedom."""
-    struct, memory, scratch = _at_home(model)
+    home = AtHome.of(model)
+    struct, memory, scratch = home.compiled, home.memory, home.scratch
     normals = np.zeros((machine.leg_count, 3))
     for index in range(machine.leg_count):
         before = memory.joints.copy()

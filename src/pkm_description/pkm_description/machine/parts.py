@@ -193,9 +193,11 @@ class Leg:
     @classmethod
     def to_platform(
         cls, name: str, joints: tuple[Joint, ...], kind: str, point: Array, platform: str, platform_point: Array,
+        cone: float = np.inf,
     ) -> Leg:  # fmt: skip
         """Leg whose last body ends at ``point`` (3,) m on the platform, link name ``platform``."""
-        return cls(name, joints, (Closure(f'{name}_closure', kind, joints[-1].body.name, point, platform, platform_point),))
+        end = Closure(f'{name}_closure', kind, joints[-1].body.name, point, platform, platform_point, cone=cone)
+        return cls(name, joints, (end,))
 
     @cached_property
     def platform_closures(self) -> tuple[Closure, ...]:
