@@ -38,7 +38,10 @@ setup(
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',
             'driver_bridge = pkm_description.nodes.driver_bridge:main',
+            'compile_kernels = pkm_description.nodes.compile_kernels:main',
             'force_markers = pkm_description.nodes.force_markers:main',
         ]),
+        # what compile_kernels calls
+        'pkm.first_calls': ['pkm_description = pkm_description.first_calls:first_calls'],
     },
 )

@@ -38,5 +38,7 @@ setup(
             'bag_to_csv = pkm_estimation.nodes.bag_to_csv:main',
             'tune = pkm_estimation.nodes.tune:main',
         ]),
+        # what compile_kernels calls
+        'pkm.first_calls': ['pkm_estimation = pkm_estimation.first_calls:first_calls'],
     },
 )

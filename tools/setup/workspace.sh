@@ -47,3 +47,28 @@ colcon_build() {
     "$python" -c 'import sys; from colcon_core.command import main; sys.exit(main())' \
         build --base-paths src --symlink-install --metas colcon.meta
 }
+
+# What compiled kernels depend on; the library looks more closely, this saves its start.
+kernels_fingerprint() {
+    {
+        "$python" -VV
+        "$python" -c 'from importlib.metadata import version as v; print(v("numba"), v("llvmlite"), v("numpy"))'
+        uname -m
+        cat "$root"/src/*/*/kernels/*.py "$root"/src/*/*/first_calls.py
+    } | sha256sum
+}
+
+compile_kernels() {
+    local stamp=$root/install/.pkm-kernels kept=$root/src/pkm_description/pkm_description/kernels/__pycache__/compiled
+    local wanted
+    wanted=$(kernels_fingerprint)
+    [[ -e $stamp && $(<"$stamp") == "$wanted" && -d $kept ]] && return
+    step 'compiling the kernels, a minute or two' run_compile_kernels
+    mkdir -p "$kept"
+    echo "$wanted" >"$stamp"
+}
+
+run_compile_kernels() {
+    source_workspace
+    "$root/install/pkm_description/lib/pkm_description/compile_kernels"
+}

@@ -35,6 +35,8 @@ _CHECKSUM = hashlib.sha256().digest_size
 #: names of the kernels that this process has compiled, and of those that it has found on the disk
 compiled: list[str] = []
 loaded: list[str] = []
+#: folders into which it has put code
+kept: set[Path] = set()
 _said: set[str] = set()
 
 
@@ -91,6 +93,7 @@ class Folders:
                 with contextlib.suppress(OSError):
                     passing.unlink(missing_ok=True)
                 continue
+            kept.add(folder)
             if is_new:
                 remove_old(folder)
             return

@@ -1,0 +1,80 @@
+"""Calls that between them reach every kernel, so that the program compile_kernels has compiled all when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from pkm_description import dynamics, kinematics
+from pkm_description.dynamics.parameter_reduction.machine import base_parameters
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_description.motion.limits import check_motion
+from pkm_description.motion.profiles import profile
+
+#: one of each kind: struts on universal joints, other legs, fewer than six degrees of freedom, a plane, an open chain
+MACHINES = ('srs', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'double_pendulum')
+
+Call = Callable[[], object]
+
+
+def first_calls() -> Iterator[Call]:
+    """Calls of the public functions of kinematics and dynamics, with arrays as users have them: batches, single poses."""
+    for name in MACHINES:
+        machine = load_machine(name)
+        yield partial(base_parameters, machine)
+        if machine.has_platform:
+            yield from _poses(machine)
+            yield from _motions(machine)
+            yield from _drives(machine)
+
+
+def _poses(machine: Machine) -> Iterator[Call]:
+    home = machine.home
+    for position, rotation in (
+        (home.position, home.rotation_base_platform),
+        (home.position[None], home.rotation_base_platform[None]),
+    ):
+        for function in (
+            kinematics.drive_positions,
+            kinematics.drive_jacobian,
+            kinematics.joint_positions,
+            dynamics.gravity_forces,
+            dynamics.mass_matrix,
+            dynamics.potential_energy,
+        ):
+            yield partial(function, machine, position, rotation)
+        rest = np.zeros((*position.shape[:-1], 6))
+        forces = np.zeros((*position.shape[:-1], machine.actuated_count))
+        yield partial(kinematics.joint_rates, machine, position, rotation, rest[..., :3], rest[..., 3:])
+        yield partial(dynamics.kinetic_energy, machine, position, rotation, rest)
+        yield partial(dynamics.forward_dynamics, machine, position, rotation, rest, forces)
+    if machine.has_closed_form:
+        yield partial(kinematics.leg_lengths, machine, position, rotation)
+        yield partial(kinematics.length_jacobian, machine, position, rotation)
+
+
+def _motions(machine: Machine) -> Iterator[Call]:
+    motion = profile('hold', machine, duration=0.02, rate=100)
+    yield partial(kinematics.joint_motion, machine, motion)
+    yield partial(dynamics.inverse_dynamics, machine, motion)
+    yield partial(dynamics.inverse_dynamics, machine, motion, friction=False)
+    yield partial(dynamics.friction_forces, machine, motion)
+    joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
+    yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
+    yield partial(check_motion, machine, motion)
+    yield partial(dynamics.rigid_body_regressor, machine, motion)
+    yield partial(dynamics.rigid_body_regressor, machine, motion, identical_legs=False)
+
+
+def _drives(machine: Machine) -> Iterator[Call]:
+    motion = profile('hold', machine, duration=0.02, rate=100)
+    positions = kinematics.drive_positions(machine, motion)
+    found, still = kinematics.forward_kinematics(machine, positions), np.zeros_like(positions)
+    yield partial(kinematics.forward_kinematics, machine, positions[0])
+    yield partial(kinematics.forward_kinematics, machine, positions, initial=found, verify_branch=True)
+    yield partial(kinematics.forward_kinematics, machine, positions, initial=machine.home)
+    yield partial(kinematics.forward_kinematics_sequence, machine, positions)
+    yield partial(kinematics.motion_from_drives, machine, motion.time, positions, still, still)

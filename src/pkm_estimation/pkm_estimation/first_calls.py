@@ -1,0 +1,32 @@
+"""Calls that between them reach every kernel of this package (see ``pkm_description.first_calls``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from pkm_description.first_calls import Call
+from pkm_description.loading import load_machine
+from pkm_description.motion.profiles import profile
+
+from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
+from pkm_estimation.offline.estimate import estimate
+from pkm_estimation.sensors import measure
+
+#: legs in closed form, others, fewer than six degrees of freedom
+MACHINES = ('srs', 'hexaglide_6pus', 'valencia_3rps')
+
+
+def first_calls() -> Iterator[Call]:
+    """Short estimations with every kind of filter, integration, estimated constants and adaptation."""
+    kinds = [
+        *(EstimatorConfig(filter=kind, integrator=scheme) for kind in FILTERS for scheme in INTEGRATORS),
+        *(EstimatorConfig(adapt_noise=kind) for kind in ADAPTATIONS),
+        EstimatorConfig(history=0.05, iteration_nis=0.0),
+    ]
+    with_constants = [EstimatorConfig(filter=kind, estimate=tuple(EXTRA_STATES)) for kind in FILTERS if kind != 'paper']
+    for name in MACHINES:
+        machine = load_machine(name)
+        data = measure(machine, profile('hold', machine, duration=0.1, rate=100))
+        for config in [*kinds, *(with_constants if machine.has_closed_form else [])]:
+            yield partial(estimate, machine, data, config)
