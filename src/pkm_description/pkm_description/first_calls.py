@@ -21,7 +21,7 @@ Call = Callable[[], object]
 
 
 def first_calls() -> Iterator[Call]:
-    """Calls of the public functions of kinematics and dynamics, with arrays as users have them: batches, single poses."""
+    """Calls of the public functions of kinematics and dynamics, with batches and with single poses."""
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)

@@ -80,6 +80,7 @@ def run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'user'))
     monkeypatch.syspath_prepend(tmp_path / 'site')
     monkeypatch.setattr(sys, 'dont_write_bytecode', True)
+    monkeypatch.delenv('NUMBA_CACHE_DIR', raising=False)
 
     def forget():
         for name in [name for name in sys.modules if name.partition('.')[0] in {'lower', 'upper'}]:
@@ -88,14 +89,15 @@ def run(tmp_path, monkeypatch, capsys):
         for function in (sources.digest_at_import, cache.folders_of):
             function.cache_clear()
 
-    def call(package='lower', between=lambda: None, **options):
+    def call(package='lower', between=lambda: None, boundscheck=None, chosen=''):
         forget()
         with monkeypatch.context() as changed:
             changed.setattr(cache, 'compiled', [])
             changed.setattr(cache, 'loaded', [])
             changed.setattr(cache, '_said', set())
-            for name, value in options.items():
-                changed.setattr(numba.config, name, value)
+            changed.setattr(numba.config, 'BOUNDSCHECK', boundscheck)
+            if chosen:
+                changed.setenv('NUMBA_CACHE_DIR', chosen)
             scaled = importlib.import_module(f'{package}.kernels.high').scaled
             between()
             return [scaled(10.0)], sorted(cache.compiled), sorted(cache.loaded), capsys.readouterr().err
@@ -121,7 +123,7 @@ def test_second_process_compiles_nothing_and_says_nothing(folder, run):
     home = str(folder / 'site/lower/kernels/__pycache__/compiled')
     for path, _, _ in os.walk(home):
         os.chmod(path, 0o555)
-    assert run(CACHE_DIR='/proc/nowhere') == ([20.0], [], BOTH[:1], '')
+    assert run(chosen='/proc/nowhere') == ([20.0], [], BOTH[:1], '')
     assert files(folder) == before
 
 
@@ -163,7 +165,7 @@ def test_code_for_another_processor_is_not(folder, run):
 
 def test_other_compiler_options_have_code_of_their_own(folder, run):
     assert run()[1] == BOTH
-    assert run(BOUNDSCHECK=1)[1] == BOTH
+    assert run(boundscheck=1)[1] == BOTH
 
 
 def test_user_folder_where_package_cannot_be_written(folder, run):
@@ -175,7 +177,7 @@ def test_user_folder_where_package_cannot_be_written(folder, run):
 
 def test_import_and_result_where_nothing_can_be_written(folder, run):
     (folder / 'site/lower/kernels/__pycache__').touch()
-    results, compiled, _, messages = run(CACHE_DIR='/proc/nowhere')
+    results, compiled, _, messages = run(chosen='/proc/nowhere')
     assert (results, compiled) == ([20.0], BOTH)
     assert messages.count('cannot be kept') == 1 and '/proc/nowhere' in messages and 'XDG_CACHE_HOME' in messages
 

@@ -24,7 +24,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from pkm_description.kernels.sources import cache_homes, digest, digest_at_import
+from pkm_description.kernels.sources import cache_homes, digest, digest_at_import, state
 
 #: code for any processor of its kind, as the program compile_kernels makes it; the bits of results are the same
 GENERIC = ('generic', '')
@@ -57,7 +57,7 @@ class Folders:
 
     def __init__(self, package: str) -> None:
         self.package = package
-        self._digest = digest_at_import(package)
+        self._state = state(package)
         self.homes = cache_homes(package)
         for folder in self.current():
             with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ class Folders:
 
     def current(self) -> list[Path]:
         """Folders for the sources as they were imported."""
-        return [home / self._digest for home in self.homes]
+        return [home / self._state for home in self.homes]
 
     def read(self, name: str) -> bytes | None:
         """Content of the first sound file of this name."""
@@ -78,7 +78,7 @@ class Folders:
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file where the user may; says so where there is no such place. Readers see all of it or nothing."""
-        if digest(self.package) != self._digest:
+        if digest(self.package) != digest_at_import(self.package):
             return  # compiled from files that have changed since
         reasons = []
         for folder in self.current():

@@ -1,22 +1,69 @@
-"""The decorator of all compiled functions, and structures that they read."""
+"""The decorator of all compiled functions, and structures that they read. The first call of one imports Numba."""
 
 from __future__ import annotations
 
-import sys
+import importlib
+import os
+import threading
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any, TypeVar, cast
 
-import numba
-from numba import types
-from numba.experimental import structref
-
-from pkm_description.kernels.cache import KernelCache
-from pkm_description.kernels.sources import numba_options, package_of
+from pkm_description.kernels.sources import digest_at_import, package_of
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 #: False with NUMBA_DISABLE_JIT=1: kernels run as plain Python, for a debugger and for test coverage
-COMPILED = not numba_options.DISABLE_JIT
+COMPILED = os.environ.get('NUMBA_DISABLE_JIT', '') in ('', '0')
+
+_making = threading.RLock()
+#: all structures of the modules that are imported
+structures: list[Structure] = []
+
+
+class Kernel:
+    """A function that is compiled, or found on the disk, when it is first called.
+
+    Importing kernels and calling some of them costs little: Numba takes half a second, and each function a millisecond.
+
+    Parameters
+    ----------
+    function : the plain Python function
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._dispatcher: Any = None
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function."""
+        with _making:
+            if self._dispatcher is None:
+                self._dispatcher = _compiler().dispatcher(self.py_func)
+        return self._dispatcher
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the compiled function."""
+        return (self._dispatcher or self.dispatcher)(*args)
+
+
+class Structure:
+    """Stands for the compiled twin of a NamedTuple until the first kernel is called."""
+
+    def __init__(self, data: type) -> None:
+        self.data = data
+        self._proxy: Any = None
+        structures.append(self)
+
+    @property
+    def proxy(self) -> Any:
+        """Class with which kernels make the structure."""
+        with _making:
+            if self._proxy is None:
+                self._proxy = _compiler().structure_type(self.data)
+        return self._proxy
 
 
 def kernel(function: Function) -> Function:
@@ -25,37 +72,27 @@ def kernel(function: Function) -> Function:
     No ``fastmath``: the same bits come out of single calls, batches, threads and plain Python. Compiled code is kept on
     the disk for functions in packages of the name ``kernels`` (see :mod:`~pkm_description.kernels.cache`).
     """
-    compiled: Any = numba.njit(error_model='numpy', nogil=True)(function)
+    if not COMPILED:
+        return function
     package = package_of(function.__module__)
-    if COMPILED and package:
+    if package:
+        digest_at_import(package)  # now: the files may change before the first call
         if function.__closure__:
             names = ', '.join(function.__code__.co_freevars)
             raise TypeError(
                 f'kernel {function.__qualname__} depends on {names} of the function around it: make it an argument'
             )
-        compiled._cache = KernelCache(function, package)
-    return cast(Function, compiled)
+    return cast(Function, Kernel(function))
 
 
 def structure(data: type) -> type:
     """Compiled twin of a NamedTuple: kernels read the same attributes of both, but an argument costs 1 us, not 6.
 
-    Call the result inside a kernel only; called from Python it would compile in every process. Without compilation
-    the NamedTuple itself is the structure.
+    Call the result inside a kernel only. Without compilation the NamedTuple itself is the structure.
     """
-    if not COMPILED:
-        return data
-    fields: tuple[str, ...] = data._fields  # type: ignore[attr-defined]
+    return cast(type, Structure(data)) if COMPILED else data
 
-    @structref.register
-    class Twin(types.StructRef):
-        def preprocess_fields(self, members: Any) -> Any:
-            return tuple((name, types.unliteral(kind)) for name, kind in members)
 
-    # the cache finds compiled code by its types, and these by module and name
-    module, name = data.__module__, f'{data.__name__}Type'
-    Twin.__module__, Twin.__name__, Twin.__qualname__ = module, name, name
-    setattr(sys.modules[module], name, Twin)
-    proxy = type(data.__name__, (structref.StructRefProxy,), {'__module__': module})
-    structref.define_proxy(proxy, Twin, list(fields))
-    return proxy
+def _compiler() -> Any:
+    """The module that imports Numba."""
+    return importlib.import_module('pkm_description.kernels.compiler')

@@ -9,13 +9,9 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import llvmlite
-import numba
 import numpy as np
 
-numba_options: Any = numba.config
 #: name of the packages that contain kernels, and nothing else
 KERNELS = 'kernels'
 _IMPORT = re.compile(rf'^\s*(?:from|import)\s+(\w+(?:\.\w+)*\.{KERNELS})\b', re.MULTILINE)
@@ -52,18 +48,21 @@ def source_files(package: str) -> list[tuple[str, Path]]:
 
 def compiler() -> str:
     """Everything besides sources and processor that decides about compiled code and the files that hold it."""
+    import llvmlite
+    import numba
+
     options = ('OPT', 'BOUNDSCHECK', 'DEBUGINFO_DEFAULT', 'LOOP_VECTORIZE', 'SLP_VECTORIZE')
     versions = f'numba {numba.__version__} llvmlite {llvmlite.__version__} NumPy {np.__version__}'
-    settings = ' '.join(f'{name}={getattr(numba_options, name, None)}' for name in options)
+    settings = ' '.join(f'{name}={getattr(numba.config, name, None)}' for name in options)
     return f'{sys.implementation.cache_tag} {versions} {settings}'
 
 
 def digest(package: str) -> str:
-    """Fingerprint of sources and compiler, 16 hexadecimal digits: other sources or another compiler, another one."""
-    total = hashlib.sha256(compiler().encode())
+    """Fingerprint of the sources of a package and of those below it."""
+    total = hashlib.sha256()
     for name, path in source_files(package):
         total.update(f'\n{name}\n'.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return total.hexdigest()[:16]
+    return total.hexdigest()
 
 
 @cache
@@ -72,13 +71,18 @@ def digest_at_import(package: str) -> str:
     return digest(package)
 
 
+def state(package: str) -> str:
+    """Name of the folder of compiled code: 16 digits, others for other sources and for another compiler."""
+    return hashlib.sha256(f'{digest_at_import(package)} {compiler()}'.encode()).hexdigest()[:16]
+
+
 def cache_homes(package: str) -> tuple[Path, ...]:
     """Folders that hold the folders of compiled code of a package: beside its sources, and the user's.
 
     The first is there for all users of an installation; the second for those who cannot write there.
     """
     beside = folder_of(package) / '__pycache__' / 'compiled'
-    chosen = numba_options.CACHE_DIR  # NUMBA_CACHE_DIR
+    chosen = os.environ.get('NUMBA_CACHE_DIR')
     if not chosen:
         home = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
         if not os.path.isabs(home):  # neither HOME nor an entry in the list of users
