@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.rotation import quaternion_from_matrix, skew
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCITY

@@ -57,7 +57,7 @@ def closed_machine_checks(machine: Machine, engine: str, limit: float, samples: 
         yield at_most(engine, 'constraint forces in the leg joints, relative', limit, error)
         error = relative_error(reactions.joint_moments, result.joint_moments)
         yield at_most(engine, 'constraint moments in the leg joints, relative', limit, error)
-    power = np.sum(forces * legs.velocities[..., machine.actuated_index], axis=1)
+    power = np.sum(forces * legs.velocities[..., machine.drive_columns], axis=1)
     yield from energy_and_mass_checks(machine, engine, power, result)
 
 

@@ -16,9 +16,8 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
 )
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.kinematics import joint_motion
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import actuated_jacobian
+from pkm_description.kinematics import drive_jacobian, joint_motion
+from pkm_description.kinematics.closed_legs import platform_joints
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import JointFriction, Machine, PlatformMotion, RigidBody
@@ -46,8 +45,8 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 def force_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     """R4-09 and R4-10: against Lagrange, and as a product of regressor and parameters."""
     forces = inverse_dynamics(machine, motion, friction=False)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    generalised = (forces[:, None] @ actuated_jacobian(machine, legs))[:, 0]
+    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
+    generalised = (forces[:, None] @ jacobian)[:, 0]
     error = relative_error(generalised, lagrange.generalised_forces(machine, motion))
     bodies = 1 + machine.leg_count * machine.joint_count
     yield at_most('R4-09', f'inverse dynamics of {bodies} bodies = Lagrange, relative', 1e-8, error)
@@ -63,7 +62,7 @@ def power_checks(machine: Machine, series: FourierSeries, samples: int) -> Itera
     """R4-14: energy put in by the drives along a motion, by Simpson's rule."""
     motion = series.evaluate(np.linspace(3.0, 5.0, samples))
     forces = inverse_dynamics(machine, motion, friction=False)
-    power = np.sum(forces * joint_motion(machine, motion).velocities[..., machine.actuated_index], axis=1)
+    power = np.sum(forces * joint_motion(machine, motion).velocities[..., machine.drive_columns], axis=1)
     step = motion.time[1] - motion.time[0]
     work = step / 3.0 * np.cumsum(power[:-2:2] + 4.0 * power[1:-1:2] + power[2::2])
     pose = motion.position, motion.rotation_base_platform
@@ -102,9 +101,8 @@ def simulation_checks(machine: Machine, series: FourierSeries, duration: float) 
 def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     """R4-16: joint reactions move the platform and each leg according to Newton and Euler."""
     reactions = joint_reactions(machine, motion, friction=False)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     needed = momentum_rates(machine, motion)
-    joints = motion.position[:, None] + legs.levers
+    joints = platform_joints(machine, motion.position, motion.rotation_base_platform)
     on_platform = reactions.closure_forces
     moments = np.cross(joints, on_platform)
     yield at_most(
@@ -120,7 +118,7 @@ def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     yield at_most(
         'R4-16', 'base and platform joint move each leg, relative', 1e-6, relative_error(force, needed[1:, 0])
     )
-    moment = np.cross(legs.chain.origins[0], base) + reactions.joint_moments[:, :, 0] - moments
+    moment = np.cross(machine.base_points, base) + reactions.joint_moments[:, :, 0] - moments
     error = relative_error(np.moveaxis(moment, 1, 0), needed[1:, 1])
     yield at_most('R4-16', 'base and platform joint turn each leg, relative', 1e-6, error)
 

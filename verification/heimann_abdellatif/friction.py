@@ -58,7 +58,7 @@ def feedforward_checks(machine: Machine) -> Iterator[Check]:
     what = f'feed-forward with each of {len(friction_law_names())} laws in all joints: error at the knots, relative'
     yield at_most('R4-22', what, 1e-9, worst)
     servo = LegServo(machine, 10**6, ServoSettings(feedforward='rigid_body_friction'))
-    home, rate = joint_motion(machine, motion).positions[0, :, machine.actuated_index], np.full(6, 0.05)
+    home, rate = joint_motion(machine, motion).positions[0, machine.drive_columns], np.full(6, 0.05)
     forward, backward = (servo.forces(0, home, sign * rate) for sign in (1.0, -1.0))
     error = relative_error(forward - backward, -2.0 * machine.servo.damping * rate)
     yield at_most('R4-22', 'measured velocities change the force by damping only, relative', 1e-10, error)

@@ -17,9 +17,9 @@ from pkm_description.kinematics.cardan_angles import (
     angular_motion,
     matrix_from_angles,
 )
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_log, skew
 from pkm_description.loading import load_machine
@@ -59,12 +59,13 @@ def definition_checks(machine: Machine) -> Iterator[Check]:
         file = Path(folder) / 'machine.yaml'
         file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
         changed = load_machine(file)
-    yield equal('R4-01', 'joint kinds from the file', ('revolute', 'revolute', 'prismatic'), changed.joint_kinds)
+    kinds = tuple(joint.kind for joint in changed.legs[0].joints)
+    yield equal('R4-01', 'joint kinds from the file', ('revolute', 'revolute', 'prismatic'), kinds)
     difference = np.concatenate([changed.base_points - base, changed.platform_points - platform])
     yield at_most('R4-01', 'base and platform points from the file', 0.0, difference, 'm')
     axes = Rotation.from_rotvec(np.outer(turns, [0.0, 0.0, 1.0])).apply(_first_axes(machine))
     yield at_most('R4-01', 'cardan axes from the file', 1e-14, _first_axes(changed) - axes)
-    stroke = [changed.position_lower[:, 2] - lower, changed.position_upper[:, 2] - upper]
+    stroke = [changed.position_lower[2::3] - lower, changed.position_upper[2::3] - upper]
     yield at_most('R4-01', 'stroke from the file', 0.0, stroke, 'm')
 
 
@@ -76,7 +77,7 @@ def pose_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
     legs = anchors - machine.base_points
     yield at_most('R4-02', 'leg lengths = distances of the joints', 1e-14, lengths - np.linalg.norm(legs, axis=-1), 'm')
     positions = joint_positions(machine, *pose)
-    alpha, beta = positions[..., 0], positions[..., 1]
+    alpha, beta = positions[:, ::3], positions[:, 1::3]
     direction = np.empty_like(legs)
     for leg, described in enumerate(machine.legs):
         first, second, third = described.joints
@@ -113,10 +114,10 @@ def jacobian_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
             return np.concatenate([other.position, turn], axis=1)
 
         found[..., leg] = smooth_derivative(coordinates, STEP)
-    error = relative_error(twist_from_leg_rates(machine, legs), found)
+    error = relative_error(twist_per_drive(legs), found)
     yield at_most('R4-03', "J = dtheta'/dq_a' against differences of forward kinematics, relative", 1e-6, error)
     rates = joint_motion(machine, motion).velocities
-    through = legs.joint_map @ (twist_from_leg_rates(machine, legs) @ rates[:, :, 2, None])[:, None]
+    through = legs.joint_map @ (twist_per_drive(legs) @ rates[:, machine.drive_columns, None])
     yield at_most(
         'R4-03', 'all joint rates from the drive rates, relative', 1e-11, relative_error(through[..., 0], rates)
     )

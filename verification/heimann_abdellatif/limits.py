@@ -41,9 +41,9 @@ def workspace_checks(machine: Machine, count: int) -> Iterator[Check]:
     pose = motion.position, motion.rotation_base_platform
     found = position_violations(narrow, motion)
     lengths = leg_lengths(narrow, *pose) - narrow.lengths_at_zero
-    angles = joint_positions(narrow, *pose)[..., :2]
+    angles = joint_positions(narrow, *pose).reshape(count, 6, 3)[..., :2]
     outside = {
-        'stroke': ((lengths < narrow.position_lower[:, 2]) | (lengths > narrow.position_upper[:, 2])).sum(),
+        'stroke': ((lengths < narrow.position_lower[2::3]) | (lengths > narrow.position_upper[2::3])).sum(),
         'joint angle': (np.abs(angles) > _ANGLE).sum(),
         'tilt of ball joint': (_tilts(narrow, *pose) > _CONE).sum(),
     }

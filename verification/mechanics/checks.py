@@ -21,9 +21,8 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.energy_model import energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, joint_motion, joint_positions, solve_closure
-from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.closed_legs import close_legs, closing_points
 from pkm_description.kinematics.jacobian_rates import joint_map_rate
-from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_payload
@@ -49,15 +48,15 @@ def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Chec
     """Closures, and the derivatives of all joint positions, passive ones too."""
     pose = motion.position, motion.rotation_base_platform
     positions = joint_positions(machine, *pose)
-    anchors = pose[0][:, None] + machine.platform_points @ np.swapaxes(pose[1], 1, 2)
-    gap = np.linalg.norm(chain_pose(machine, positions).tip - anchors, axis=-1)
+    own, other = closing_points(machine, positions, *pose)
+    gap = np.linalg.norm(own - other, axis=-1)
     yield at_most('closure', 'leg tips lie in the platform joints', 1e-11, gap, 'm')
     found = solve_closure(machine, drive_positions(machine, *pose))
     yield at_most('closure', 'forward kinematics gives the position back', 1e-10, found.position - pose[0], 'm')
     turned = found.rotation_base_platform - pose[1]
     yield at_most('closure', 'forward kinematics gives the rotation matrix back', 1e-10, turned)
     legs = joint_motion(machine, motion)
-    rates = (close_legs(machine, *pose).joint_map @ motion.twist[:, None, :, None])[..., 0]
+    rates = (close_legs(machine, *pose).joint_map @ motion.twist[..., None])[..., 0]
     yield at_most(
         'jacobian', 'joint map x twist = joint velocities, relative', 1e-12, relative_error(rates, legs.velocities)
     )
@@ -78,7 +77,7 @@ def _joint_map(machine: Machine, motion: PlatformMotion) -> Array:
 
 
 def _joint_state(machine: Machine, motion: PlatformMotion) -> Array:
-    """Joint positions and velocities (2, N, L, J)."""
+    """Joint positions and velocities (2, N, J)."""
     legs = joint_motion(machine, motion)
     return np.stack([legs.positions, legs.velocities])
 
@@ -89,7 +88,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     forces = inverse_dynamics(machine, motion, friction=False)
     product = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
     drives = joint_motion(machine, motion)
-    rotors = machine.leg_rotor_inertia[:, machine.actuated_index] * drives.accelerations[..., machine.actuated_index]
+    rotors = machine.rotor_inertia[machine.drive_columns] * drives.accelerations[..., machine.drive_columns]
     error = relative_error(product + rotors, forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     terms = drive_force_terms(machine, motion, friction=False).total
@@ -112,11 +111,11 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
 
     total = energy_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
-    own = 0.5 * np.sum(machine.leg_rotor_inertia * drives.velocities**2, axis=(1, 2))
+    own = 0.5 * np.sum(machine.rotor_inertia * drives.velocities**2, axis=1)
     error = relative_error(total + own, mechanical_energy(machine, motion))
     yield at_most('energy', 'energy regressor x parameters + rotors = T + V, relative', 1e-10, error)
     change = smooth_derivative(lambda step: mechanical_energy(machine, shifted(machine, motion, step)), STEP)
-    rates = drives.velocities[..., machine.actuated_index]
+    rates = drives.velocities[..., machine.drive_columns]
     power = np.sum(forces * rates, axis=1)
     error = relative_error(change, power)
     yield at_most('power', 'd(T + V)/dt = power of the drives, relative', 1e-6, error)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics import leg_lengths
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.hexapod.assembly_mode import regular_from_home
 from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
-from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import single_axis_limits
 from pkm_description.machine import Machine
@@ -103,7 +103,7 @@ def random_workspace_poses(
     home = machine.home
     box = np.array([excursion for _, excursion in sorted(single_axis_limits(machine).items())])
     stroke = machine.lengths_at_zero[:, None] + np.stack(
-        [limit[:, machine.actuated_index] for limit in (machine.leg_position_lower, machine.leg_position_upper)], axis=1
+        [limit[machine.drive_columns] for limit in (machine.position_lower, machine.position_upper)], axis=1
     )
     positions, rotations, found, batches = [np.zeros((0, 3))], [np.zeros((0, 3, 3))], 0, 0
     while found < count:
@@ -129,4 +129,4 @@ def _within_limits(machine: Machine, position: Array, rotation: Array) -> NDArra
     """Which poses (N,) are within the limits of all joints."""
     legs = close_legs(machine, position, rotation)
     outside = position_limits(machine, legs.positions).outside().any(axis=1)
-    return np.asarray(~(outside | tilt_limits(machine, legs, rotation).outside().any(axis=1)))
+    return np.asarray(~(outside | tilt_limits(machine, legs, len(position)).outside().any(axis=1)))

@@ -52,7 +52,7 @@ def power_check(id: str, machine: Machine, name: str, motion: PlatformMotion) ->
     for leg, chain in enumerate(rough.legs):
         for place, joint in enumerate(chain.joints):
             lost += joint.friction.law.dissipated_power(joints.velocities[:, leg, place], loads[:, leg, place])
-    power = np.sum(share * joints.velocities[..., rough.actuated_index], axis=1)
+    power = np.sum(share * joints.velocities[..., rough.drive_columns], axis=1)
     columns = friction_regressor(rough, joints, 'all', loads=loads) @ friction_parameters(rough, 'all')
     errors = [relative_error(power, lost), relative_error(columns, share)]
     what = f'{name} in all joints: power at the drives = power lost, regressor times parameters = friction, relative'

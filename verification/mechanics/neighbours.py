@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import joint_motion, joint_positions, motion_from_drives
+from pkm_description.kinematics.failures import holds_platform
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -18,10 +19,10 @@ def shifted(machine: Machine, motion: PlatformMotion, step: float) -> PlatformMo
     Free and planar platforms with constant acceleration and angular acceleration, platforms that their legs hold with
     constant accelerations of the drives: right to the second order, so that derivatives at 0 are those of the motion.
     """
-    if machine.constraint_count > (3 if machine.planar else 0):
+    if holds_platform(machine):
         legs = joint_motion(machine, motion)
         position, rate, acceleration = (
-            values[..., machine.actuated_index] for values in (legs.positions, legs.velocities, legs.accelerations)
+            values[..., machine.drive_columns] for values in (legs.positions, legs.velocities, legs.accelerations)
         )
         moved = position + step * rate + 0.5 * step**2 * acceleration
         return motion_from_drives(machine, motion.time + step, moved, rate + step * acceleration, acceleration)
@@ -43,7 +44,7 @@ def smooth_derivative(function: Callable[[float], Array], step: float) -> Array:
 
 
 def numeric_joint_map(machine: Machine, motion: PlatformMotion, step: float = 1e-3) -> Array:
-    """Rates of all joints per twist of a free platform (N, L, J, 6), from differences of joint positions."""
+    """Rates of all joints per twist of a free platform (N, J, 6), from differences of joint positions."""
     columns = []
     for unit in np.eye(6):
 

@@ -83,8 +83,8 @@ def limit_checks(machine: Machine) -> Iterator[Check]:
             'S3-03', f'{name}, stroke 2.13 to 3.28 m', (lower, upper), (lower_found, upper_found), tolerance, unit
         )
     stroke = [
-        machine.lengths_at_zero + bound[:, machine.actuated_index]
-        for bound in (machine.leg_position_lower, machine.leg_position_upper)
+        machine.lengths_at_zero + bound[machine.drive_columns]
+        for bound in (machine.position_lower, machine.position_upper)
     ]
     yield at_most('S3-05', 'shortest leg', 1e-12, stroke[0] - paper.SHORTEST, 'm')
     yield at_most('S3-05', 'longest leg', 1e-12, stroke[1] - paper.LONGEST, 'm')

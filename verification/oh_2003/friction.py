@@ -29,10 +29,10 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         yield near_each('T13', f'jump at the edge of the zone, {form} form', required, jumps, 1e-9, 'N')
 
     motion = random_states(machine, 20 if quick else 200, seed=21)
-    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     # a share of the states inside of the zone
     motion = scaled(motion, np.where(np.arange(len(rates)) % 2, 1.0, 1.5e-3 / np.abs(rates).max(axis=1)))
-    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     viscous, coulomb = (np.array([getattr(law, key) for law in bands]) for key in ('viscous', 'coulomb'))
     zone = 2.0 * coulomb / 0.004 * rates
     expected = np.where(np.abs(rates) > 0.002, viscous * rates + coulomb * np.sign(rates), zone)

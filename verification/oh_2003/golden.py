@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.machine import Machine
 from pkm_description.motion.coordinate_sines import OH_FREQUENCIES
 
@@ -55,7 +55,9 @@ def library_checks(machine: Machine, model: OhModel, moving: OhMotion, still: Oh
     for text, motion, figures in (('at rest at home', still, STATIC_FORCES), ('case 1', moving, FORCES[1])):
         forces = inverse_dynamics(machine, model.platform_motion(motion), friction=False)
         yield near_each('T3', f'library: F_a {text}', figures, forces, 5e-5, 'N')
-    legs = joint_motion(machine, model.platform_motion(moving))
-    yield near_each('T2', 'library: L, case 1', LENGTHS, legs.lengths, 5e-6, 'm')
-    rates = legs.velocities[..., machine.actuated_index]
+    platform = model.platform_motion(moving)
+    legs = joint_motion(machine, platform)
+    lengths = leg_lengths(machine, platform.position, platform.rotation_base_platform)
+    yield near_each('T2', 'library: L, case 1', LENGTHS, lengths, 5e-6, 'm')
+    rates = legs.velocities[..., machine.drive_columns]
     yield near_each('T2', "library: L', case 1", LENGTH_RATES, rates, 5e-6, 'm/s')

@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.dynamics import inverse_dynamics, rigid_body_parameters, rigid_body_regressor
 from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
-from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics import joint_motion, leg_lengths
 from pkm_description.kinematics.cardan_angles import angle_rate_matrix, angle_rate_matrix_rate, matrix_from_angles
 from pkm_description.kinematics.leg_motion import close_legs, leg_rates
 from pkm_description.machine import Joint, Machine
@@ -38,9 +38,9 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     struts = strut_kinematics(model.geometry, motion)
     platform = model.platform_motion(motion)
     legs = joint_motion(machine, platform)
-    drives = [values[..., machine.actuated_index] for values in (legs.velocities, legs.accelerations)]
+    drives = [values[..., machine.drive_columns] for values in (legs.velocities, legs.accelerations)]
     for what, found, expected in (
-        ('L', legs.lengths, struts.length),
+        ('L', leg_lengths(machine, platform.position, platform.rotation_base_platform), struts.length),
         ("L'", drives[0], struts.rate),
         ("L''", drives[1], struts.acceleration),
     ):
@@ -102,7 +102,7 @@ def energy_model_check(model: OhModel, machine: Machine) -> Check:
     motion = sine((0, 1), OH_FREQUENCIES['high'], np.arange(0.0, 0.5, 1e-3), model.home)
     platform = model.platform_motion(motion)
     forces = inverse_dynamics(machine, platform, friction=False)
-    drives = joint_motion(machine, platform).positions[..., machine.actuated_index]
+    drives = joint_motion(machine, platform).positions[..., machine.drive_columns]
     differences, work = energy_equations(machine, platform, drives, forces)
     steps = differences @ rigid_body_parameters(machine, identical_legs=True)
     error = relative_error(steps, work)

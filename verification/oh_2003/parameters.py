@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_parameters
-from pkm_description.kinematics.chain import chain_pose
-from pkm_description.kinematics.leg_motion import joint_positions
+from pkm_description.kinematics import joint_positions
+from pkm_description.kinematics.closed_legs import body_poses, platform_joints
 from pkm_description.machine import Machine, PlatformMotion
 
 from verification.oh_2003.kane import PARAMETERS
@@ -69,12 +69,12 @@ def oh_model(machine: Machine) -> OhModel:
         are principal in his axes, all legs alike.
     """
     home = machine.home.position[None], machine.home.rotation_base_platform[None]
-    chain = chain_pose(machine, joint_positions(machine, *home))
-    strut = chain.tip[0] - machine.base_points
+    rotations, origins = (found[0] for found in body_poses(machine, joint_positions(machine, *home)))
+    strut = platform_joints(machine, *home)[0] - machine.base_points
     axes = strut_axes(strut / np.linalg.norm(strut, axis=1, keepdims=True))
     leg = machine.legs[0]
     centers = [
-        chain.origins[body][0, 0] + chain.rotations[body][0, 0] @ leg.joints[body].body.center_of_mass
+        origins[body] + rotations[body] @ leg.joints[body].body.center_of_mass
         for body in range(3)
     ]
     platform_p = home[1][0].T @ rotation_zxz(HOME_ANGLES[None])[0]
@@ -82,7 +82,7 @@ def oh_model(machine: Machine) -> OhModel:
         base_points=machine.base_points,
         platform_points=machine.platform_points @ platform_p,
         distance_b=float(np.linalg.norm(centers[_CYLINDER] - machine.base_points[0])),
-        offset_e=float(np.linalg.norm(centers[_ROD] - chain.tip[0, 0])),
+        offset_e=float(np.linalg.norm(centers[_ROD] - machine.base_points[0] - strut[0])),
         gravity=machine.gravity,
     )
     matrix = np.zeros((40, len(PARAMETERS)))
@@ -91,7 +91,7 @@ def oh_model(machine: Machine) -> OhModel:
     for body, mass, first in ((_CYLINDER, 1, 3), (_ROD, 0, 9)):
         block = matrix[10 * (1 + body) : 10 * (2 + body)]
         block[:, mass] = _point_mass(leg.joints[body].body.center_of_mass)
-        block[4:, first : first + 3] = _principal_inertias(chain.rotations[body][0, 0].T @ axes[0])
+        block[4:, first : first + 3] = _principal_inertias(rotations[body].T @ axes[0])
     full = rigid_body_parameters(machine, identical_legs=True)
     # the cross stands between platform and cylinder
     full[10 * (1 + _CROSS) : 10 * (2 + _CROSS)] = 0.0

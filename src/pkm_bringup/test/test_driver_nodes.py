@@ -48,7 +48,7 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
         node.destroy_node()
     told = heard['drives/state'][-1]
     assert list(told.name) == [machine.driver.joint_names[drive] for drive in machine.driver.order]
-    home = machine.leg_home_positions[:, machine.actuated_index]
+    home = machine.home_positions[machine.drive_columns]
     read = JointStateReader.of_drives(machine).order(told.name)
     # it stands where it began: the controller holds it by the currents that it commands
     np.testing.assert_allclose(read.complete(told.position), home, atol=5e-3)

@@ -59,8 +59,8 @@ def test_joint_positions_are_those_of_the_true_pose(
 ) -> None:
     machine, _, record = frictionless
     legs = joint_motion(machine, record.truth)
-    assert np.abs(legs.positions[:, :, machine.actuated_index] - record.joint_positions).max() < 1e-6
-    assert np.abs(legs.velocities[:, :, machine.actuated_index] - record.joint_velocities).max() < 1e-5
+    assert np.abs(legs.positions[:, machine.drive_columns] - record.joint_positions).max() < 1e-6
+    assert np.abs(legs.velocities[:, machine.drive_columns] - record.joint_velocities).max() < 1e-5
 
 
 def test_friction_of_sliding_joints_is_the_machine_files() -> None:

@@ -263,7 +263,7 @@ def test_unknown_machine_ends_with_one_clear_line(executable: str) -> None:
 def _home_positions() -> np.ndarray:
     machine = MACHINE
     home = PlatformMotion.at_rest(MACHINE.home.position, MACHINE.home.rotation_base_platform)
-    return joint_motion(machine, home).positions[0, :, machine.actuated_index]
+    return joint_motion(machine, home).positions[0, machine.drive_columns]
 
 
 def _straight_line(target: np.ndarray, duration: float) -> PlatformMotion:

@@ -150,12 +150,12 @@ def with_limits(machine: Machine, reach: float) -> Machine:
     home = machine.home
     at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
     legs = []
-    for leg, positions in zip(machine.legs, at_home, strict=True):
+    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
         joints = [
             dataclasses.replace(joint, limits=JointLimits(value - reach, value + reach, effort=100.0))
             if joint.actuated
             else joint
-            for joint, value in zip(leg.joints, positions, strict=True)
+            for joint, value in zip(leg.joints, at_home[part], strict=True)
         ]
         legs.append(dataclasses.replace(leg, joints=tuple(joints)))
     return dataclasses.replace(machine, legs=tuple(legs))

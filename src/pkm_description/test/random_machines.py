@@ -15,8 +15,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from other_machines import machine_of
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import scaled_condition
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import scaled_condition
 from pkm_description.machine import Joint, JointFriction, JointLimits, Leg, Machine, Pose
 from scipy.spatial.transform import Rotation
 
@@ -187,7 +187,7 @@ def closed_mechanisms(draw: st.DrawFn, kind: str) -> Machine:
     """Machine of a kind with a regular home pose."""
     machine = CLOSED_KINDS[kind](draw(st.floats(0.4, 1.5)), draw(st.integers(0, 2**31 - 1)))
     pose = machine.home.position[None], machine.home.rotation_base_platform[None]
-    assume(float(scaled_condition(machine, close_legs(machine, *pose))[0]) < WORST_CONDITION)
+    assume(float(scaled_condition(close_legs(machine, *pose))[0]) < WORST_CONDITION)
     return machine
 
 

@@ -58,7 +58,7 @@ def test_asymmetric_machines_get_a_home_that_loads(machine: Machine, capsys: pyt
     solved = load_machine(path)
     home = solved.home
     positions = joint_positions(solved, home.position[None], home.rotation_base_platform[None])[0]
-    assert positions == pytest.approx(solved.leg_home_positions, abs=1e-6)  # six digits in the file
+    assert positions == pytest.approx(solved.home_positions, abs=1e-6)  # six digits in the file
     # nothing but home has changed, no comment is lost
     changed = [(a, b) for a, b in zip(before.splitlines(), printed.out.splitlines(), strict=True) if a != b]
     assert len(changed) == 1 + solved.joint_count
@@ -70,7 +70,7 @@ def test_the_home_is_the_nearest(machine: Machine) -> None:
     found = admissible_home(machine)
     assert found.distance > 1e-3
     at_home = dataclasses.replace(machine, home=found.pose)
-    drives = found.joint_positions[:, machine.actuated_index]
+    drives = found.joint_positions[machine.drive_columns]
     step = 1e-5
 
     def squared(shift: np.ndarray) -> float:
@@ -90,10 +90,10 @@ def test_the_home_is_the_nearest(machine: Machine) -> None:
 def test_drives_may_be_given(machine: Machine) -> None:
     home = admissible_home(machine)
     at_home = dataclasses.replace(machine, home=home.pose)
-    drives = home.joint_positions[:, machine.actuated_index] + [0.01, -0.02, 0.03]
+    drives = home.joint_positions[machine.drive_columns] + [0.01, -0.02, 0.03]
     found = admissible_home(machine, drives=drives)
     closed = solve_closure(at_home, drives[None]).require()
-    assert found.joint_positions[:, machine.actuated_index] == pytest.approx(drives, abs=1e-13)
+    assert found.joint_positions[machine.drive_columns] == pytest.approx(drives, abs=1e-13)
     assert found.joint_positions == pytest.approx(closed.joint_positions[0], abs=1e-10)
     assert found.pose.position == pytest.approx(closed.position[0], abs=1e-11)
     assert found.pose.rotation_base_platform == pytest.approx(closed.rotation_base_platform[0], abs=1e-11)
@@ -129,7 +129,7 @@ def test_planar_machines_and_hexapods_take_drive_positions_too(tmp_path: Path) -
         machine = load_machine(path)
         home = machine.home
         start = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-        drives = start[:, machine.actuated_index] + 0.01 * np.cos(np.arange(machine.leg_count))
+        drives = start[machine.drive_columns] + 0.01 * np.cos(np.arange(machine.leg_count))
         closed = solve_closure(machine, drives[None]).require()
         found = admissible_home(machine, drives=drives)
         assert found.pose.position == pytest.approx(closed.position[0], abs=1e-10)

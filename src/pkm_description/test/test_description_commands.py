@@ -199,7 +199,7 @@ def test_inspect_machine_shows_the_driver(capsys: pytest.CaptureFixture[str]) ->
     assert inspect_machine.main(['srs', '--driver', str(EXAMPLE)]) == 0
     shown = capsys.readouterr().out
     srs = load_machine('srs', driver=EXAMPLE)
-    drive = srs.leg_home_positions[0, srs.actuated_index]
+    drive = srs.home_positions[srs.drive_columns[0]]
     reading = 1e3 * (drive - 0.4e-3 + srs.legs[0].length_at_zero)
     row = next(line for line in shown.splitlines() if line.startswith('leg1_prismatic') and 'actuator_3' in line)
     assert f'{reading:.6g}' in row and '0.001 x' in row and '-812.5 x' in row

@@ -38,7 +38,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 
 
 def leg_rates(machine: Machine, motion: PlatformMotion) -> Array:
-    return joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    return joint_motion(machine, motion).velocities[..., machine.drive_columns]
 
 
 def with_parameters(machine: Machine, seed: int) -> Machine:
@@ -164,10 +164,10 @@ def test_power_balance(machine: Machine) -> None:
     change = (energy(step) - energy(-step)) / (2 * step)
     legs = joint_motion(machine, motion)
     losses = np.sum(
-        machine.leg_viscous * legs.velocities**2 + machine.leg_coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=1
     )
     power = np.sum(
-        inverse_dynamics(machine, motion) * legs.velocities[..., machine.actuated_index], axis=1
+        inverse_dynamics(machine, motion) * legs.velocities[..., machine.drive_columns], axis=1
     )
     assert np.abs(power - losses - change).max() < 1e-7 * np.abs(power).max()
 
@@ -178,7 +178,7 @@ def test_friction_power(machine: Machine) -> None:
     legs = joint_motion(machine, motion)
     share = friction_regressor(machine, legs, 'all') @ friction_parameters(machine, 'all')
     losses = np.sum(
-        machine.leg_viscous * legs.velocities**2 + machine.leg_coulomb * np.abs(legs.velocities), axis=(1, 2)
+        machine.viscous * legs.velocities**2 + machine.coulomb * np.abs(legs.velocities), axis=1
     )
     np.testing.assert_allclose(np.sum(share * leg_rates(machine, motion), axis=1), losses, rtol=1e-10)
     with_friction, without = (
@@ -196,7 +196,7 @@ def test_actuated_friction_acts_on_its_own_leg(machine: Machine) -> None:
         regressor, everything[..., machine.actuated_index, :].reshape(20, 6, 12), atol=1e-11
     )
     smooth = friction_regressor(machine, legs, sign_smoothing=0.1)[:, 0, 1]
-    np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 0, 2] / 0.1), atol=0)
+    np.testing.assert_allclose(smooth, np.tanh(legs.velocities[:, 2] / 0.1), atol=0)
     with pytest.raises(ValueError, match="choose 'actuated', 'all' or 'class'"):
         friction_regressor(machine, legs, 'some')  # type: ignore[arg-type]
 

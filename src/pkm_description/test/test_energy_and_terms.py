@@ -12,9 +12,8 @@ from pkm_description.dynamics import inverse_dynamics, kinetic_energy, potential
 from pkm_description.dynamics.energy_model import energy_equations, energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.kinematics import drive_positions, joint_motion
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate, joint_map_rate
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.variants import joined, with_gravity, with_payload, without_rotors
 from test_other_machines import TIME, drive_motion
@@ -90,8 +89,8 @@ def test_jacobian_rates_are_time_derivatives(machine: Machine) -> None:
     rate = joint_map_rate(machine, motion)
     np.testing.assert_allclose(rate, (jacobian(step) - jacobian(-step)) / (2 * step), atol=1e-6)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    driven = joint_motion(machine, motion).accelerations[..., machine.actuated_index]
-    sums = actuated_jacobian(machine, legs) @ motion.acceleration[..., None]
+    driven = joint_motion(machine, motion).accelerations[..., machine.drive_columns]
+    sums = legs.drive_map @ motion.acceleration[..., None]
     sums = sums + drive_jacobian_rate(machine, motion) @ motion.twist[..., None]
     np.testing.assert_allclose(sums[..., 0], driven, atol=1e-9)
 

@@ -98,7 +98,7 @@ def test_readings_of_the_drives_are_completed(make: Callable[[], Machine]) -> No
     reader = JointReader(machine, names)
     for part in (0.02, 0.04, -0.06):
         posture = poser.from_coordinates(dict.fromkeys(poser.coordinates, part))
-        drives = posture.joint_positions[:, machine.actuated_index]
+        drives = posture.joint_positions[machine.drive_columns]
         efforts = np.arange(1.0, 1.0 + len(names))
         reading = reader.read([*names, 'wheel'], [*drives, 0.0], [*efforts, 9.0])
         np.testing.assert_allclose(reading.joint_positions, posture.joint_positions, atol=1e-9)

@@ -160,7 +160,7 @@ def test_simona_on_mp1() -> None:
 
 def test_twist_from_leg_rates(machine: Machine) -> None:
     motion = random_states(machine, 40)
-    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
     np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
 

@@ -63,7 +63,7 @@ def test_inverse_dynamics_adds_the_laws(tmp_path):
     motion = random_states(machine, 30)
     joints = joint_motion(machine, motion)
     share = inverse_dynamics(machine, motion) - inverse_dynamics(machine, motion, friction=False)
-    driven, first = joints.velocities[..., 2], joints.velocities[..., 0]
+    driven, first = joints.velocities[:, 2::3], joints.velocities[:, ::3]
     strut = (
         6.0 * np.sign(driven) + 3.0 * np.sign(driven) * np.exp(-np.abs(driven) / 0.05) + STRIBECK['viscous'] * driven
     )

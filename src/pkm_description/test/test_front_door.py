@@ -69,7 +69,7 @@ def test_every_machine_by_the_same_names(name: str) -> None:
         np.testing.assert_allclose(found.position, motion.position, atol=1e-9)
         np.testing.assert_allclose(found.rotation_base_platform, motion.rotation_base_platform, atol=1e-9)
         np.testing.assert_allclose(found.joint_positions, joint_motion(machine, motion).positions, atol=1e-8)
-    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
     np.testing.assert_allclose((jacobian @ motion.twist[..., None])[..., 0], rates, atol=1e-9)
     tau = inverse_dynamics(machine, motion)

@@ -88,9 +88,9 @@ def multipliers(oracle: PlanarDynamics, machine: Machine, motion: PlatformMotion
     pose = np.column_stack([motion.position[:, :2], np.arctan2(turn[:, 1, 0], turn[:, 0, 0])])
     q = oracle.geometry.coordinates(pose)
     sliders = joint_motion(machine, motion)
-    np.testing.assert_allclose(q[:, :3], sliders.positions[..., 0], atol=1e-12)
-    velocity = oracle.geometry.velocities(q, np.arange(3), sliders.velocities[..., 0])
-    forces, found = oracle.inverse_by_partition(q, velocity, sliders.accelerations[..., 0])
+    np.testing.assert_allclose(q[:, :3], sliders.positions[:, ::2], atol=1e-12)
+    velocity = oracle.geometry.velocities(q, np.arange(3), sliders.velocities[:, ::2])
+    forces, found = oracle.inverse_by_partition(q, velocity, sliders.accelerations[:, ::2])
     return q, velocity, forces, found[:, :3]
 
 
@@ -194,9 +194,9 @@ def test_forward_dynamics_undoes_inverse_dynamics_with_loaded_bearings(name):
     in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if machine.planar else [1.0, 1.0, 1.0])
     across = np.linalg.norm(np.cross(in_plane, axes), axis=-1)
     size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in machine.joint_kinds])
-    speed = np.abs(joints.velocities)
+    speed = np.abs(joints.velocities).reshape(across.shape)
     lost = size * ((1.0 + 0.5 * np.exp(-speed / 0.1)) * across * speed + speed**2)
-    driven = joints.velocities[..., machine.actuated_index]
+    driven = joints.velocities[..., machine.drive_columns]
     power = np.sum(friction_forces(machine, motion) * driven, axis=1)
     np.testing.assert_allclose(power, lost.sum(axis=(1, 2)), rtol=1e-9)
 

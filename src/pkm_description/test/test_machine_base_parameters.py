@@ -70,8 +70,8 @@ def test_base_parameters_give_the_forces_of_other_states(build: Callable[[], Mac
     motion = random_states(machine, 15, seed=99)
     regressor = rigid_body_regressor(machine, motion, identical_legs=False)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
-    driven = machine.actuated_index
-    rotors = machine.leg_rotor_inertia[:, driven] * joint_motion(machine, motion).accelerations[..., driven]
+    driven = machine.drive_columns
+    rotors = machine.rotor_inertia[driven] * joint_motion(machine, motion).accelerations[:, driven]
     expected = inverse_dynamics(machine, motion, friction=False) - rotors
     np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.friction_laws import LoadDependentStribeck
-from pkm_description.kinematics import drive_positions, solve_closure
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics import drive_positions, joint_positions, solve_closure
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_file
 from scipy.spatial.transform import Rotation
@@ -18,22 +18,23 @@ def test_valencia_has_the_frames_of_the_paper() -> None:
     machine = load_machine('valencia_3rps')
     assert (machine.degrees_of_freedom, machine.actuated_count) == (3, 3)
     poses = solve_closure(machine, np.array([[0.1, 0.1, 0.1], [0.05, 0.22, 0.13]])).require()
-    chain = close_legs(machine, poses.position, poses.rotation_base_platform).chain
-    for sample, joints in enumerate(poses.joint_positions):
+    found, origins = body_poses(machine, poses.joint_positions)
+    found, origins = found.reshape(2, 3, 2, 3, 3), origins.reshape(2, 3, 2, 3)
+    for sample, joints in enumerate(poses.joint_positions.reshape(2, 3, 2)):
         for leg, azimuth in enumerate(np.radians([210.0, 330.0, 90.0])):
             outward = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
             base = np.column_stack([outward, [0.0, 0.0, -1.0], np.cross(outward, [0.0, 0.0, -1.0])])
             cylinder = base @ _denavit_hartenberg(0.0, joints[leg, 0])
             rod = cylinder @ _denavit_hartenberg(np.pi / 2, 0.0)
-            assert chain.rotations[0][sample, leg] == pytest.approx(cylinder, abs=1e-9)
-            assert chain.rotations[1][sample, leg] == pytest.approx(rod, abs=1e-9)
+            assert found[sample, leg, 0] == pytest.approx(cylinder, abs=1e-9)
+            assert found[sample, leg, 1] == pytest.approx(rod, abs=1e-9)
             ball_joint = 0.40 * outward + (0.5 + joints[leg, 1]) * rod[:, 2]
-            assert chain.origins[1][sample, leg] == pytest.approx(ball_joint, abs=1e-12)
+            assert origins[sample, leg, 1] == pytest.approx(ball_joint, abs=1e-12)
             if leg == 0:
                 assert poses.position[sample] == pytest.approx(ball_joint, abs=1e-9)
     # level with legs of 0.60 m
-    assert poses.joint_positions[0, :, 0] == pytest.approx(np.full(3, -0.2296), abs=5e-5)
-    platform = chain.rotations[1][0, 0]
+    assert poses.joint_positions[0, ::2] == pytest.approx(np.full(3, -0.2296), abs=5e-5)
+    platform = found[0, 0, 1]
     for alpha, theta in ((-np.pi / 2, 1.8004), (-np.pi / 2, -np.pi / 2), (np.pi / 2, np.pi / 3)):
         platform = platform @ _denavit_hartenberg(alpha, theta)
     assert poses.rotation_base_platform[0] == pytest.approx(platform, abs=5e-5)
@@ -115,8 +116,8 @@ def test_khalifa_closes_as_the_equations_say() -> None:
     across = side * np.sqrt(lengths**2 - pin_y**2)
     expected = np.stack([pin_x - across, np.arctan2(pin_y, across)], axis=-1)
     position = np.stack([x, y, np.zeros(40)], axis=-1)
-    legs = close_legs(machine, position, rotation_exp(angle[:, None] * [0.0, 0.0, 1.0]))
-    assert np.abs(legs.positions - expected).max() < 1e-12
+    positions = joint_positions(machine, position, rotation_exp(angle[:, None] * [0.0, 0.0, 1.0]))
+    assert np.abs(positions - expected.reshape(40, 6)).max() < 1e-12
 
 
 def test_double_pendulum_obeys_the_printed_equations() -> None:

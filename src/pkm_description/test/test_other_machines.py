@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from closing_points import closing_gap
 from other_machines import CLOSED, three_rps
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
@@ -20,9 +21,15 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConvergenceError, KinematicsError, SingularPoseError
-from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives, solve_closure
+from pkm_description.kinematics import (
+    JointMotion,
+    drive_positions,
+    joint_motion,
+    joint_positions,
+    motion_from_drives,
+    solve_closure,
+)
 from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
-from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.spatial.transform import Rotation
 
@@ -52,19 +59,22 @@ def drive_motion(machine: Machine, time: Array) -> PlatformMotion:
 TIME = np.linspace(0.1, 1.9, 12)
 
 
+def vars_of(legs: JointMotion) -> tuple[Array, Array, Array]:
+    return legs.positions, legs.velocities, legs.accelerations
+
+
 def test_freedom(machine: Machine) -> None:
     assert machine.degrees_of_freedom == machine.actuated_count == len(machine.legs)
 
 
 def test_loops_are_closed_and_drives_are_where_they_were_told(machine: Machine) -> None:
     motion = drive_motion(machine, TIME)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    anchors = motion.position[:, None] + legs.levers
-    np.testing.assert_allclose(legs.chain.tip, anchors, atol=2e-12)
-    drives = legs.positions[..., machine.actuated_index]
+    positions = joint_positions(machine, motion.position, motion.rotation_base_platform)
+    assert closing_gap(machine, positions, motion.position, motion.rotation_base_platform) < 2e-12
+    drives = positions[:, machine.drive_columns]
     again = solve_closure(machine, drives).require()
     np.testing.assert_allclose(again.position, motion.position, atol=1e-11)
-    np.testing.assert_allclose(again.joint_positions, legs.positions, atol=1e-11)
+    np.testing.assert_allclose(again.joint_positions, positions, atol=1e-11)
     np.testing.assert_allclose(again.rotation_base_platform, motion.rotation_base_platform, atol=1e-11)
 
 
@@ -92,7 +102,7 @@ def test_power_of_the_drives_changes_the_energy(machine: Machine) -> None:
         pose = m.position, m.rotation_base_platform
         return kinetic_energy(machine, *pose, m.twist) + potential_energy(machine, *pose)
 
-    rates = joint_motion(machine, motion).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, motion).velocities[..., machine.drive_columns]
     power = np.sum(inverse_dynamics(machine, motion, friction=False) * rates, axis=1)
     np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), rtol=1e-6, atol=1e-4)
 
@@ -138,9 +148,11 @@ def test_reactions_balance_every_body(machine: Machine) -> None:
     np.testing.assert_allclose(reactions.closure_forces.sum(axis=1) + plane, platform, atol=1e-8)
 
     legs = joint_motion(machine, motion)
-    chain = chain_pose(machine, legs.positions)
-    rates = chain_velocities(machine, chain, legs.velocities)
-    second = chain_accelerations(machine, chain, rates, legs.velocities, legs.accelerations)
+    values = (one.reshape(len(motion), machine.leg_count, -1) for one in vars_of(legs))
+    positions, velocities, accelerations = values
+    chain = chain_pose(machine, positions)
+    rates = chain_velocities(machine, chain, velocities)
+    second = chain_accelerations(machine, chain, rates, velocities, accelerations)
     total = platform
     for index, leg in enumerate(machine.legs):
         for place, joint in enumerate(leg.joints):
@@ -156,13 +168,15 @@ def test_driven_joints_feel_drive_minus_friction_and_rotor(machine: Machine) -> 
     motion = drive_motion(machine, TIME)
     reactions = joint_reactions(machine, motion)
     legs = joint_motion(machine, motion)
-    axes = np.stack(chain_pose(machine, legs.positions).axes, axis=2)
+    values = (one.reshape(len(motion), machine.leg_count, -1) for one in vars_of(legs))
+    positions, velocities, accelerations = values
+    axes = np.stack(chain_pose(machine, positions).axes, axis=2)
     for place, kind in enumerate(machine.joint_kinds):
         wrench = reactions.joint_forces if kind == 'prismatic' else reactions.joint_moments
         along = np.sum(axes[:, :, place] * wrench[:, :, place], axis=-1)
-        speed = legs.velocities[..., place]
+        speed = velocities[..., place]
         own = machine.leg_viscous[:, place] * speed + machine.leg_coulomb[:, place] * np.sign(speed)
-        own = own + machine.leg_rotor_inertia[:, place] * legs.accelerations[..., place]
+        own = own + machine.leg_rotor_inertia[:, place] * accelerations[..., place]
         applied = reactions.drive_forces if place == machine.actuated_index else 0.0
         np.testing.assert_allclose(along, applied - own, atol=1e-8)
 

@@ -114,8 +114,7 @@ def test_limits_leave_the_printed_motions(name: str, end: float, speed: float, a
     motion = _translations(machine, np.repeat(ends, 40, axis=0), speed * directions, acceleration * directions)
     assert position_violations(machine, motion) == []
     limits = machine.actuated_joints[0].limits
-    joints = [leg.joints for leg in machine.legs]
-    velocity = np.array([[joint.limits.velocity for joint in leg] for leg in joints])
+    velocity = np.array([joint.limits.velocity for joint in machine.joints])
     assert (np.abs(joint_motion(machine, motion).velocities) < velocity).all()
     assert np.abs(inverse_dynamics(machine, motion)).max() < 0.9 * limits.effort
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from closing_points import closing_gap
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pkm_description.arrays import Array
@@ -29,7 +30,7 @@ from pkm_description.dynamics.open_chain import (
     open_chain_regressor,
 )
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives, solve_closure
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine, PlatformMotion
 from random_machines import BASE_PARAMETERS, CLOSED_KINDS, closed_mechanisms, open_chains
@@ -72,8 +73,8 @@ def driven_path(machine: Machine, seed: int) -> Callable[[float], PlatformMotion
     """Motion through random drive states, as a function of a time shift: positions to second order."""
     states = random_states(machine, 3, seed, **RANGE)
     legs = joint_motion(machine, states)
-    place = machine.actuated_index
-    start, rates, second = (values[..., place] for values in (legs.positions, legs.velocities, legs.accelerations))
+    place = machine.drive_columns
+    start, rates, second = (values[:, place] for values in (legs.positions, legs.velocities, legs.accelerations))
 
     def at(shift: float) -> PlatformMotion:
         positions = start + shift * rates + 0.5 * shift**2 * second
@@ -88,9 +89,8 @@ def test_closures_hold(kind: str, data: st.DataObject) -> None:
     machine, seed = drawn(data, kind)
     states = random_states(machine, 6, seed, **RANGE)
     legs = close_legs(machine, states.position, states.rotation_base_platform)
-    turned = np.einsum('nij,lj->nli', states.rotation_base_platform, machine.platform_points)
-    assert largest(legs.chain.tip - (states.position[:, None] + turned)) < 1e-11
-    assert largest(legs.positions - machine.leg_home_positions) < 1.0
+    assert closing_gap(machine, legs.positions, states.position, states.rotation_base_platform) < 1e-11
+    assert largest(legs.positions - machine.home_positions) < 1.0
     drives = drive_positions(machine, states.position, states.rotation_base_platform)
     found = solve_closure(machine, drives).require()
     assert largest(found.position - states.position) < 1e-9
@@ -118,7 +118,7 @@ def test_jacobians_and_their_derivatives_are_finite_differences(kind: str, data:
         # central differences: error of the order step^2 times third derivatives, which grow with the motion
         assert largest(found - expected) < 1e-5 * (1.0 + largest(expected)) ** 2
     legs = close_legs(machine, now.position, now.rotation_base_platform)
-    assert largest((legs.joint_map @ now.twist[:, None, :, None])[..., 0] - joints[1].velocities) < 1e-9
+    assert largest((legs.joint_map @ now.twist[..., None])[..., 0] - joints[1].velocities) < 1e-9
     assert largest((legs.constraints @ now.twist[..., None])[..., 0]) < 1e-9
 
 
@@ -129,8 +129,8 @@ def test_regressor_times_parameters_is_the_inverse_dynamics(kind: str, data: st.
     states = random_states(machine, 8, seed, **RANGE)
     regressor = rigid_body_regressor(machine, states, identical_legs=False)
     parameters = rigid_body_parameters(machine, identical_legs=False)
-    driven = machine.actuated_index
-    rotors = machine.leg_rotor_inertia[:, driven] * joint_motion(machine, states).accelerations[..., driven]
+    driven = machine.drive_columns
+    rotors = machine.rotor_inertia[driven] * joint_motion(machine, states).accelerations[:, driven]
     expected = inverse_dynamics(machine, states, friction=False)
     tolerance = 1e-9 * largest(expected)
     assert largest(regressor @ parameters + rotors - expected) < tolerance
@@ -160,7 +160,7 @@ def test_weight_is_the_slope_of_the_potential_energy(kind: str, data: st.DataObj
     at, step = driven_path(machine, seed), 1e-5
     before, now, after = at(-step), at(0.0), at(step)
     lifted = [potential_energy(machine, one.position, one.rotation_base_platform) for one in (before, after)]
-    rates = joint_motion(machine, now).velocities[..., machine.actuated_index]
+    rates = joint_motion(machine, now).velocities[..., machine.drive_columns]
     power = np.sum(gravity_forces(machine, now.position, now.rotation_base_platform) * rates, axis=1)
     scale = 1.0 + largest(power) + largest(lifted[0])
     assert largest((lifted[1] - lifted[0]) / (2.0 * step) - power) < 1e-7 * scale
@@ -184,7 +184,7 @@ class Simulation:
         motion = PlatformMotion(
             state.time, *pose, state.linear_velocity, state.angular_velocity, acceleration[:, :3], acceleration[:, 3:]
         )
-        return joint_motion(self.machine, motion).accelerations[..., self.machine.actuated_index]
+        return joint_motion(self.machine, motion).accelerations[..., self.machine.drive_columns]
 
     def conserved(self, positions: Array, rates: Array) -> Array:
         """Energy of the machine less the work of the constant forces (N,) J."""
@@ -222,7 +222,7 @@ def test_energy_is_conserved_in_simulation(kind: str, data: st.DataObject) -> No
     pose = states.position, states.rotation_base_platform
     start = drive_positions(machine, *pose)
     simulation = Simulation(machine, gravity_forces(machine, *pose))
-    rates = 0.3 * joint_motion(machine, states).velocities[..., machine.actuated_index]
+    rates = 0.3 * joint_motion(machine, states).velocities[..., machine.drive_columns]
     before = simulation.conserved(start, rates)
     moving = simulation.state(start, rates)
     scale = float(kinetic_energy(machine, *pose, moving.twist).max())

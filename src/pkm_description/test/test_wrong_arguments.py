@@ -178,7 +178,7 @@ def test_external_wrenches_of_other_shapes(function: Callable[..., Any]) -> None
 
 def test_joint_motions_of_other_machines() -> None:
     other = load_machine('valencia_3rps')
-    with pytest.raises(ShapeError, match=r'joint_motion.velocities has shape .*, expected \(N, 3, 2\)'):
+    with pytest.raises(ShapeError, match=r'joint_motion.velocities has shape .*, expected \(N, 6\)'):
         dynamics.friction_regressor(other, JOINTS)
 
 

@@ -49,12 +49,13 @@ class MotionPlayerNode(Node):
         motion = self._motion(machine)
         between = np.linspace(motion.time[0], motion.time[-1], _CHECKS_PER_KNOT * (len(motion) - 1) + 1)
         legs = check_reference(machine, QuinticInterpolator(motion).evaluate(between))
-        travel = np.ptp(legs.lengths, axis=0).max()
+        travel = np.ptp(legs.positions[:, machine.drive_columns], axis=0).max()
         self._motion_seconds = float(motion.time[-1])
         self._knots = motion
         self._publisher = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
         self.get_logger().info(
-            f'{machine.name}: motion of {self._motion_seconds:.2f} s is inside all limits, leg travel {travel:.3f} m'
+            f'{machine.name}: motion of {self._motion_seconds:.2f} s is inside all limits, largest travel of a drive '
+            f'{travel:.3f} {"m" if machine.actuated_joints[0].kind == "prismatic" else "rad"}'
         )
         if self._settings.start_time >= 0.0:
             self._send(round(self._settings.start_time * 1e9))

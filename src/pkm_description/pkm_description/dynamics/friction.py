@@ -16,7 +16,8 @@ from pkm_description.errors import FrictionLawError, ShapeError
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.leg_motion import JointMotion, close_legs, require_joint_motion
+from pkm_description.kinematics.joint_motion import JointMotion, require_joint_motion
+from pkm_description.kinematics.leg_motion import close_legs
 from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
 from pkm_description.machine import Joint, Machine
 
@@ -66,7 +67,7 @@ def friction_regressor(
     require_machine(machine)
     require_joint_motion(machine, joint_motion)
     selected = _selected(machine, joints)
-    velocities = joint_motion.velocities
+    velocities = joint_motion.velocities.reshape(-1, machine.leg_count, machine.joint_count)
     if loads is not None and np.shape(loads) != velocities.shape:
         raise ShapeError('loads', f'{velocities.shape}: samples, legs, joints', np.shape(loads))
     samples = len(velocities)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_motion import JointMotion
+from pkm_description.kinematics.joint_motion import JointMotion
 from pkm_description.machine import Machine
 
 
@@ -15,7 +15,7 @@ def rotor_regressor(machine: Machine, joint_motion: JointMotion) -> Array:
     Rotor and screw turn with the joint, so only their sum is seen, and only by their own drive (Mata et al. 2008,
     Eqs. 18 and 19).
     """
-    accelerations = joint_motion.accelerations[..., machine.actuated_index]
+    accelerations = joint_motion.accelerations[:, machine.drive_columns]
     return accelerations[..., None] * np.eye(machine.actuated_count)
 
 

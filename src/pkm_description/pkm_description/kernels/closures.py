@@ -1,7 +1,8 @@
 """Closures of a leg: gaps, their Jacobian as rows, and the accelerations that velocities alone make.
 
-A closure is rows, not a kind: gaps of a point along base axes, and unit vectors of both bodies that must stay
-perpendicular (ball 3 + 0 rows, universal 3 + 1, pin 3 + 2, fixed 3 + 3; in a plane 2 + 0 and 2 + 1).
+A closure is rows, not a kind: gaps of a point along base axes, and directions of both bodies that must stay
+perpendicular (ball 3 + 0 rows, universal 3 + 1, pin 3 + 2, fixed 3 + 3; in a plane 2 + 0 and 2 + 1). The direction on
+the closure's own body has the platform's radius as length, so that the gaps of all rows are in m.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def leg_rows(model: ModelData, leg: int) -> int:
 
 @kernel
 def closure_gaps(model: ModelData, scratch: ScratchData, leg: int) -> float:
-    """Gaps of a leg into ``scratch.bias``; returns the largest one [m, 1]. Body minus other body."""
+    """Gaps of a leg into ``scratch.bias``; returns the largest one [m]. Body minus other body."""
     first = model.closure_start[leg]
     rotation, origin, bias = scratch.rotation, scratch.origin, scratch.bias
     largest = 0.0
@@ -45,6 +46,32 @@ def closure_gaps(model: ModelData, scratch: ScratchData, leg: int) -> float:
         if not size <= largest:  # NaN counts as largest
             largest = size
     return largest
+
+
+@kernel
+def turned_over(model: ModelData, scratch: ScratchData, leg: int) -> bool:
+    """Whether a pin or a fixed closure of a leg is closed upside down: its axes are parallel, but opposed."""
+    for closure in range(model.closure_start[leg], model.closure_start[leg + 1]):
+        first = model.orientation_start[closure]
+        count = model.orientation_start[closure + 1] - first
+        if count == 0 or (count == 1 and model.position_rows[closure] == 3):
+            continue  # ball, universal
+        body, other = model.closure_body[closure], model.closure_other[closure]
+        own = turned(scratch.rotation, body, vector(model.orientation_axis, first))
+        along = turned(scratch.rotation, other, vector(model.orientation_other_axis, first))
+        if count == 1:  # in a plane, row x . y'
+            if not dot(own, cross(along, (0.0, 0.0, 1.0))) > 0.0:
+                return True
+            continue
+        # rows z . x', z . y', of fixed ones x . y' too
+        across = turned(scratch.rotation, other, vector(model.orientation_other_axis, first + 1))
+        if not dot(own, cross(along, across)) > 0.0:
+            return True
+        if count == 3:
+            own = turned(scratch.rotation, body, vector(model.orientation_axis, first + 2))
+            if not dot(own, along) > 0.0:
+                return True
+    return False
 
 
 @kernel

@@ -86,7 +86,8 @@ def _add_row(basis: Array, found: int, row: Array) -> bool:
     left = 0.0
     for k in range(6):
         left += row[k] * row[k]
-    if not left > DEPENDENT * DEPENDENT * before:
+    # rows are in units of the radius: what is small beside 1 is rounding, such as a superfluous row of a closed loop
+    if not left > DEPENDENT * DEPENDENT * max(before, 1.0):
         return False
     scale = 1.0 / math.sqrt(left)
     for k in range(6):

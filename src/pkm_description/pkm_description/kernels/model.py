@@ -41,8 +41,9 @@ class ModelData(NamedTuple):
     closure_body, closure_other : (C,) bodies that the closure joins; the other one is platform, base or of the same leg
     closure_point, closure_other_point : (C, 3) m, the point of both that must coincide, body frames
     position_rows : (C,) 3, or 2 in a plane: gaps along x, y (and z) of the base
-    orientation_start : (C + 1,), orientation_axis, orientation_other_axis : (O, 3) unit vectors in the frames of body
-        and other body that must be perpendicular
+    orientation_start : (C + 1,), orientation_axis, orientation_other_axis : (O, 3) directions in the frames of body and
+        other body that must be perpendicular; the first as long as ``radius``, so that all gaps are in m, the other
+        unit vectors
     freedom : (P,) components of the platform's twist that it can have: 0 .. 5, or 0, 1, 5 in a plane
     degrees_of_freedom : (1,)
     gravity : (3,) m/s^2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows, turned_over
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import (
     LEG_SINGULARITY,
@@ -17,11 +17,11 @@ from pkm_description.kernels.legs import (
 )
 from pkm_description.kernels.linalg import reflect_columns
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH
+from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH, OUT_OF_PLANE
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
 from pkm_description.kernels.vectors import Vector, dot, plus, times, vector
 
-#: m, how far a leg may miss its platform joint: a pose that the legs do not admit (3-RPS) misses by more
+#: m, how far a leg may miss its closures: a pose that the legs do not admit (3-RPS) misses by more
 CLOSING_TOLERANCE = 1e-6
 
 #: most iterations of a leg
@@ -47,18 +47,45 @@ def start_at_home(model: ModelData, scratch: ScratchData) -> None:
 
 @kernel
 def pose_of_joints(model: ModelData, scratch: ScratchData, position: Array, rotation: Array, sample: int) -> int:
-    """Close all legs onto one row of poses (N, 3), (N, 3, 3), from ``scratch.joints``, and map their motion.
+    """Close all legs onto one row of poses (N, 3), (N, 3, 3), from ``scratch.joints``, and map their motion."""
+    status = place_legs(model, scratch, position, rotation, sample)
+    if status < 0:
+        return status
+    return legs_where_they_are(model, scratch)
+
+
+@kernel
+def place_legs(model: ModelData, scratch: ScratchData, position: Array, rotation: Array, sample: int) -> int:
+    """Close all legs onto one row of poses (N, 3), (N, 3, 3), from ``scratch.joints``.
 
     A leg that ends on another branch than at home is followed from home, or started from turned joints.
     """
-    if not finite_pose(position, rotation, sample):
-        return NOT_FINITE
-    set_platform(model, scratch, position, rotation, sample)
+    status = set_pose(model, scratch, position, rotation, sample)
+    if status < 0:
+        return status
     for leg in range(len(model.closed_form)):
         status = close_strut(model, scratch, leg) if model.closed_form[leg] else place_leg(model, scratch, leg)
         if status < 0:
             return status
-    return legs_where_they_are(model, scratch)
+    return OK
+
+
+@kernel
+def set_pose(model: ModelData, scratch: ScratchData, position: Array, rotation: Array, sample: int) -> int:
+    """Place the platform at one row of poses (N, 3), (N, 3, 3): numbers, and of planar machines in the plane."""
+    if not finite_pose(position, rotation, sample):
+        return NOT_FINITE
+    set_platform(model, scratch, position, rotation, sample)
+    if len(model.freedom) == 3:
+        off = abs(position[sample, 2] - model.home_position[2])
+        # both keep the base's z axis at the same direction in platform axes
+        tilt = 0.0
+        for i in range(3):
+            tilt = max(tilt, abs(rotation[sample, 2, i] - model.home_rotation[2, i]))
+        if not max(off, tilt) <= CLOSING_TOLERANCE:
+            scratch.detail[2], scratch.detail[3] = off, tilt
+            return OUT_OF_PLANE
+    return OK
 
 
 @kernel
@@ -105,7 +132,7 @@ def _is_placed(model: ModelData, scratch: ScratchData, leg: int) -> bool:
         if model.kind[joint] == REVOLUTE:
             scratch.joints[joint] = wrapped(scratch.joints[joint], model.home_joints[joint])
     leg_poses(model, scratch, leg)
-    if not closure_gaps(model, scratch, leg) <= CLOSING_TOLERANCE:
+    if not closure_gaps(model, scratch, leg) <= CLOSING_TOLERANCE or turned_over(model, scratch, leg):
         return False
     normal = vector(model.branch_normal, leg)
     if dot(normal, normal) == 0.0:

@@ -19,3 +19,7 @@ CONSTRAINTS_SINGULAR = -7
 OTHER_BRANCH = -8
 #: a leg does not reach its platform joint: ``detail`` has the leg and the distance that is missing
 NOT_REACHED = -9
+#: a pose leaves the plane in which the machine moves: ``detail`` has the distance [m] and the tilt
+OUT_OF_PLANE = -10
+#: a velocity or an acceleration contains NaN or infinity
+MOTION_NOT_FINITE = -11

@@ -7,18 +7,20 @@ not symmetric no simple pose is admissible: a level, centred platform misses its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kinematics.chain import chain_pose, tip_jacobian
-from pkm_description.kinematics.leg_iterations import stretched_positions, wrapped
-from pkm_description.kinematics.leg_motion import joint_positions
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log, skew
+from pkm_description.kernels.closures import closure_gaps, closure_rows
+from pkm_description.kernels.pose import stretch_leg
+from pkm_description.kernels.tree import leg_poses, set_platform
+from pkm_description.kinematics.joint_motion import joint_positions, packed
+from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
 
-#: m, largest gap between a leg's tip and its platform joint in the result
+#: m, largest gap of a closure in the result
 _TOLERANCE = 1e-12
 
 #: m and rad (times the platform's radius), length of the last step
@@ -40,7 +42,7 @@ class AdmissibleHome:
     Attributes
     ----------
     pose : platform pose
-    joint_positions : (L, J) m and rad
+    joint_positions : (J,) m and rad
     distance, angle : m and rad, how far the pose is from the one that was wished
     """
 
@@ -90,67 +92,97 @@ def admissible_home(machine: Machine, wished: Pose | None = None, drives: Array 
 
 
 def _joints_there(machine: Machine, pose: Pose) -> Array | None:
-    """Joint positions (L, J) at a pose; None where the legs do not close to rounding."""
+    """Joint positions (J,) at a pose; None where the legs do not close to rounding."""
     try:
         positions = joint_positions(machine, pose.position[None], pose.rotation_base_platform[None])[0]
     except KinematicsError:
         return None
-    closed = np.abs(_gaps(machine, pose, positions)[0]).max() <= _TOLERANCE
+    closed = np.abs(_gaps(machine, pose, positions)[0]).max(initial=0.0) <= _TOLERANCE
     return positions if closed else None
 
 
 def _closest(machine: Machine, wished: Pose, drives: Array | None) -> tuple[Pose, Array]:
-    """Pose and joint positions (L, J) at the least distance from a pose."""
-    free = np.array([0, 1, 5]) if machine.planar else np.arange(6)
-    radius = machine.platform_radius
+    """Pose and joint positions (J,) at the least distance from a pose."""
+    free, radius = machine.model.freedom, float(machine.model.radius[0])
     scale = np.repeat([1.0, radius], 3)[free]
     position, rotation = wished.position, wished.rotation_base_platform
-    anchors = position + machine.platform_points @ rotation.T
-    joints = stretched_positions(machine, anchors[None], machine.leg_home_positions[None])[0]
-    unit = [radius if kind == 'prismatic' else 1.0 for kind in machine.joint_kinds]
-    longest = _LONGEST_STEP * np.concatenate([np.tile(unit, machine.leg_count), radius / scale])
-    weights = np.concatenate([np.full(joints.size, _JOINT_WEIGHT), scale**2])
-    gap = np.full((machine.leg_count, 1), np.inf)
+    joints = _nearest(machine, wished)
+    count, driven = len(joints), machine.drive_columns
+    unit = [radius if joint.kind == 'prismatic' else 1.0 for joint in machine.joints]
+    longest = _LONGEST_STEP * np.concatenate([unit, radius / scale])
+    weights = np.concatenate([np.full(count, _JOINT_WEIGHT), scale**2])
+    gap = np.full(1, np.inf)
     for _ in range(_MAX_ITERATIONS):
         gap, matrix = _gaps(machine, Pose(position, rotation), joints)
-        rows, right = matrix[..., [*range(joints.size), *(joints.size + free)]], -gap.ravel()
+        rows, right = matrix[:, [*range(count), *(count + free)]], -gap
         if drives is not None:
-            chosen = np.zeros((machine.leg_count, *joints.shape))
-            chosen[np.arange(machine.leg_count), np.arange(machine.leg_count), machine.actuated_index] = 1.0
-            fixed = np.concatenate([chosen.reshape(machine.leg_count, -1), np.zeros((machine.leg_count, len(free)))], 1)
-            rows = np.concatenate([rows, fixed])
-            right = np.concatenate([right, drives - joints[:, machine.actuated_index]])
+            rows = np.concatenate([rows, np.eye(count + len(free))[driven]])
+            right = np.concatenate([right, drives - joints[driven]])
         away = np.concatenate([position - wished.position, rotation_log(rotation @ wished.rotation_base_platform.T)])
-        step = _step(rows, right, weights, np.concatenate([np.zeros(joints.size), away[free]]))
+        step = _step(rows, right, weights, np.concatenate([np.zeros(count), away[free]]))
         step /= max(1.0, float(np.abs(step / longest).max()))
-        joints = joints + step[: joints.size].reshape(joints.shape)
+        joints = joints + step[:count]
         move = np.zeros(6)
-        move[free] = step[joints.size :]
+        move[free] = step[count:]
         position, rotation = position + move[:3], rotation_exp(move[3:]) @ rotation
-        if np.abs(gap).max() <= _TOLERANCE and np.abs(step[joints.size :] * scale).max() <= _LAST_STEP:
-            return Pose(position, rotation), wrapped(machine, joints[None])[0]
-    distance = np.linalg.norm(gap, axis=1)
-    worst = int(np.argmax(distance))
+        if np.abs(gap).max() <= _TOLERANCE and np.abs(step[count:] * scale).max() <= _LAST_STEP:
+            return Pose(position, rotation), _wrapped(machine, joints)
+    leg, distance = _worst_leg(machine, gap)
     raise ConvergenceError(
-        f'{machine.name}: no pose near the wished one at which all legs close; {machine.legs[worst].name} misses its '
-        f'platform joint by {distance[worst]:.3g} m. Change the wished pose or drives, or the lengths'
+        f'{machine.name}: no pose near the wished one at which all legs close; {leg} misses its '
+        f'platform joint by {distance:.3g} m. Change the wished pose or drives, or the lengths'
     )
 
 
+def _place(machine: Machine, pose: Pose) -> None:
+    """Place the platform in this thread's memory."""
+    position, rotation = packed(pose.position)[None], packed(pose.rotation_base_platform)[None]
+    set_platform(machine.compiled_model, machine.scratch[1], position, rotation, 0)
+
+
+def _nearest(machine: Machine, pose: Pose) -> Array:
+    """Joint positions (J,) with the smallest gaps at a pose, from the machine file's home."""
+    data, scratch = machine.scratch
+    _place(machine, pose)
+    data.joints[:] = machine.home_positions
+    for leg in range(machine.leg_count):
+        stretch_leg(machine.compiled_model, scratch, leg)
+    return data.joints.copy()
+
+
+def _wrapped(machine: Machine, joints: Array) -> Array:
+    """Positions (J,) with revolute joints within half a turn around home."""
+    home = machine.home_positions
+    turned = home + (joints - home + np.pi) % (2.0 * np.pi) - np.pi
+    return np.where([joint.kind == 'revolute' for joint in machine.joints], turned, joints)
+
+
+def _worst_leg(machine: Machine, gap: Array) -> tuple[str, float]:
+    """Leg with the largest gap (R,) of all rows, and its size [m]."""
+    starts = machine.model.row_start[machine.model.closure_start]
+    distance = [float(np.linalg.norm(gap[first:last])) for first, last in pairwise(starts)]
+    worst = int(np.argmax(distance))
+    return machine.legs[worst].name, distance[worst]
+
+
 def _gaps(machine: Machine, pose: Pose, joints: Array) -> tuple[Array, Array]:
-    """Tips minus platform joints (L, R) m, and their derivative (L R, L J + 6) by joints and twist."""
-    legs, rows = machine.leg_count, machine.closing_equations
-    chain = chain_pose(machine, joints[None])
-    levers = machine.platform_points @ pose.rotation_base_platform.T
-    gap = (chain.tip[0] - pose.position - levers)[:, :rows]
-    matrix = np.zeros((legs, rows, joints.size + 6))
-    by_joints = matrix[..., : joints.size].reshape(legs, rows, *joints.shape)
-    each = np.arange(legs)
-    by_joints[each, :, each] = tip_jacobian(machine, chain)[0, :, :rows]
-    matrix[..., : joints.size] = by_joints.reshape(legs, rows, joints.size)
-    matrix[..., joints.size : joints.size + 3] = -np.eye(3)[:rows]
-    matrix[..., joints.size + 3 :] = skew(levers)[:, :rows]
-    return gap, matrix.reshape(legs * rows, -1)
+    """Gaps (R,) m of all closures, and their derivative (R, J + 6) by joints and twist."""
+    model, compiled, (data, scratch) = machine.model, machine.compiled_model, machine.scratch
+    starts = model.row_start[model.closure_start]
+    gap, matrix = np.zeros(starts[-1]), np.zeros((starts[-1], len(joints) + 6))
+    _place(machine, pose)
+    data.joints[:] = joints
+    for leg in range(machine.leg_count):
+        rows = slice(starts[leg], starts[leg + 1])
+        own = model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]
+        leg_poses(compiled, scratch, leg)
+        closure_gaps(compiled, scratch, leg)
+        closure_rows(compiled, scratch, leg)
+        found = data.rows[leg, : rows.stop - rows.start]
+        gap[rows] = data.bias[: len(found)]
+        matrix[rows, own] = found[:, : len(own)]
+        matrix[rows, len(joints) :] = found[:, len(own) : len(own) + 6]
+    return gap, matrix
 
 
 def _step(rows: Array, right: Array, weights: Array, away: Array) -> Array:

@@ -71,7 +71,8 @@ def solve_closure(
     home = _home(machine)
     start = initial or home
     rotation = start.rotation if isinstance(start, _Home) else start.rotation_base_platform
-    state = _State.spread(len(drives), start.joint_positions, start.position, rotation)
+    joints = start.joint_positions.reshape(-1, machine.leg_count, machine.joint_count)
+    state = _State.spread(len(drives), joints, start.position, rotation)
     iterations = _iterate(machine, state, drives, tolerance, max_iterations)
     result = _judged(machine, state, iterations, tolerance, max_condition)
     failed = np.flatnonzero(~result.trusted & np.isfinite(drives).all(axis=1))
@@ -225,7 +226,7 @@ def _judged(
     count = len(residual)
     return ForwardKinematicsResult(
         machine, state.position, state.rotation, converged, iterations, residual, distance.argmax(axis=1), condition,
-        right, max_condition, np.full((count, 6), np.nan), np.zeros(count, dtype=bool), state.joints,
+        right, max_condition, np.full((count, 6), np.nan), np.zeros(count, dtype=bool), state.joints.reshape(count, -1),
     )  # fmt: skip
 
 

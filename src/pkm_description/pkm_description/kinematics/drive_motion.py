@@ -6,11 +6,13 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ShapeError
+from pkm_description.kernels.drive_motion import motions_of_drives
 from pkm_description.kinematics.arguments import columns, numbers, of_samples, require_machine
 from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.drive_map import require_drives
+from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.leg_motion import close_legs, constraint_bias, leg_rates
-from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
+from pkm_description.kinematics.joint_motion import packed
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -25,12 +27,13 @@ def motion_from_drives(
 ) -> PlatformMotion:
     """Platform motion of given drive motions, exact on the constraints of legs and plane.
 
-    Velocities by the inverse of the overall Jacobian, accelerations with its analytic time derivative.
+    Velocities by the inverse of the drives' and constraints' Jacobian, accelerations with its analytic time derivative.
 
     Parameters
     ----------
     time : (N,) s
-    positions, velocities, accelerations : (N, A) of the driven joints, m or rad and time derivatives
+    positions, velocities, accelerations : (N, A) of the driven joints, m or rad and time derivatives; of machines with
+        more drives than degrees of freedom they must fit together
     initial, max_condition : see :func:`pkm_description.kinematics.solve_closure`
 
     Raises
@@ -64,15 +67,14 @@ def motion_of_configurations(
     closed : N configurations, all of them trusted
     velocities, accelerations : (N, A) of the driven joints
     """
-    pose = closed.position, closed.rotation_base_platform
-    legs = close_legs(machine, *pose, closed.joint_positions)
-    inverse = inverse_overall_jacobian(machine, legs)
-    held = np.zeros((len(time), machine.constraint_count))
-    twist = (inverse @ np.concatenate([velocities, held], axis=1)[..., None])[..., 0]
-    still = np.zeros((len(time), 3))
-    coasting = PlatformMotion(time, *pose, twist[:, :3], twist[:, 3:], still, still)
-    rates, drift, chain_rates = leg_rates(machine, legs, coasting)
-    held = constraint_bias(machine, legs, rates, chain_rates, twist[:, 3:])
-    excess = np.concatenate([accelerations - drift[..., machine.actuated_index], held], axis=1)
-    acceleration = (inverse @ excess[..., None])[..., 0]
-    return PlatformMotion(coasting.time, *pose, twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:])
+    require_drives(machine)
+    data, scratch = machine.scratch
+    position, rotation = packed(closed.position), packed(closed.rotation_base_platform)
+    joints = packed(closed.joint_positions).reshape(len(position), -1)
+    found = [np.empty_like(position) for _ in range(4)]
+    status = motions_of_drives(
+        machine.compiled_model, scratch, joints, position, rotation, packed(velocities), packed(accelerations), *found
+    )
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return PlatformMotion(time, position, rotation, *found)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
 from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
-from pkm_description.kinematics.leg_motion import close_legs, joint_positions
+from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.kinematics.rotation import rotation_log
 from pkm_description.machine import Machine
 
@@ -52,7 +53,7 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
     """
     home = machine.home
     at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])
-    start = at_home[0, :, machine.actuated_index]
+    start = at_home[0, machine.drive_columns]
     directions = np.vstack([np.eye(machine.actuated_count), np.ones(machine.actuated_count)])
     reaches = []
     for name, direction in zip((*machine.actuated_joint_names, 'all together'), directions, strict=True):
@@ -70,7 +71,7 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
 
 def _reach(machine: Machine, start: Array, direction: Array, tolerance: float) -> float:
     """Largest step along a direction of the drives before something stops it."""
-    near, far = 0.0, _farthest(machine)
+    near, far = 0.0, _farthest(machine, direction)
     while far - near > tolerance:
         steps = np.linspace(near, far, _SCAN)
         closed = solve_closure(machine, start + np.outer(steps, direction))
@@ -84,24 +85,29 @@ def _reach(machine: Machine, start: Array, direction: Array, tolerance: float) -
     return near
 
 
-def _farthest(machine: Machine) -> float:
-    """Step beyond the limits of all drives: their strokes, or half a turn, or twice the size of the machine."""
-    if machine.joint_kinds[machine.actuated_index] == 'revolute':
-        return np.pi
-    place = machine.actuated_index
-    stroke = machine.leg_position_upper[:, place] - machine.leg_position_lower[:, place]
-    if np.isfinite(stroke).all():
-        return 1.1 * float(stroke.max())
-    home = machine.home
-    return 4.0 * float(np.linalg.norm(home.position - machine.base_points, axis=1).max() + machine.platform_radius)
+def _farthest(machine: Machine, direction: Array) -> float:
+    """Step beyond the limits of the drives that move: their strokes, half a turn, or twice the machine's size."""
+    farthest = 0.0
+    for joint, moves in zip(machine.actuated_joints, direction, strict=True):
+        if not moves:
+            continue
+        stroke = joint.limits.upper - joint.limits.lower
+        if joint.kind == 'revolute':
+            step = np.pi
+        elif np.isfinite(stroke):
+            step = 1.1 * stroke
+        else:
+            step = 4.0 * (mean_leg_length(machine) + float(machine.model.radius[0]))
+        farthest = max(farthest, step)
+    return farthest
 
 
 def _allowed(machine: Machine, closed: ForwardKinematicsResult) -> NDArray[np.bool_]:
     """Which configurations are closed, regular, on the home branch and inside all joint limits."""
-    good = closed.trusted & ~position_limits(machine, closed.joint_positions).outside().any(axis=1)
+    joints = closed.joint_positions.reshape(len(closed), -1)
+    good = closed.trusted & ~position_limits(machine, joints).outside().any(axis=1)
     chosen = np.flatnonzero(good)
     if len(chosen):
-        rotation = closed.rotation_base_platform[chosen]
-        legs = close_legs(machine, closed.position[chosen], rotation, closed.joint_positions[chosen])
-        good[chosen] = ~tilt_limits(machine, legs, rotation).outside().any(axis=1)
+        legs = close_legs(machine, closed.position[chosen], closed.rotation_base_platform[chosen], joints[chosen])
+        good[chosen] = ~tilt_limits(machine, legs, len(chosen)).outside().any(axis=1)
     return good

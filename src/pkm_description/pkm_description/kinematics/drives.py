@@ -8,10 +8,11 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError
-from pkm_description.kinematics.arguments import of_poses, require_machine
+from pkm_description.kernels.joint_motion import drive_jacobians
+from pkm_description.kinematics.arguments import poses, require_machine
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import joint_positions, packed, require_legs
 from pkm_description.kinematics.leg_lengths import length_jacobian
-from pkm_description.kinematics.leg_motion import close_legs, joint_positions
-from pkm_description.kinematics.overall_jacobian import actuated_jacobian
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -45,15 +46,14 @@ def drive_positions(
         raise ArgumentError('drive_positions takes a PlatformMotion, or positions and rotations')
     else:
         joints = joint_positions(machine, position, rotation_base_platform)
-    return np.asarray(joints[..., machine.actuated_index])
+    return np.asarray(joints[..., machine.drive_columns])
 
 
-@of_poses
 def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Jacobian (N, A, 6) of the drives: their rates = jacobian @ [velocity of the platform origin, angular velocity].
 
     For struts the row of a drive is ``[n_i, (R p_i) x n_i]`` with the strut's unit vector n_i (Heimann &
-    Abdellatif); for other legs the driven joint's row of the inverse of the leg's tip Jacobian.
+    Abdellatif); for other legs the driven joint's row of the map from the platform's twist to the joints' rates.
 
     Parameters
     ----------
@@ -65,6 +65,15 @@ def drive_jacobian(machine: Machine, position: Array, rotation_base_platform: Ar
     KinematicsError
         A pose that the legs do not reach, or where a leg is singular; names the sample.
     """
+    require_machine(machine)
+    position, rotation, single = poses(position, rotation_base_platform)
+    require_legs(machine)
     if machine.drives_are_struts:
-        return length_jacobian(machine, position, rotation_base_platform)
-    return actuated_jacobian(machine, close_legs(machine, position, rotation_base_platform))
+        jacobian = length_jacobian(machine, position, rotation)
+    else:
+        data, scratch = machine.scratch
+        jacobian = np.empty((len(position), machine.actuated_count, 6))
+        status = drive_jacobians(machine.compiled_model, scratch, packed(position), packed(rotation), jacobian)
+        if status < 0:
+            require_ok(machine, status, data.detail)
+    return np.asarray(jacobian[0]) if single else jacobian

@@ -58,5 +58,22 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
             'over): it would have to pass its own singular position'
         )
     if result == status.NOT_REACHED:
-        raise KinematicsError(f'{sample}: {leg} misses its platform joint by {value:.3g} m: it is out of reach')
+        reason = (
+            'the legs do not admit this pose; make the motion from the drives (motion_from_drives)'
+            if holds_platform(machine)
+            else 'it is out of reach'
+        )
+        raise KinematicsError(f'{sample}: {leg} misses its platform joint by {value:.3g} m: {reason}')
+    if result == status.OUT_OF_PLANE:
+        raise KinematicsError(
+            f'{sample}: {machine.name} moves in a plane; this pose leaves it by {value:.3g} m and tilts by '
+            f'{float(detail[3]):.3g} rad'
+        )
+    if result == status.MOTION_NOT_FINITE:
+        raise KinematicsError(f'{sample}: the velocity or acceleration of the platform contains NaN or infinity')
     raise ConvergenceError(f'{sample}: the iterations do not close the loops')
+
+
+def holds_platform(machine: Machine) -> bool:
+    """Whether legs take freedom from the platform (3-RPS), so that they admit some poses only."""
+    return int(machine.model.degrees_of_freedom[0]) < len(machine.model.freedom)

@@ -14,7 +14,7 @@ from pkm_description.kinematics.closure import solve_closure
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
-from pkm_description.kinematics.leg_motion import joint_positions
+from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.machine import Machine, Pose
 
 Start = ForwardKinematicsResult | Pose
@@ -135,7 +135,7 @@ def _approached(
     machine: Machine, wanted: Array, last: ForwardKinematicsResult, options: tuple[float, int, float]
 ) -> ForwardKinematicsResult:
     """One sample (A,) in small steps of the drives from the last good configuration."""
-    begin, found = last.joint_positions[..., machine.actuated_index], last
+    begin, found = last.joint_positions[..., machine.drive_columns], last
     for step in range(1, _STEPS + 1):
         found = solve_closure(machine, begin + step / _STEPS * (wanted - begin), found, *options)
     return found

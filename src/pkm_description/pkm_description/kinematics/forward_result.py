@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
-from pkm_description.kinematics.leg_motion import joint_positions
+from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.machine import Machine
 
 
@@ -37,7 +37,7 @@ class ForwardKinematicsResult:
         hexapod resist least, of poses with a condition number beyond ``max_condition``; NaN elsewhere
     mode_lost : (N,), True from the sample on before which a sequence passed a singular pose: the drives no longer tell
         which of the modes that meet there the platform has taken
-    solved_joints : (N, L, J) rad or m where the iterations solve all joints; None of hexapods, see ``joint_positions``
+    solved_joints : (N, J) rad or m where the iterations solve all joints; None of hexapods, see ``joint_positions``
     """
 
     machine: Machine
@@ -59,10 +59,10 @@ class ForwardKinematicsResult:
 
     @cached_property
     def joint_positions(self) -> Array:
-        """Positions (N, L, J) of all joints [rad, m], passive ones too; NaN where no pose was found."""
+        """Positions (N, J) of all joints [rad, m], passive ones too; NaN where no pose was found."""
         if self.solved_joints is not None:
             return self.solved_joints
-        result = np.full((len(self), self.machine.leg_count, self.machine.joint_count), np.nan)
+        result = np.full((len(self), len(self.machine.joints)), np.nan)
         # a sample without a pose, or with a strut on its universal axis, must not stop the others
         found = np.flatnonzero(np.isfinite(self.residual))
         pose = self.position, self.rotation_base_platform

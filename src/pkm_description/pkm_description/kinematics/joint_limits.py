@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.leg_iterations import CLOSING_TOLERANCE
-from pkm_description.kinematics.leg_motion import ClosedLegs, JointMotion, close_legs
-from pkm_description.kinematics.leg_positions import leg_gaps
+from pkm_description.kernels.joint_motion import gaps_of_legs
+from pkm_description.kernels.pose import CLOSING_TOLERANCE
+from pkm_description.kinematics.closed_legs import ClosedLegs, body_poses, close_legs
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import JointMotion, packed
 from pkm_description.kinematics.rotation import cross
-from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine import Closure, Joint, Leg, Machine
 
 Limit = Literal['reach', 'position', 'tilt', 'speed', 'force']
 
@@ -109,19 +111,20 @@ class LimitedQuantity:
 
 
 def position_limits(machine: Machine, positions: Array) -> LimitedQuantity:
-    """Positions (N, L, J) of all joints, passive ones too."""
-    lower, upper = machine.leg_position_lower.ravel(), machine.leg_position_upper.ravel()
-    return _of_joints(machine, 'position', ('m', 'rad'), positions, lower, upper)
+    """Positions (N, J) of all joints, passive ones too."""
+    return _of_joints(machine, 'position', ('m', 'rad'), positions, machine.position_lower, machine.position_upper)
 
 
 def reach_limits(machine: Machine, position: Array, rotation_base_platform: Array) -> LimitedQuantity:
     """How far the legs miss their platform joints at poses (N, 3) m, (N, 3, 3); zero of struts on universal joints."""
     names = tuple(leg.name for leg in machine.legs)
     missing = np.zeros((len(position), machine.leg_count))
-    anchors = position[:, None] + machine.platform_points @ np.swapaxes(rotation_base_platform, -1, -2)
-    finite = np.isfinite(anchors).all(axis=(1, 2))
-    if not machine.has_closed_form:
-        missing[finite] = leg_gaps(machine, anchors[finite])
+    finite = np.isfinite(position).all(axis=1) & np.isfinite(rotation_base_platform).all(axis=(1, 2))
+    gaps = np.zeros((int(finite.sum()), machine.leg_count))
+    data, scratch = machine.scratch
+    pose = packed(position[finite]), packed(rotation_base_platform[finite])
+    require_ok(machine, gaps_of_legs(machine.compiled_model, scratch, *pose, gaps), data.detail)
+    missing[finite] = gaps
     joints = tuple(f'{name} platform joint' for name in names)
     upper = np.full(len(names), CLOSING_TOLERANCE)
     return LimitedQuantity('reach', names, joints, ('m',) * len(names), missing, np.zeros(len(names)), upper)
@@ -129,7 +132,7 @@ def reach_limits(machine: Machine, position: Array, rotation_base_platform: Arra
 
 def speed_limits(machine: Machine, motion: JointMotion) -> LimitedQuantity:
     """Speeds of all joints that the machine file limits."""
-    fastest = np.array([joint.limits.velocity for leg in machine.legs for joint in leg.joints])
+    fastest = np.array([joint.limits.velocity for joint in machine.joints])
     return _of_joints(machine, 'speed', ('m/s', 'rad/s'), motion.velocities, -fastest, fastest)
 
 
@@ -141,56 +144,66 @@ def force_limits(machine: Machine, forces: Array) -> LimitedQuantity:
     return _quantity('force', driven, ('N', 'N m'), forces, -strongest, strongest)
 
 
+def _balls(machine: Machine) -> list[tuple[Leg, Closure]]:
+    """Ball joints that close legs, leg by leg."""
+    return [(leg, closure) for leg in machine.legs for closure in leg.closures if closure.kind == 'ball']
+
+
 def has_cones(machine: Machine) -> bool:
-    """True if the ball joint of a leg has a limit."""
-    return bool(np.isfinite([leg.ball_cone for leg in machine.legs]).any())
+    """True if a ball joint has a limit."""
+    return bool(np.isfinite([closure.cone for _, closure in _balls(machine)]).any())
 
 
-def tilt_limits(machine: Machine, legs: ClosedLegs | None, rotation_base_platform: Array) -> LimitedQuantity:
-    """Tilts of the ball joints of all legs, see :func:`ball_joint_tilts`; zero where no leg has a cone.
+def tilt_limits(machine: Machine, legs: ClosedLegs | None, count: int) -> LimitedQuantity:
+    """Tilts of all B ball joints, see :func:`ball_joint_tilts`; zero where none has a cone.
 
     Parameters
     ----------
-    legs : closed onto N poses; not needed where no leg has a cone (see :func:`has_cones`)
-    rotation_base_platform : (N, 3, 3)
+    legs : closed onto N poses; not needed where no ball joint has a cone (see :func:`has_cones`)
+    count : number of poses N
     """
-    cones = np.array([leg.ball_cone for leg in machine.legs])
-    names = tuple(leg.name for leg in machine.legs)
-    joints = tuple(f'{name} ball joint' for name in names)
-    tilts = np.zeros((len(rotation_base_platform), machine.leg_count))
+    balls = _balls(machine)
+    names = tuple(leg.name for leg, _ in balls)
+    joints = tuple(
+        f'{leg.name if len(leg.closures) == 1 else closure.name} ball joint' for leg, closure in balls
+    )
+    tilts = np.zeros((count, len(balls)))
     if has_cones(machine):
         if legs is None:
             raise ValueError('this machine has ball joints with cones: give its closed legs')
-        tilts = ball_joint_tilts(machine, legs, rotation_base_platform)
-    return LimitedQuantity('tilt', names, joints, ('rad',) * len(names), tilts, np.zeros(len(names)), cones)
+        tilts = ball_joint_tilts(legs)
+    cones = np.array([closure.cone for _, closure in balls])
+    return LimitedQuantity('tilt', names, joints, ('rad',) * len(balls), tilts, np.zeros(len(balls)), cones)
 
 
-def ball_joint_tilts(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
-    """Angle (N, L) rad between each ball joint's stud, seen from the platform, and where it points at home.
+def ball_joint_tilts(legs: ClosedLegs) -> Array:
+    """Angle (N, B) rad between each ball joint's stud, seen from the other body, and where it points at home.
 
-    The stud is fixed to the leg's last body and points from that body's joint to the ball's centre (along the joint's
-    axis where both coincide). Turning about the stud is not a tilt.
-
-    Parameters
-    ----------
-    legs : closed onto N poses
-    rotation_base_platform : (N, 3, 3)
+    The stud is fixed to the closure's own body, the last of a leg, and points from that body's joint to the ball's
+    centre (along the joint's axis where both coincide). Turning about the stud is not a tilt.
     """
-    home = machine.home
+    machine, home = legs.machine, legs.machine.home
     at_home = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    reference = _studs(machine, at_home, home.rotation_base_platform[None])
-    studs = _studs(machine, legs, rotation_base_platform)
+    studs, reference = _studs(legs), _studs(at_home)
     sine = np.linalg.norm(cross(studs, np.broadcast_to(reference, studs.shape)), axis=-1)
     return np.asarray(np.arctan2(sine, np.sum(studs * reference, axis=-1)))
 
 
-def _studs(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
-    """Unit vectors (N, L, 3) along the studs, platform axes."""
-    lengths = np.linalg.norm(machine.tips, axis=-1, keepdims=True)
+def _studs(legs: ClosedLegs) -> Array:
+    """Unit vectors (N, B, 3) along the studs, axes of the other bodies: mostly of the platform."""
+    machine = legs.machine
+    rotations, _ = body_poses(machine, legs.positions)
+    base = np.broadcast_to(np.eye(3), legs.rotation_base_platform.shape)[:, None]
+    rotations = np.concatenate([rotations, legs.rotation_base_platform[:, None], base], axis=1)
+    kinds = [closure.kind == 'ball' for closure in machine.closures]
+    bodies, others = machine.model.closure_body[kinds], machine.model.closure_other[kinds]
+    points = machine.model.closure_point[kinds]
+    lengths = np.linalg.norm(points, axis=-1, keepdims=True)
     along_axis = lengths < 1e-9
-    in_body = np.where(along_axis, machine.joint_axes[:, -1], machine.tips / np.where(along_axis, 1.0, lengths))
-    in_base = (legs.chain.rotations[-1] @ in_body[..., None])[..., 0]
-    return np.asarray(in_base @ rotation_base_platform)
+    axes = np.concatenate([machine.model.axis, np.eye(3)[[2, 2]]])[bodies]
+    in_body = np.where(along_axis, axes, points / np.where(along_axis, 1.0, lengths))
+    in_base = (rotations[:, bodies] @ in_body[..., None])[..., 0]
+    return np.asarray((np.swapaxes(rotations[:, others], -1, -2) @ in_base[..., None])[..., 0])
 
 
 def _leg_joints(machine: Machine) -> list[tuple[Leg, Joint]]:
@@ -200,7 +213,7 @@ def _leg_joints(machine: Machine) -> list[tuple[Leg, Joint]]:
 def _of_joints(
     machine: Machine, limit: Limit, units: tuple[str, str], values: Array, lower: Array, upper: Array
 ) -> LimitedQuantity:
-    return _quantity(limit, _leg_joints(machine), units, values.reshape(len(values), -1), lower, upper)
+    return _quantity(limit, _leg_joints(machine), units, values, lower, upper)
 
 
 def _quantity(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
-from pkm_description.kinematics.arguments import of_poses, require_machine_and_motion
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import of_poses
 from pkm_description.kinematics.chain import (
     ChainPose,
     ChainRates,
@@ -29,27 +29,6 @@ PLANE_CONSTRAINTS = np.eye(6)[[2, 3, 4]]
 
 #: part of a twist, relative to its size, that the constraints may forbid
 _TWIST_TOLERANCE = 1e-6
-
-
-@dataclass(frozen=True)
-class JointMotion:
-    """Motion of the leg joints, N samples, L legs, J joints per leg (order as in the machine file).
-
-    Attributes
-    ----------
-    time : (N,) s
-    positions, velocities, accelerations : (N, L, J), rad or m and their time derivatives
-    lengths : (N, L) m, base joint to platform joint
-    position, rotation_base_platform : (N, 3) m, (N, 3, 3), the platform poses that the legs are closed onto
-    """
-
-    time: Array
-    positions: Array
-    velocities: Array
-    accelerations: Array
-    lengths: Array
-    position: Array
-    rotation_base_platform: Array
 
 
 @dataclass(frozen=True)
@@ -234,50 +213,3 @@ def _require_admissible(machine: Machine, legs: ClosedLegs, motion: PlatformMoti
             f'sample {sample}: {machine.name} does not admit this velocity (constraint {row + 1} is '
             f'violated by {forbidden[sample, row]:.3g}); make the motion from the drives (motion_from_drives)'
         )
-
-
-def require_joint_motion(machine: Machine, motion: object) -> None:
-    """Refuse what is no motion of this machine's joints.
-
-    Raises
-    ------
-    ArgumentError
-        Something else, such as the motion of the platform.
-    ShapeError
-        The joints of a machine with other legs.
-    """
-    if not isinstance(motion, JointMotion):
-        raise ArgumentError(
-            f'joint_motion is a {type(motion).__name__}, expected the JointMotion that joint_motion(machine, motion) '
-            'returns'
-        )
-    legs = machine.leg_count, machine.joint_count
-    if motion.velocities.shape[1:] != legs:
-        raise ShapeError('joint_motion.velocities', f'(N, {legs[0]}, {legs[1]})', motion.velocities.shape)
-
-
-def joint_motion(machine: Machine, motion: PlatformMotion) -> JointMotion:
-    """Motion of all leg joints, passive ones too, that closes the legs onto the moving platform.
-
-    Positions as in :func:`joint_positions`, velocities through the inverse of each leg's tip Jacobian, accelerations
-    with its analytic time derivative.
-
-    Raises
-    ------
-    SingularPoseError
-        Where a leg is stretched or folded, or lies along its first universal axis; names sample, leg and number.
-    KinematicsError
-        A pose or a velocity that the machine does not admit.
-    """
-    require_machine_and_motion(machine, motion)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    velocities, accelerations, _ = leg_rates(machine, legs, motion)
-    return JointMotion(
-        motion.time,
-        legs.positions,
-        velocities,
-        accelerations,
-        legs.lengths,
-        motion.position,
-        motion.rotation_base_platform,
-    )

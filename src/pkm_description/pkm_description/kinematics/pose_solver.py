@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.hexapod.warm_start import LONGEST_STEP, FoundPose, WarmStart, corrected
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import invert_jacobian, twist_from_leg_rates
+from pkm_description.kinematics.overall_jacobian import invert_jacobian
 from pkm_description.machine import Machine, Pose
 
 Booleans = NDArray[np.bool_]
@@ -147,7 +148,7 @@ class PoseSolver:
         position, rotation = result.position[good], result.rotation_base_platform[good]
         if not self.machine.is_strut_hexapod:
             legs = close_legs(self.machine, position, rotation, result.joint_positions[good])
-            return position, rotation, twist_from_leg_rates(self.machine, legs)
+            return position, rotation, twist_per_drive(legs)
         inverse = invert_jacobian(length_jacobian(self.machine, position, rotation))
         error = lengths[good] - leg_lengths(self.machine, position, rotation)
         return *corrected(position, rotation, inverse, error), inverse

@@ -6,8 +6,11 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
 from pkm_description.kinematics.drive_motion import motion_from_drives
-from pkm_description.kinematics.leg_motion import close_legs, joint_positions
+from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.failures import holds_platform
+from pkm_description.kinematics.joint_motion import require_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -34,16 +37,17 @@ def random_states(
     KinematicsError
         For open chains (see :func:`random_joint_states`), or if even tiny ranges fail.
     """
+    require_legs(machine)
     for halving in range(_HALVINGS):
         shrink = 0.5**halving
         try:
-            if machine.legs_hold_platform:
+            if holds_platform(machine):
                 return _states_of_drives(machine, count, seed, shrink * turn, shrink * move)
             states = _states_of_platform(machine, count, seed, shrink * turn, shrink * move)
-            if not machine.has_closed_form:
+            if not machine.model.closed_form.all():
                 close_legs(machine, states.position, states.rotation_base_platform)
         except KinematicsError:
-            if not machine.has_platform or halving == _HALVINGS - 1:
+            if halving == _HALVINGS - 1:
                 raise
         else:
             return states
@@ -53,21 +57,15 @@ def random_states(
 def random_joint_states(
     machine: Machine, count: int, seed: int = 0, turn: float = 0.8
 ) -> tuple[Array, Array, Array]:
-    """Random joint positions, velocities and accelerations (N, L, J) around home, for open chains."""
+    """Random joint positions, velocities and accelerations (N, J) around home, for open chains."""
     random = np.random.default_rng(seed)
-    shape = (count, machine.leg_count, machine.joint_count)
-    positions = machine.leg_home_positions + random.uniform(-turn, turn, shape)
+    shape = (count, len(machine.joints))
+    positions = machine.home_positions + random.uniform(-turn, turn, shape)
     return positions, random.uniform(-1.0, 1.0, shape), random.uniform(-5.0, 5.0, shape)
 
 
-def _reach(machine: Machine, move: float) -> float:
-    """Fraction ``move`` of the mean leg length at home [m]."""
-    anchors = machine.home.position + machine.platform_points @ machine.home.rotation_base_platform.T
-    return move * float(np.linalg.norm(anchors - machine.base_points, axis=1).mean())
-
-
 def _states_of_platform(machine: Machine, count: int, seed: int, turn: float, move: float) -> PlatformMotion:
-    home, reach = machine.home, _reach(machine, move)
+    home, reach = machine.home, move * mean_leg_length(machine)
     random = np.random.default_rng(seed)
     # of planar machines only x, y and the turn about z
     linear, angular = ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0]) if machine.planar else (np.ones(3), np.ones(3))
@@ -88,14 +86,14 @@ def _states_of_platform(machine: Machine, count: int, seed: int, turn: float, mo
 
 def _states_of_drives(machine: Machine, count: int, seed: int, turn: float, move: float) -> PlatformMotion:
     home, random = machine.home, np.random.default_rng(seed)
-    at_home = joint_positions(machine, home.position[None], home.rotation_base_platform[None])
-    sliding = machine.joint_kinds[machine.actuated_index] == 'prismatic'
-    size = _reach(machine, move) if sliding else turn
+    at_home = drive_positions(machine, home.position, home.rotation_base_platform)
+    slide = move * mean_leg_length(machine)
+    size = np.array([slide if joint.kind == 'prismatic' else turn for joint in machine.actuated_joints])
     shape = (count, machine.actuated_count)
     return motion_from_drives(
         machine,
         np.arange(count, dtype=float),
-        at_home[..., machine.actuated_index] + random.uniform(-size, size, shape),
+        at_home + random.uniform(-size, size, shape),
         random.uniform(-1.0, 1.0, shape),
         random.uniform(-5.0, 5.0, shape),
     )

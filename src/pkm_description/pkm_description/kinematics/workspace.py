@@ -7,9 +7,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.arguments import require_machine, require_machine_and_motion
+from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
+from pkm_description.kinematics.drive_map import branch_signs
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits, tilt_limits
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import overall_jacobian
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -34,7 +34,7 @@ def position_violations(machine: Machine, motion: PlatformMotion) -> list[LimitV
     require_machine_and_motion(machine, motion)
     legs = close_legs(machine, motion.position, motion.rotation_base_platform)
     found = position_limits(machine, legs.positions).violations(motion.time)
-    found += tilt_limits(machine, legs, motion.rotation_base_platform).violations(motion.time)
+    found += tilt_limits(machine, legs, len(motion)).violations(motion.time)
     return sorted(found, key=lambda one: one.sample)
 
 
@@ -45,7 +45,7 @@ def free_axes(machine: Machine) -> tuple[int, ...]:
     """
     if machine.planar:
         return (0, 1, 5)
-    return tuple(range(6)) if machine.has_platform and machine.constraint_count == 0 else ()
+    return tuple(range(6)) if machine.has_platform and machine.model.degrees_of_freedom[0] == 6 else ()
 
 
 def single_axis_limits(machine: Machine, margin: float = 0.0, tolerance: float = 1e-6) -> dict[int, Array]:
@@ -73,10 +73,7 @@ class _AxisSearch:
 
     def __init__(self, machine: Machine, margin: float, tolerance: float) -> None:
         self._machine, self._margin, self._tolerance = machine, margin, tolerance
-        home = machine.home
-        legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-        self._determinant = float(np.linalg.det(overall_jacobian(machine, legs))[0])
-        self._farthest = 4.0 * float(max(legs.lengths.max(), machine.platform_radius))
+        self._farthest = 4.0 * max(mean_leg_length(machine), float(machine.model.radius[0]))
 
     def reach(self, axis: int, sign: float) -> float:
         near, far = 0.0, np.pi if axis >= 3 else self._farthest
@@ -112,10 +109,11 @@ class _AxisSearch:
             return 0
         legs = close_legs(self._machine, position[:closable], rotation[:closable])
         joints = position_limits(self._machine, legs.positions)
-        driven = np.array([joint.actuated for leg in self._machine.legs for joint in leg.joints])
+        driven = np.array([joint.actuated for joint in self._machine.joints])
         shrink = self._margin * driven
         outside = (joints.values < joints.lower + shrink) | (joints.values > joints.upper - shrink)
-        bad = outside.any(axis=1) | tilt_limits(self._machine, legs, rotation[:closable]).outside().any(axis=1)
-        # beyond a singular pose the determinant has another sign
-        bad |= np.linalg.det(overall_jacobian(self._machine, legs)) * self._determinant <= 0.0
+        bad = outside.any(axis=1) | tilt_limits(self._machine, legs, closable).outside().any(axis=1)
+        # beyond a singular pose the drives' determinant has another sign than at the first pose, which is allowed
+        signs = branch_signs(legs)
+        bad |= ~(signs * signs[0] > 0.0)
         return int(np.argmax(bad)) if bad.any() else closable

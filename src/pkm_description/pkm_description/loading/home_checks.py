@@ -7,10 +7,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics.chain import chain_pose
-from pkm_description.kinematics.leg_motion import close_legs, joint_positions
-from pkm_description.kinematics.leg_positions import CLOSING_TOLERANCE
-from pkm_description.kinematics.overall_jacobian import scaled_condition
+from pkm_description.kernels.pose import CLOSING_TOLERANCE
+from pkm_description.kinematics.closed_legs import body_poses, close_legs
+from pkm_description.kinematics.drive_map import scaled_condition
+from pkm_description.kinematics.failures import holds_platform
+from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
 from pkm_description.machine import Joint, Machine
 
@@ -37,7 +38,7 @@ def check_home(machine: Machine) -> None:
     except KinematicsError as error:
         raise machine_error(machine, 'leg_chain', None, str(error)) from None
     if not machine.has_platform:
-        _check_positions(machine, machine.leg_home_positions)
+        _check_positions(machine, machine.home_positions)
         return
     _check_drive_count(machine)
     _check_platform_points(machine)
@@ -132,18 +133,19 @@ def _check_sizes(machine: Machine) -> None:
 
 def _check_plane(machine: Machine) -> None:
     """The legs of a planar machine must move in planes across z, each at the height of its platform point."""
-    chain = chain_pose(machine, machine.leg_home_positions[None])
-    for place, joint in enumerate(machine.legs[0].joints):
-        axes = chain.axes[place][0]
-        off = np.linalg.norm(axes[:, :2], axis=1) if joint.kind == 'revolute' else np.abs(axes[:, 2])
-        if off.max() > CLOSING_TOLERANCE:
-            leg = machine.legs[int(off.argmax())]
+    rotations, origins = (found[0] for found in body_poses(machine, machine.home_positions[None]))
+    axes = (rotations @ machine.model.axis[..., None])[..., 0]
+    for joint, axis in zip(machine.joints, axes, strict=True):
+        off = np.linalg.norm(axis[:2]) if joint.kind == 'revolute' else abs(axis[2])
+        if off > CLOSING_TOLERANCE:
             raise machine_error(
-                machine, f'{joint_key(machine, leg.joints[place])}.axis', leg.joints[place].axis,
-                f'of {leg.joints[place].name} does not keep the leg in the plane (x, y) of a planar machine; revolute '
+                machine, f'{joint_key(machine, joint)}.axis', joint.axis,
+                f'of {joint.name} does not keep the leg in the plane (x, y) of a planar machine; revolute '
                 'axes must be along z of base_link, prismatic ones across it: change axis, origin.rpy or base_rpy',
             )  # fmt: skip
-    tips, anchors = chain.tip[0, :, 2], machine.home.position[2] + _anchors(machine)[:, 2]
+    bodies = machine.model.closure_body
+    ends = origins[bodies] + (rotations[bodies] @ machine.model.closure_point[..., None])[..., 0]
+    tips, anchors = ends[:, 2], machine.home.position[2] + _anchors(machine)[:, 2]
     off = np.abs(tips - anchors)
     if off.max() > CLOSING_TOLERANCE:
         worst = int(off.argmax())
@@ -162,7 +164,7 @@ def _check_condition(machine: Machine) -> None:
         legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
     except KinematicsError as error:
         raise machine_error(machine, *_not_closed_at_home(machine, error)) from None
-    condition = float(scaled_condition(machine, legs)[0])
+    condition = float(scaled_condition(legs)[0])
     if condition > MAX_CONDITION:
         raise machine_error(
             machine, 'platform.home', home.position,
@@ -175,7 +177,7 @@ def _check_condition(machine: Machine) -> None:
 
 def _not_closed_at_home(machine: Machine, error: KinematicsError) -> tuple[str, object, str]:
     """Key, value and reason of a home at which the legs do not close."""
-    if not machine.legs_hold_platform:
+    if not holds_platform(machine):
         return 'leg_chain', None, f'{error} (at home)'
     reason = str(error).removeprefix('sample 0: ').split(':')[0]
     return (
@@ -204,10 +206,9 @@ def _check_joints_and_forces(machine: Machine) -> None:
 
 
 def _check_positions(machine: Machine, positions: Array) -> None:
-    """Joint positions (L, J) at home must lie within the limits."""
-    for leg, row in zip(machine.legs, positions, strict=True):
-        for joint, position in zip(leg.joints, row, strict=True):
-            _check_position(machine, joint, float(position))
+    """Joint positions (J,) at home must lie within the limits."""
+    for joint, position in zip(machine.joints, positions, strict=True):
+        _check_position(machine, joint, float(position))
 
 
 def _check_position(machine: Machine, joint: Joint, position: float) -> None:

@@ -84,6 +84,7 @@ def _tables(machine: JointArrays) -> ModelData:
     struts = [strut_constants(leg, machine.freedom) for leg in legs]
     reaches = [leg_reach(leg) for leg in legs]
     rows = closure_rows(legs, machine.platform.name, machine.planar)
+    radius = _radius(machine, max(reaches))
     return ModelData(
         kind=np.array([PRISMATIC if joint.kind == 'prismatic' else REVOLUTE for joint in joints]),
         parent=np.array(parents),
@@ -97,7 +98,7 @@ def _tables(machine: JointArrays) -> ModelData:
         column_start=np.zeros(len(legs) + 1, dtype=np.int64),
         column_joint=np.zeros(0, dtype=np.int64),
         passive_count=np.zeros(len(legs), dtype=np.int64),
-        **vars(rows),
+        **(vars(rows) | {'orientation_axis': radius * rows.orientation_axis}),
         freedom=np.array(_FREEDOM[machine.freedom], dtype=np.int64),
         degrees_of_freedom=np.array([0]),
         gravity=np.array(machine.gravity, dtype=float),
@@ -121,7 +122,7 @@ def _tables(machine: JointArrays) -> ModelData:
                 for joint in leg.joints
             ]
         ),
-        radius=np.array([_radius(machine, max(reaches))]),
+        radius=np.array([radius]),
     )
 
 

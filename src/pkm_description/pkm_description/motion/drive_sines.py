@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import scaled_condition
 from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.kinematics.drives import drive_positions
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import scaled_condition
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.envelope import Envelope, product
 
@@ -68,7 +68,7 @@ class DriveSines:
     def _max_condition(self) -> float:
         home = self.machine.home
         legs = close_legs(self.machine, home.position[None], home.rotation_base_platform[None])
-        return self.condition_ratio * float(scaled_condition(self.machine, legs)[0])
+        return self.condition_ratio * float(scaled_condition(legs)[0])
 
     def _swings(self) -> Array:
         """Swing of each drive (A,) at scale 1."""

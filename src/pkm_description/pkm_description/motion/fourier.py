@@ -145,8 +145,7 @@ def random_fourier_series(
         raise ValueError(
             f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed'
         )
-    actuated = machine.actuated_index
-    stroke = float(np.min(machine.leg_position_upper[:, actuated] - machine.leg_position_lower[:, actuated]))
+    stroke = float(np.min((machine.position_upper - machine.position_lower)[machine.drive_columns]))
     displacement = stroke / 2 if max_displacement is None else max_displacement
     if not np.isfinite(displacement):
         raise ValueError(f'{machine.name}: the legs have no stroke limits; give max_displacement')

@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import inverse_dynamics
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics.arguments import require_machine_and_motion
-from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.closed_legs import close_legs, leg_regularity
 from pkm_description.kinematics.joint_limits import (
     LimitedQuantity,
     LimitViolation,
@@ -22,8 +22,7 @@ from pkm_description.kinematics.joint_limits import (
     speed_limits,
     tilt_limits,
 )
-from pkm_description.kinematics.leg_branch import home_legs, leg_regularity
-from pkm_description.kinematics.leg_motion import close_legs, joint_motion
+from pkm_description.kinematics.joint_motion import joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 #: the limit that is named first where several are broken
@@ -83,7 +82,7 @@ def limited_quantities(machine: Machine, motion: PlatformMotion) -> list[Limited
     legs = close_legs(machine, *pose, joints.positions) if has_cones(machine) else None
     return [
         position_limits(machine, joints.positions),
-        tilt_limits(machine, legs, motion.rotation_base_platform),
+        tilt_limits(machine, legs, len(motion)),
         speed_limits(machine, joints),
         force_limits(machine, inverse_dynamics(machine, motion)),
     ]
@@ -126,17 +125,17 @@ def limit_use(machine: Machine, motion: PlatformMotion) -> LimitUse:
     joint = worst.joints[int(uses[worst.limit].argmax())]
     return LimitUse(
         max(largest['position'], largest['tilt']), largest['speed'], largest['force'], joint,
-        _reach_use(machine, positions.values),
+        _reach_use(machine, motion, positions.values),
     )  # fmt: skip
 
 
-def _reach_use(machine: Machine, positions: Array) -> float:
-    """How near the legs come to being stretched or folded at joint positions (N, L J): 0 as at home, 1 there."""
-    if machine.has_closed_form or not len(positions):
+def _reach_use(machine: Machine, motion: PlatformMotion, positions: Array) -> float:
+    """How near the legs come to being stretched or folded at joint positions (N, J): 0 as at home, 1 there."""
+    if not len(positions):
         return 0.0
-    shape = (-1, machine.leg_count, machine.joint_count)
-    regularity = leg_regularity(machine, chain_pose(machine, positions.reshape(shape)))
-    at_home = leg_regularity(machine, chain_pose(machine, home_legs(machine).positions[None]))
+    home = machine.home.position[None], machine.home.rotation_base_platform[None]
+    at_home = leg_regularity(machine, *home, machine.model.home_joints[None])
+    regularity = leg_regularity(machine, motion.position, motion.rotation_base_platform, positions)
     with np.errstate(divide='ignore', invalid='ignore'):
         return float(max(0.0, 1.0 - np.nan_to_num(regularity / at_home, nan=0.0).min()))
 

@@ -61,8 +61,8 @@ def home_values(machine: Machine, home: AdmissibleHome) -> dict[tuple[str, ...],
         ('platform', 'home', 'xyz'): vector(home.pose.position),
         ('platform', 'home', 'rpy'): vector(angles),
     }
-    first = machine.legs[0]
+    first, positions = machine.legs[0], home.joint_positions.reshape(machine.leg_count, -1)
     for index, joint in enumerate(first.joints):
         key = joint.name.removeprefix(f'{first.name}_')
-        values['leg_chain', key, 'home'] = home_text(home.joint_positions[:, index])
+        values['leg_chain', key, 'home'] = home_text(positions[:, index])
     return values

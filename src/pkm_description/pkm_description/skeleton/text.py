@@ -55,7 +55,7 @@ def skeleton_text(kind: str, name: str | None = None, sizes: Mapping[str, float]
     rough = unchecked_machine(path, yaml.safe_load(file_text(kind, name, sketch, Drives())))
     home = admissible_home(rough)
     machine = dataclasses.replace(rough, home=home.pose)
-    sketch = _at_home(sketch, home.pose, home.joint_positions)
+    sketch = _at_home(sketch, home.pose, home.joint_positions.reshape(machine.leg_count, -1))
     text = file_text(kind, name, sketch, _drives(machine))
     machine_of_content(path, yaml.safe_load(text))
     return text
@@ -74,7 +74,7 @@ def _drives(machine: Machine) -> Drives:
     """Drive force and servo gains for the machine's masses at home."""
     pose = machine.home.position[None], machine.home.rotation_base_platform[None]
     holding = float(np.abs(gravity_forces(machine, *pose)).max())
-    kind = machine.joint_kinds[machine.actuated_index]
+    kind = machine.actuated_joints[0].kind
     effort = _round_up(max(_LEAST_EFFORT[kind], _RESERVE * holding))
     damping = two_digits(_SERVO_BANDWIDTH * _lightest(machine))
     return Drives(effort, two_digits(_STIFFNESS_OVER_DAMPING * damping), damping)
@@ -89,7 +89,7 @@ def _round_up(value: float) -> float:
 def _lightest(machine: Machine) -> float:
     """Least inertia [kg or kg m^2] that the drives feel at home: least eigenvalue of the mass matrix of the drives."""
     home, count = machine.home, machine.actuated_count
-    at_home = admissible_home(machine, home).joint_positions[:, machine.actuated_index]
+    at_home = admissible_home(machine, home).joint_positions[machine.drive_columns]
     still = np.zeros((count, count))
     motion = motion_from_drives(machine, np.arange(float(count)), still + at_home, still, np.eye(count))
     forces = inverse_dynamics(with_gravity(machine, np.zeros(3)), motion, friction=False)

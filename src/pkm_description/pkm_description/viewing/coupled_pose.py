@@ -100,7 +100,7 @@ def solve_coordinates_near(
             return result
         legs = close_legs(machine, position, rotation, result.joint_positions)
         by_drives = (_rates_of_twist(coordinates[3:]) @ twist_from_leg_rates(machine, legs)[0])[chosen]
-        drives = result.joint_positions[..., machine.actuated_index]
+        drives = result.joint_positions[..., machine.drive_columns]
         result = _closed(machine, drives + np.linalg.lstsq(by_drives, error, rcond=None)[0], result)
     raise ConvergenceError(f'no configuration found with {_described(places, values)}')
 

@@ -64,16 +64,16 @@ def joint_states(time: Time, machine: Machine, output: EstimatorOutput, point: A
     turning = rotation @ motion.angular_velocity
     try:
         positions, velocities = joint_rates(
-            machine, position[None], rotation[None], velocity[None], turning[None]
+            machine, position, rotation, velocity, turning
         )
     except KinematicsError:
         return None
     message = JointState()
     message.header.stamp = time
     message.name = list(machine.joint_names)
-    message.position = positions.ravel().tolist()
-    message.velocity = velocities.ravel().tolist()
-    efforts = np.full(positions.shape[1:], np.nan)
-    efforts[:, machine.actuated_index] = output.efforts
-    message.effort = efforts.ravel().tolist()
+    message.position = positions.tolist()
+    message.velocity = velocities.tolist()
+    efforts = np.full(len(machine.joints), np.nan)
+    efforts[machine.drive_columns] = output.efforts
+    message.effort = efforts.tolist()
     return message

@@ -136,7 +136,7 @@ class ObservationModel:
         """Velocities (N, A) of the driven joints, m/s or rad/s."""
         pose = motion.position, motion.rotation_base_platform
         _, velocities = joint_rates(self.machine, *pose, motion.linear_velocity, motion.angular_velocity)
-        return velocities[..., self.machine.actuated_index]
+        return velocities[..., self.machine.drive_columns]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.

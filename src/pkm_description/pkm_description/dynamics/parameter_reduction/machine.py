@@ -24,7 +24,7 @@ from pkm_description.dynamics.parameters import rigid_body_parameters
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.dynamics.rotors import rotor_parameter_names, rotor_parameters, rotor_regressor
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.leg_motion import joint_motion
+from pkm_description.kinematics.joint_motion import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine
 
@@ -74,7 +74,8 @@ def base_parameters(
     if not machine.has_platform:
         if friction or rotors:
             raise ValueError(f'{machine.name} is an open chain: friction and rotors act in their own joints only')
-        states = random_joint_states(machine, _sample_count(machine), seed)
+        shape = -1, machine.leg_count, machine.joint_count
+        states = tuple(one.reshape(shape) for one in random_joint_states(machine, _sample_count(machine), seed))
         matrix = bodies.columns(open_chain_regressor(machine, *states))
         return _reduced(matrix, names, tolerance, preferred, eliminated)
     motion = random_states(machine, _sample_count(machine), seed)

@@ -1,0 +1,89 @@
+"""The platform's twist per rate of the drives, and how well the drives determine it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.kernels.drive_motion import twist_maps
+from pkm_description.kinematics.closed_legs import ClosedLegs
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import packed
+from pkm_description.machine import Machine
+
+
+def require_drives(machine: Machine) -> None:
+    """Refuse machines whose drives are fewer than the degrees of freedom."""
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    if machine.actuated_count < freedoms:
+        raise KinematicsError(
+            f'{machine.name} has {machine.actuated_count} drives for {freedoms} degrees of freedom: its drives do not '
+            'determine the motion'
+        )
+
+
+def twist_per_drive(legs: ClosedLegs) -> Array:
+    """Platform twist per rate of the drives (N, 6, A); of redundant drives what comes nearest to all rates.
+
+    Raises
+    ------
+    SingularPoseError
+        Naming the sample where the drives do not determine the platform's motion.
+    KinematicsError
+        If the machine has fewer drives than degrees of freedom.
+    """
+    machine = legs.machine
+    require_drives(machine)
+    data, scratch = machine.scratch
+    twists = np.empty((len(legs.positions), 6, machine.actuated_count))
+    status = twist_maps(
+        machine.compiled_model, scratch, packed(legs.positions), packed(legs.position),
+        packed(legs.rotation_base_platform), twists,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return twists
+
+
+def overall_jacobian(legs: ClosedLegs) -> Array:
+    """Rows of the driven joints, then those of the constraints, (N, A + K, 6) (Joshi & Tsai 2002)."""
+    return np.concatenate([legs.drive_map, legs.constraints], axis=1)
+
+
+def reduced_jacobian(legs: ClosedLegs) -> Array:
+    """Rates of the drives per admitted twist, (N, A, D), turns measured in platform radii; NaN as ``legs.admitted``."""
+    return np.asarray(legs.drive_map @ legs.admitted)
+
+
+def scaled_condition(legs: ClosedLegs) -> Array:
+    """Condition number (N,) of :func:`overall_jacobian`, turns measured in platform radii, so free of units.
+
+    Of planar machines without the plane's rows. Infinite where the drives do not determine the motion.
+    """
+    machine = legs.machine
+    matrix = overall_jacobian(legs) / np.repeat([1.0, machine.model.radius[0]], 3)
+    if machine.planar:
+        matrix = matrix[:, :-3, [0, 1, 5]]
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if values.shape[1] < matrix.shape[2]:
+        return np.full(len(matrix), np.inf)
+    with np.errstate(divide='ignore'):
+        return np.asarray(values[:, 0] / values[:, -1])
+
+
+def branch_signs(legs: ClosedLegs) -> Array:
+    """Signs (N,) that change where a path, samples in order, passes a pose at which the drives lose the platform.
+
+    The determinant of :func:`reduced_jacobian`, on a basis of admitted twists that is carried along the path; with
+    more drives than degrees of freedom such poses are not passed, but met, and all signs are 1. NaN as
+    ``legs.admitted``.
+    """
+    machine = legs.machine
+    if machine.actuated_count != legs.admitted.shape[2]:
+        return np.where(np.isnan(legs.admitted).any(axis=(1, 2)), np.nan, 1.0)
+    size = np.repeat([1.0, machine.model.radius[0]], 3)[:, None]
+    basis = legs.admitted * size
+    carried = np.linalg.det(np.swapaxes(basis[:-1], 1, 2) @ basis[1:])
+    turns = np.concatenate([[1.0], np.cumprod(np.sign(carried))])
+    return np.asarray(np.sign(np.linalg.det(reduced_jacobian(legs))) * turns)

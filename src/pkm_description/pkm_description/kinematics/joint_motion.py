@@ -1,0 +1,192 @@
+"""Positions, velocities and accelerations of all joints, passive ones included, from the motion of the platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
+from pkm_description.kernels.joint_motion import motions_of_joints, positions_of_joints, rates_of_poses
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_machine_and_motion
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.machine import Machine, PlatformMotion
+
+#: start of iterations that begin at home, every sample
+FROM_HOME = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """Motion of all J joints, N samples; columns in the order of ``machine.joint_names``.
+
+    Attributes
+    ----------
+    time : (N,) s
+    positions, velocities, accelerations : (N, J), rad or m and their time derivatives
+    position, rotation_base_platform : (N, 3) m, (N, 3, 3), the platform poses that the legs are closed onto
+    """
+
+    time: Array
+    positions: Array
+    velocities: Array
+    accelerations: Array
+    position: Array
+    rotation_base_platform: Array
+
+
+def joint_positions(
+    machine: Machine, position: Array, rotation_base_platform: Array, start: Array | None = None
+) -> Array:
+    """Positions (N, J) of all joints [rad, m] that close the legs onto the platform, on the branch of home.
+
+    Struts on universal joints in closed form, all other legs by Newton iterations.
+
+    Parameters
+    ----------
+    position : (N, 3) or (3,) m
+    rotation_base_platform : (N, 3, 3) or (3, 3)
+    start : (J,) joint positions next to those of the first pose, from which on each pose follows the one before;
+        default: each starts from home, so that results do not depend on other samples
+
+    Raises
+    ------
+    SingularPoseError
+        Where a strut lies along its first universal axis, so that the first angle is undefined.
+    AssemblyModeError
+        Where a leg without closed form gets there only on another branch than at home (elbow turned over).
+    KinematicsError
+        If a leg cannot reach, the legs do not admit the pose, or a pose contains NaN.
+    """
+    require_machine(machine)
+    position, rotation, single = poses(position, rotation_base_platform)
+    require_legs(machine)
+    data, scratch = machine.scratch
+    positions = np.empty((len(position), len(data.joints)))
+    status = positions_of_joints(
+        machine.compiled_model, scratch, start_of(machine, start), packed(position), packed(rotation), positions
+    )
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return positions[0] if single else positions
+
+
+def joint_rates(
+    machine: Machine, position: Array, rotation_base_platform: Array, linear_velocity: Array, angular_velocity: Array,
+    start: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Positions and velocities (N, J) of all joints.
+
+    Parameters
+    ----------
+    position : (N, 3) m; or one sample without the first axis, like all others, which then the results lack, too
+    rotation_base_platform : (N, 3, 3)
+    linear_velocity : (N, 3) m/s, of the platform origin, base axes
+    angular_velocity : (N, 3) rad/s, base axes
+    start : see :func:`joint_positions`
+
+    Raises
+    ------
+    KinematicsError
+        As :func:`joint_motion`.
+    ShapeError
+        Another shape, or another number of samples than of poses.
+    """
+    require_machine(machine)
+    position, rotation, single = poses(position, rotation_base_platform)
+    count = len(position)
+    linear_velocity = of_samples('linear_velocity', linear_velocity, count, 3)
+    angular_velocity = of_samples('angular_velocity', angular_velocity, count, 3)
+    require_legs(machine)
+    data, scratch = machine.scratch
+    positions = np.empty((count, len(data.joints)))
+    velocities = np.empty_like(positions)
+    status = rates_of_poses(
+        machine.compiled_model, scratch, start_of(machine, start), packed(position), packed(rotation),
+        packed(linear_velocity), packed(angular_velocity), positions, velocities,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return (positions[0], velocities[0]) if single else (positions, velocities)
+
+
+def joint_motion(machine: Machine, motion: PlatformMotion, start: Array | None = None) -> JointMotion:
+    """Motion of all joints, passive ones too, that closes the legs onto the moving platform.
+
+    Positions as in :func:`joint_positions`, velocities by elimination of each leg's closures, accelerations with their
+    analytic second derivatives.
+
+    Raises
+    ------
+    SingularPoseError
+        Where a leg is stretched or folded, or lies along its first universal axis; names sample, leg and number.
+    KinematicsError
+        A pose or a velocity that the machine does not admit, or numbers that are not finite.
+    """
+    require_machine_and_motion(machine, motion)
+    require_legs(machine)
+    data, scratch = machine.scratch
+    positions = np.empty((len(motion), len(data.joints)))
+    velocities, accelerations = np.empty_like(positions), np.empty_like(positions)
+    status = motions_of_joints(
+        machine.compiled_model, scratch, start_of(machine, start), *packed_motion(motion), positions, velocities,
+        accelerations,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return JointMotion(
+        motion.time, positions, velocities, accelerations, motion.position, motion.rotation_base_platform
+    )
+
+
+def require_joint_motion(machine: Machine, motion: object) -> None:
+    """Refuse what is no motion of this machine's joints.
+
+    Raises
+    ------
+    ArgumentError
+        Something else, such as the motion of the platform.
+    ShapeError
+        The joints of a machine with other legs.
+    """
+    if not isinstance(motion, JointMotion):
+        raise ArgumentError(
+            f'joint_motion is a {type(motion).__name__}, expected the JointMotion that joint_motion(machine, motion) '
+            'returns'
+        )
+    count = len(machine.joints)
+    if motion.velocities.shape[1:] != (count,):
+        raise ShapeError('joint_motion.velocities', f'(N, {count})', motion.velocities.shape)
+
+
+def require_legs(machine: Machine) -> None:
+    """Refuse open chains, which have no platform to close legs onto."""
+    if not machine.has_platform:
+        raise KinematicsError(
+            f'{machine.name} is an open chain, it has no platform: use the functions of dynamics.open_chain, '
+            'which take the motion of the joints'
+        )
+
+
+def start_of(machine: Machine, start: Array | None) -> Array:
+    """Start of iterations (J,) for kernels, empty for home; raises ShapeError."""
+    if start is None:
+        return FROM_HOME
+    start = np.ascontiguousarray(start, dtype=float)
+    if start.shape != (len(machine.joints),):
+        raise ShapeError('start', f'({len(machine.joints)},): one position per joint', start.shape)
+    return start
+
+
+def packed(values: Array) -> Array:
+    """Numbers in the one layout that kernels are compiled for."""
+    return np.ascontiguousarray(values, dtype=float)
+
+
+def packed_motion(motion: PlatformMotion) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Arrays of a motion as kernels take them: pose, twist, acceleration."""
+    return (
+        packed(motion.position), packed(motion.rotation_base_platform), packed(motion.linear_velocity),
+        packed(motion.angular_velocity), packed(motion.linear_acceleration), packed(motion.angular_acceleration),
+    )  # fmt: skip
