@@ -16,7 +16,17 @@ from pkm_description.arrays import Array
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
 
+from verification.engines.closure_equations import (
+    closure_rows,
+    closure_wrench,
+    perpendicular_axes,
+    position_rows,
+    turning_drift,
+    turning_gap,
+)
+from verification.engines.projection import Projection, idle_joints, project
 from verification.engines.result import EngineMissingError, EngineResult
 
 
@@ -47,15 +57,14 @@ class MujocoTree:
         joints = [model.joint(name) for name in machine.joint_names]
         self.places = np.array([joint.qposadr[0] for joint in joints])
         self.dofs = np.array([joint.dofadr[0] for joint in joints])
-        self.driven = np.array([model.joint(joint.name).dofadr[0] for joint in machine.actuated_joints])
-        self.tips = [model.site(f'{leg.name}_tip').id for leg in machine.legs] if machine.has_platform else []
-        self.anchors = [model.site(f'platform_anchor{number + 1}').id for number in range(len(self.tips))]
+        self.driven, self.idle = self.dofs[machine.drive_columns], self.dofs[idle_joints(machine)]
+        self.cuts = [_Cut(model, end, machine.planar) for end in closure_ends(machine)]
         self.platform = model.body(machine.platform.name).id if machine.has_platform else -1
 
     def place(self, joint_positions: Array, position: Array, rotation: Array) -> None:
-        """Set joint positions (L, J) and the platform's pose, whatever joints carry the platform in the model."""
+        """Set joint positions (J,) and the platform's pose, whatever joints carry the platform in the model."""
         mujoco, model, data = self.mujoco, self.model, self.data
-        data.qpos[self.places] = joint_positions.ravel()
+        data.qpos[self.places] = joint_positions
         x, y, z, w = quaternion_from_matrix(rotation)
         first = model.body_jntadr[self.platform]
         for joint in range(first, first + model.body_jntnum[self.platform]):
@@ -68,24 +77,56 @@ class MujocoTree:
                 data.qpos[start : start + 4] = [w, x, y, z]
             else:
                 data.qpos[start : start + 7] = [*position, w, x, y, z]
+        for cut in self.cuts:  # crosses of universal joints, which are not ours
+            if cut.cross >= 0:
+                data.qpos[cut.cross] = 0.0
+                mujoco.mj_kinematics(model, data)
+                tip, anchor = self._axes(cut)
+                _, cosine, sine = tip.T @ anchor[:, 1]
+                data.qpos[cut.cross] = np.arctan2(sine, cosine)
+
+    def _axes(self, cut: _Cut) -> tuple[Array, Array]:
+        tip, anchor = (self.data.site_xmat[site].reshape(3, 3).copy() for site in (cut.tip, cut.anchor))
+        return tip, anchor
 
     def rows(self, dotted: bool = False) -> tuple[Array, Array]:
-        """Jacobians (or their time derivatives): tips minus anchors (3 L, nv), twist of the platform (6, nv)."""
-        loops = [
-            self._point(tip, dotted) - self._point(anchor, dotted)
-            for tip, anchor in zip(self.tips, self.anchors, strict=True)
-        ]
+        """Jacobians (or their time derivatives times velocity): of the closures (C, nv), twist of the platform (6, nv)."""
+        planar, data = self.machine.planar, self.data
+        loops = []
+        for cut in self.cuts:
+            difference = self._frame(cut.tip, dotted) - self._frame(cut.anchor, dotted)
+            loops.append(closure_rows(cut.pairs, planar, *self._axes(cut), difference))
         translation, turn = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
-        origin = self.data.xpos[self.platform].copy()
         jacobian = self.mujoco.mj_jacDot if dotted else self.mujoco.mj_jac
-        jacobian(self.model, self.data, translation, turn, origin, self.platform)
+        jacobian(self.model, data, translation, turn, data.xpos[self.platform].copy(), self.platform)
         return np.vstack(loops), np.vstack([translation, turn])
 
-    def _point(self, site: int, dotted: bool) -> Array:
-        result = np.zeros((3, self.model.nv))
+    def _frame(self, site: int, dotted: bool) -> Array:
+        translation, turn = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
         point, body = self.data.site_xpos[site].copy(), self.model.site_bodyid[site]
-        (self.mujoco.mj_jacDot if dotted else self.mujoco.mj_jac)(self.model, self.data, result, None, point, body)
-        return result
+        jacobian = self.mujoco.mj_jacDot if dotted else self.mujoco.mj_jac
+        jacobian(self.model, self.data, translation, turn, point, body)
+        return np.vstack([translation, turn])
+
+    def _drift(self) -> Array:
+        """Second derivatives (C + 6,) of the closures' equations and of the platform's pose that velocities make."""
+        velocity = np.array(self.data.qvel)
+        loops, platform = self.rows(dotted=True)
+        drift, row = loops @ velocity, 0
+        for cut in self.cuts:
+            row += position_rows(self.machine.planar)
+            spins = [self._frame(site, False)[3:] @ velocity for site in (cut.tip, cut.anchor)]
+            drift[row : row + len(cut.pairs)] += turning_drift(cut.pairs, *self._axes(cut), *spins)
+            row += len(cut.pairs)
+        return np.concatenate([drift, platform @ velocity])
+
+    def gap(self) -> float:
+        """Largest distance [m], or cosine, by which a closure is open."""
+        gaps = []
+        for cut in self.cuts:
+            gaps.append(float(np.linalg.norm(self.data.site_xpos[cut.tip] - self.data.site_xpos[cut.anchor])))
+            gaps.append(turning_gap(cut.pairs, *self._axes(cut)))
+        return max(gaps)
 
     def tree_torques(self, acceleration: Array) -> Array:
         """Generalised forces (nv,) of the open tree at the current position and velocity."""
@@ -94,67 +135,77 @@ class MujocoTree:
         return np.array(self.data.qfrc_inverse)
 
     def solve(self, joint_positions: Array, motion: PlatformMotion, sample: int) -> tuple[Any, ...]:
-        """Gap, open rate, joint rates and accelerations, drive forces, forces of the legs on the platform."""
+        """Gap, open rate, joint rates and accelerations, drive forces, wrenches of the closures, whether determined."""
         data, mujoco = self.data, self.mujoco
         self.place(joint_positions, motion.position[sample], motion.rotation_base_platform[sample])
         data.qvel[:] = 0.0
         mujoco.mj_forward(self.model, data)
         loops, platform = self.rows()
-        gap = np.linalg.norm(data.site_xpos[self.tips] - data.site_xpos[self.anchors], axis=1).max()
-        everything = np.vstack([loops, platform])
-        wanted = np.concatenate([np.zeros(len(loops)), motion.twist[sample]])
+        gap, still = self.gap(), np.eye(self.model.nv)[self.idle]
+        everything = np.vstack([loops, platform, still])
+        wanted = np.concatenate([np.zeros(len(loops)), motion.twist[sample], np.zeros(len(still))])
         data.qvel[:] = np.linalg.lstsq(everything, wanted, rcond=None)[0]
         left_open = np.abs(everything @ data.qvel - wanted).max()
         mujoco.mj_forward(self.model, data)
-        drift = np.vstack(self.rows(dotted=True)) @ data.qvel
-        wanted = np.concatenate([np.zeros(len(loops)), motion.acceleration[sample]]) - drift
+        wanted = np.concatenate([np.zeros(len(loops)), motion.acceleration[sample], np.zeros(len(still))])
+        wanted[: len(loops) + 6] -= self._drift()
         acceleration = np.linalg.lstsq(everything, wanted, rcond=None)[0]
-        torques = self.tree_torques(acceleration)
-        drives, tips = self._project(loops, platform, torques)
-        return gap, left_open, np.array(data.qvel[self.dofs]), acceleration[self.dofs], drives, -tips
+        found = self._project(loops, platform, self.tree_torques(acceleration))
+        wrenches, row = [], 0
+        for cut in self.cuts:
+            count = position_rows(self.machine.planar) + len(cut.pairs)
+            own = found.multipliers[row : row + count]
+            wrenches.append(closure_wrench(cut.pairs, self.machine.planar, *self._axes(cut), -own))
+            row += count
+        forces, moments = zip(*wrenches, strict=True)
+        return (
+            gap, left_open, np.array(data.qvel[self.dofs]), acceleration[self.dofs], found.drives, np.array(forces),
+            np.array(moments), found.determined,
+        )  # fmt: skip
 
-    def _project(self, loops: Array, platform: Array, torques: Array) -> tuple[Array, Array]:
-        selection = np.zeros((self.model.nv, len(self.driven)))
-        selection[self.driven, np.arange(len(self.driven))] = 1.0
-        count = len(self.tips)
-        if self.machine.freedom != 'planar':
-            solution = np.linalg.solve(np.hstack([selection, loops.T]), torques)
-            return solution[: len(self.driven)], solution[len(self.driven) :].reshape(count, 3)
-        in_plane = loops.reshape(count, 3, -1)[:, :2].reshape(2 * count, -1)
-        # where the model lets the platform leave the plane, the plane's own three forces hold it
-        free = self.model.nv - len(self.dofs) == 6
-        columns = [selection, in_plane.T, *([platform[2:5].T] if free else [])]
-        solution = np.linalg.solve(np.hstack(columns), torques)[: len(self.driven) + 2 * count]
-        tips = np.hstack([solution[len(self.driven) :].reshape(count, 2), np.zeros((count, 1))])
-        return solution[: len(self.driven)], tips
+    def _project(self, loops: Array, platform: Array, torques: Array) -> Projection:
+        if self.machine.planar and self.model.nv - len(self.dofs) == 6:
+            # where the model lets the platform leave the plane, the plane's own three forces hold it
+            loops = np.vstack([loops, platform[2:5]])
+        return project(torques, self.driven, self.idle, loops, self.machine.model.drive_weight)
+
+
+class _Cut:
+    """A closure: sites of the model on both sides, their axes that stay perpendicular, and its cross, if any."""
+
+    def __init__(self, model: Any, end: ClosureEnd, planar: bool) -> None:
+        self.tip, self.anchor = model.site(end.tip).id, model.site(end.anchor).id
+        self.cross = -1
+        self.pairs = perpendicular_axes(end.closure, planar)
+        if end.closure.kind == 'universal':
+            # the cross stands on the leg's body and turns about the y axis of the other one
+            self.cross = int(model.joint(f'{end.closure.name}_cross').qposadr[0])
+            self.pairs = ((0, 1), (2, 1))
 
 
 def mujoco_result(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> EngineResult:
-    """Forces of a machine with a platform by MuJoCo; joint positions (N, L, J) close its loops."""
+    """Forces of a machine with a platform by MuJoCo; joint positions (N, J) close its loops."""
     tree = MujocoTree(machine)
     rows = [tree.solve(joint_positions[sample], motion, sample) for sample in range(len(motion))]
-    gaps, residuals, velocities, accelerations, drives, closures = (
+    gaps, residuals, velocities, accelerations, drives, forces, moments, determined = (
         np.array(column) for column in zip(*rows, strict=True)
     )
-    shape = joint_positions.shape
     mass = float(np.sum(tree.model.body_mass))
     return EngineResult(
-        gaps, residuals, velocities.reshape(shape), accelerations.reshape(shape), drives, closures, mass
+        gaps, residuals, velocities, accelerations, drives, forces, moments, mass, bool(determined.all())
     )
 
 
 def mujoco_open_chain(machine: Machine, positions: Array, velocities: Array, accelerations: Array) -> EngineResult:
-    """Joint forces (N, L, J) of a machine without a platform, without friction."""
+    """Joint forces (N, J) of a machine without a platform, without friction."""
     tree = MujocoTree(machine)
     forces = np.empty((len(positions), len(tree.dofs)))
     for sample in range(len(positions)):  # MuJoCo takes one state at a time
-        tree.data.qpos[tree.places] = positions[sample].ravel()
-        tree.data.qvel[tree.dofs] = velocities[sample].ravel()
+        tree.data.qpos[tree.places] = positions[sample]
+        tree.data.qvel[tree.dofs] = velocities[sample]
         acceleration = np.zeros(tree.model.nv)
-        acceleration[tree.dofs] = accelerations[sample].ravel()
+        acceleration[tree.dofs] = accelerations[sample]
         forces[sample] = tree.tree_torques(acceleration)[tree.dofs]
-    none = np.zeros(len(positions))
+    none, nothing = np.zeros(len(positions)), np.zeros((len(positions), 0, 3))
     mass = float(np.sum(tree.model.body_mass))
-    return EngineResult(
-        none, none, velocities, accelerations, forces.reshape(positions.shape), np.zeros((len(positions), 0, 3)), mass
-    )
+    return EngineResult(none, none, velocities, accelerations, forces, nothing, nothing, mass)

@@ -42,12 +42,15 @@ def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformM
         configuration = tree.configuration(joint_positions[sample], motion.position[sample], rotation)
         jacobian = tree.closure_jacobian(configuration)
         to_body = np.kron(np.eye(2), rotation.T)
-        legs, platform = jacobian[:, :-6], jacobian[:, -6:] @ to_body
+        moving = np.setdiff1d(tree.places, tree.idle)
+        legs, platform = jacobian[:, moving], jacobian[:, tree.free] @ to_body
         rates = -np.linalg.pinv(legs) @ platform
         left_open = platform + legs @ rates
         _, values, directions = np.linalg.svd(left_open)
-        basis = directions[values < 1e-9 * max(1.0, values[0])].T
-        tree_rates = np.vstack([rates, to_body]) @ basis
+        basis = directions[np.sum(values >= 1e-9 * max(1.0, values[0])) :].T
+        every = np.zeros((tree.model.nv, 6))
+        every[moving], every[tree.free] = rates, to_body
+        tree_rates = every @ basis
         mass = tree.pin.crba(tree.model, tree.data, configuration)
         mass = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
         masses.append(tree_rates.T @ mass @ tree_rates)
@@ -57,36 +60,44 @@ def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformM
 
 def forward_motion(
     machine: Machine, joint_positions: Array, motion: PlatformMotion, forces: Array
-) -> tuple[Array, Array]:
-    """Platform accelerations (N, 6) and forces of the legs on it (N, L, 3) under drive forces (N, A).
+) -> tuple[Array, Array, Array]:
+    """Platform accelerations (N, 6), and forces and moments (N, K, 3) of the legs on what they hold, under drive forces.
 
-    Free platforms: Pinocchio's own constraint dynamics with ball joints. Planar ones, whose ball joints would depend on
-    each other: mass matrix, forces and constraints of Pinocchio in one linear system.
+    Machines whose closures are all balls: Pinocchio's own constraint dynamics. Others: mass matrix, forces and
+    constraints of Pinocchio in one linear system.
     """
     tree = PinocchioTree(machine)
-    solve = _linear_system if machine.freedom == 'planar' else _constraint_dynamics
-    accelerations, tips = [], []
+    balls = all(cut.closure.kind == 'ball' for cut in tree.closures) and not len(tree.idle)
+    solve = _constraint_dynamics if balls and not machine.planar and _has_mass(machine) else _linear_system
+    accelerations, wrenches = [], []
     for sample in range(len(motion)):
         configuration, velocity, second, _ = tree.state(joint_positions[sample], motion, sample)
         drive = np.zeros(tree.model.nv)
         drive[tree.driven] = forces[sample]
-        found, tip = solve(tree, configuration, velocity, drive, second)
+        found, closures = solve(tree, configuration, velocity, drive, second)
         rotation, spin = motion.rotation_base_platform[sample], motion.angular_velocity[sample]
-        linear = rotation @ found[-6:-3] + np.cross(spin, motion.linear_velocity[sample])
-        accelerations.append(np.concatenate([linear, rotation @ found[-3:]]))
-        tips.append(-tip)
-    return np.array(accelerations), np.array(tips)
+        own = found[tree.free]
+        linear = rotation @ own[:3] + np.cross(spin, motion.linear_velocity[sample])
+        accelerations.append(np.concatenate([linear, rotation @ own[3:]]))
+        wrenches.append([-part for part in closures])
+    closing, turning = (np.array(column) for column in zip(*wrenches, strict=True))
+    return np.array(accelerations), closing, turning
+
+
+def _has_mass(machine: Machine) -> bool:
+    """Whether the open tree's mass matrix has an inverse, which Pinocchio's solver needs."""
+    return all(joint.body.mass > 0.0 for joint in machine.joints)
 
 
 def _constraint_dynamics(
     tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, _: Array
-) -> tuple[Array, Array]:
-    """Tree accelerations (nv,) and forces on the tips (L, 3), base axes, by Pinocchio's solver."""
+) -> tuple[Array, tuple[Array, Array]]:
+    """Tree accelerations (nv,) and forces on the legs' bodies (K, 3), base axes, by Pinocchio's solver."""
     pin, model = tree.pin, tree.model
     model.armature = tree.rotors
     joints = pin.StdVec_RigidConstraintModel()
-    for tip, anchor in zip(tree.tips, tree.anchors, strict=True):
-        first, second = model.frames[tip], model.frames[anchor]
+    for cut in tree.closures:
+        first, second = model.frames[cut.tip], model.frames[cut.anchor]
         joints.append(
             pin.RigidConstraintModel(
                 pin.ContactType.CONTACT_3D, model, first.parentJoint, first.placement, second.parentJoint,
@@ -104,21 +115,25 @@ def _constraint_dynamics(
     accuracy = pin.ProximalSettings(1e-14, 0.0, 10)
     accelerations = pin.constraintDynamics(model, data, configuration, velocity, drive, joints, states, accuracy)
     turns: list[Any] = [data.oMi[joint.joint1_id].rotation @ joint.joint1_placement.rotation for joint in joints]
-    tips = [turn @ state.contact_force.linear for turn, state in zip(turns, states, strict=True)]
+    forces = np.array([turn @ state.contact_force.linear for turn, state in zip(turns, states, strict=True)])
     model.armature = np.zeros(model.nv)
-    return np.array(accelerations), np.array(tips)
+    return np.array(accelerations), (forces, np.zeros_like(forces))
 
 
 def _linear_system(
     tree: PinocchioTree, configuration: Array, velocity: Array, drive: Array, admissible: Array
-) -> tuple[Array, Array]:
-    """The same by ``M a + h = u + J^T lambda, J a = J a_admissible``."""
+) -> tuple[Array, tuple[Array, Array]]:
+    """The same by ``M a + h = u + J^T lambda, J a = J a_admissible``; idle joints are held, too."""
     jacobian = tree.closure_jacobian(configuration)
-    count, rows = tree.model.nv, len(jacobian)
+    fixed = np.vstack([jacobian, np.eye(tree.model.nv)[tree.idle]])
+    count, rows = tree.model.nv, len(fixed)
     mass = tree.pin.crba(tree.model, tree.data, configuration)
     system = np.zeros((count + rows, count + rows))
     system[:count, :count] = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
-    system[:count, count:], system[count:, :count] = -jacobian.T, jacobian
+    system[:count, count:], system[count:, :count] = -fixed.T, fixed
     bias = tree.pin.nonLinearEffects(tree.model, tree.data, configuration, velocity)
-    solution = np.linalg.solve(system, np.concatenate([drive - bias, jacobian @ admissible]))
-    return solution[:count], tree.tip_forces(solution[count:])
+    right = np.concatenate([drive - bias, fixed @ admissible])
+    dependent = np.linalg.matrix_rank(fixed, tol=1e-9 * np.linalg.norm(fixed, 2)) < rows
+    solution = np.linalg.lstsq(system, right, rcond=1e-12)[0] if dependent else np.linalg.solve(system, right)
+    tree.closure_jacobian(configuration)
+    return solution[:count], tree.closure_wrenches(solution[count : count + len(jacobian)])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.machine import Leg, Machine
+from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine.closure_ends import closure_points
 
 #: red, green, blue, opacity
 COLORS = {
@@ -28,9 +29,25 @@ class Bar:
     color: str
 
 
+def base_joint_points(machine: Machine) -> Array:
+    """Points (B, 3) m in ``base_link`` where legs are mounted or closed."""
+    points = []
+    for leg in machine.legs:
+        points += [joint.translation for joint, parent in zip(leg.joints, leg.parents, strict=True) if parent < 0]
+        points += closure_points(leg, 'base_link')
+    return np.array(points, dtype=float)
+
+
+def platform_joint_points(machine: Machine) -> Array:
+    """Points (C, 3) m in ``platform_link`` where legs end."""
+    points = [point for leg in machine.legs for point in closure_points(leg, machine.platform.name)]
+    return np.array(points, dtype=float).reshape(-1, 3)
+
+
 def drawing_size(machine: Machine) -> float:
     """Length that scales the drawing, m: radius of the base, or on machines without one the longest other distance."""
-    distances = [float(np.linalg.norm(machine.base_points - machine.base_points.mean(axis=0), axis=1).max())]
+    points = base_joint_points(machine)
+    distances = [float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())]
     if min(distances) <= 0.0:
         distances.append(float(np.linalg.norm(machine.home.position)))
         distances += [float(np.linalg.norm(part)) for leg in machine.legs for part in _links(leg)]
@@ -38,11 +55,11 @@ def drawing_size(machine: Machine) -> float:
 
 
 def _links(leg: Leg) -> list[Array]:
-    return [leg.tip, *(joint.translation for joint in leg.joints)]
+    return [*(closure.point for closure in leg.closures), *(joint.translation for joint in leg.joints)]
 
 
 def ring(points: Array, radius: float, color: str) -> list[Bar]:
-    """Bars from point to point (L, 3) m, ordered around their centre; legs may share a point, that gives no bar."""
+    """Bars from point to point (P, 3) m, ordered around their centre; legs may share a point, that gives no bar."""
     centred = points - points.mean(axis=0)
     order = np.argsort(np.arctan2(centred[:, 1], centred[:, 0]))
     ends = np.roll(points[order], -1, axis=0)
@@ -51,34 +68,52 @@ def ring(points: Array, radius: float, color: str) -> list[Bar]:
 
 
 def rail(leg: Leg, radius: float) -> list[Bar]:
-    """Rail below a leg that starts with a slider, from limit to limit, in ``base_link``."""
-    joint = leg.joints[0]
-    ends = np.array([joint.limits.lower, joint.limits.upper])
-    if joint.kind != 'prismatic' or not np.isfinite(ends).all():
-        return []
-    axis = joint.rotation_parent_joint @ joint.axis
-    start, end = joint.translation + ends[:, None] * axis
-    return [Bar(start, end, 0.7 * radius, 'base')]
+    """Rails below the sliders of a leg that slide on the base, from limit to limit, in ``base_link``."""
+    bars = []
+    for joint, parent in zip(leg.joints, leg.parents, strict=True):
+        ends = np.array([joint.limits.lower, joint.limits.upper])
+        if parent < 0 and joint.kind == 'prismatic' and np.isfinite(ends).all():
+            axis = joint.rotation_parent_joint @ joint.axis
+            start, end = joint.translation + ends[:, None] * axis
+            bars.append(Bar(start, end, 0.7 * radius, 'base'))
+    return bars
 
 
-def leg_bars(leg: Leg, radius: float) -> dict[str, Bar]:
-    """Link name -> its bar: from its joint to the next one; links without length have none."""
+def leg_bars(leg: Leg, radius: float) -> dict[str, list[Bar]]:
+    """Link name -> its bars: from its joint to the next ones and to its closures; links without length have none."""
     bars = {}
-    for joint, following in zip(leg.joints, [*leg.joints[1:], None], strict=True):
-        start, end, thick, color = np.zeros(3), leg.tip, radius, 'rod'
-        if following is None:
-            if joint.kind == 'prismatic':  # a rod reaches back into its cylinder
-                start = leg.tip - 0.85 * leg.length_at_zero * joint.axis
-            elif not leg.tip.any():  # the end of an open chain: to the centre of mass and as far again
-                end = 2.0 * joint.body.center_of_mass
-        elif following.kind == 'prismatic':
-            end = 0.85 * (following.translation + following.rotation_parent_joint @ leg.tip)
-            thick, color = 2.0 * radius, 'cylinder'
+    for place, joint in enumerate(leg.joints):
+        own = [bar for bar in _body_bars(leg, place, radius) if np.linalg.norm(bar.end - bar.start) > 0.1 * radius]
+        if own:
+            bars[joint.body.name] = own
+    return bars
+
+
+def next_joints(leg: Leg, place: int) -> list[Joint]:
+    """Joints that the body of the joint at ``place`` carries."""
+    return [joint for joint, parent in zip(leg.joints, leg.parents, strict=True) if parent == place]
+
+
+def _body_bars(leg: Leg, place: int, radius: float) -> list[Bar]:
+    joint, origin = leg.joints[place], np.zeros(3)
+    following, points = next_joints(leg, place), closure_points(leg, leg.joints[place].body.name)
+    if not following and not any(point.any() for point in points) and joint.kind == 'revolute':
+        # the end of an open chain: to the centre of mass and as far again
+        return [Bar(origin, 2.0 * joint.body.center_of_mass, radius, 'rod')]
+    bars = []
+    for point in points:
+        # a rod reaches back into its cylinder
+        back = 0.85 * float(np.linalg.norm(joint.translation + joint.rotation_parent_joint @ point))
+        start = point - back * joint.axis if joint.kind == 'prismatic' else origin
+        bars.append(Bar(start, point, radius, 'rod'))
+    for one in following:
+        if one.kind == 'prismatic':
+            ends = closure_points(leg, one.body.name) or [origin]
+            end = 0.85 * (one.translation + one.rotation_parent_joint @ ends[0])
+            bars.append(Bar(origin, end, 2.0 * radius, 'cylinder'))
+        elif joint.kind == 'prismatic' and not one.translation.any():  # a slider
+            half = 2.0 * radius * joint.axis
+            bars.append(Bar(-half, half, 2.0 * radius, 'cylinder'))
         else:
-            end = following.translation
-            if joint.kind == 'prismatic' and not end.any():  # a slider
-                start, end = -2.0 * radius * joint.axis, 2.0 * radius * joint.axis
-                thick, color = 2.0 * radius, 'cylinder'
-        if np.linalg.norm(end - start) > 0.1 * radius:
-            bars[joint.body.name] = Bar(start, end, thick, color)
+            bars.append(Bar(origin, one.translation, radius, 'rod'))
     return bars

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import ring
+from pkm_description.export.drawing import base_joint_points, ring
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics import joint_positions
@@ -85,7 +85,7 @@ class MachineShapes:
     def _with_base(self, radius: float, color: Array) -> tuple[LinkShape, ...]:
         """Shapes with a ring from base joint to base joint; where sliders have rails, these are the base."""
         if self.machine.legs[0].joints[0].kind != 'prismatic':
-            return self.shapes + _base_ring(self.machine.base_points, radius, color)
+            return self.shapes + _base_ring(base_joint_points(self.machine), radius, color)
         return tuple(shape for shape in self.shapes if shape.link != 'base_link')
 
     def box(self, poses: LinkPoses) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ class MachineShapes:
         return self.at(joint_positions(self.machine, position[None], rotation[None])[0], position, rotation)
 
     def at(self, positions: Array, position: Array | None, rotation: Array | None) -> LinkPoses:
-        """Poses of all links at joint positions (L, J) rad or m; the platform at its own pose, None on open chains."""
+        """Poses of all links at joint positions (J,) rad or m; the platform at its own pose, None on open chains."""
         names = self.machine.joint_names
         by_name = dict(zip(names, np.asarray(positions).ravel().tolist(), strict=True))
         poses = link_poses(self._joints, by_name, 'base_link')

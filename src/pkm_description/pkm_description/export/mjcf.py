@@ -5,7 +5,8 @@ joint at top level only, so the platform moves on three slides and a ball joint 
 a free joint (position in base axes, quaternion wxyz; velocity in base axes, angular velocity in platform axes) and
 the same dynamics. A planar platform moves on two slides and a hinge: x, y and the angle about z of ``base_link``.
 Legs end in the sites ``legN_tip``; a ``connect`` joins each to ``platform_anchorN``. On planar machines its third row
-is zero, which costs nothing: bodies in a plane have no z to be closed.
+is zero, which costs nothing: bodies in a plane have no z to be closed. Other closures: see
+:func:`~pkm_description.export.mjcf_legs.add_closure`.
 
 Integrator and constraint settings come from measurements, see :func:`mjcf_text`.
 """
@@ -18,26 +19,21 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.export.drawing import COLORS, Bar, drawing_size, leg_bars, rail, ring
+from pkm_description.export.drawing import base_joint_points, drawing_size, platform_joint_points, rail, ring
+from pkm_description.export.mjcf_legs import add_closure, add_leg, cross_angles, stiff_attributes
+from pkm_description.export.mjcf_parts import add_bars, add_body, add_inertial, wxyz
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.rotation_formats import quaternion_from_rotation
-from pkm_description.machine import Joint, Leg, Machine, RigidBody
+from pkm_description.machine import Machine
+from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
 
 #: s, physics step of the exported model
 TIME_STEP = 0.001
 
 #: constraint impedance, the stiffest that MuJoCo takes
 _IMPEDANCE = '0.9999 0.9999 0.001 0.5 2'
-
-#: rad or m, where a joint has no limit
-_FAR = 1e6
-
-#: MuJoCo's names of our joint kinds
-_JOINT_TYPES = {'revolute': 'hinge', 'prismatic': 'slide'}
-
 
 def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     """Write the machine as MJCF.
@@ -63,7 +59,7 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     require_machine(machine)
     if not time_step > 0.0:
         raise ValueError(f'time_step = {time_step}, expected a positive number of seconds')
-    stiff = {'solref': numbers([4.0 * time_step, 1.0]), 'solimp': _IMPEDANCE}
+    stiff = stiff_attributes(time_step, _IMPEDANCE)
 
     root = Element('mujoco', model=machine.name)
     SubElement(
@@ -84,16 +80,18 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
     SubElement(world, 'light', pos='0 0 8', dir='0 0 -1', directional='true')
     base = SubElement(world, 'body', name='base_link')
     radius = 0.01 * drawing_size(machine)
-    _add_bars(base, ring(machine.base_points, 1.2 * radius, 'base'))
+    add_bars(base, ring(base_joint_points(machine), 1.2 * radius, 'base'))
+    bodies, ends = {'base_link': base}, closure_ends(machine)
     for leg in machine.legs:
-        _add_bars(base, rail(leg, radius))
-        _add_leg(base, leg, radius)
+        add_bars(base, rail(leg, radius))
+        bodies |= add_leg(base, leg, radius)
     if machine.has_platform:
-        _add_platform(base, machine, radius)
-        closures = SubElement(root, 'equality')
-        for number, leg in enumerate(machine.legs, start=1):
-            sites = {'name': f'{leg.name}_closure', 'site1': f'{leg.name}_tip', 'site2': f'platform_anchor{number}'}
-            SubElement(closures, 'connect', sites | stiff)
+        bodies[machine.platform.name] = _add_platform(base, machine, radius)
+    if ends:
+        equality = SubElement(root, 'equality')
+        for end in ends:
+            add_closure(bodies, equality, end, machine.planar, radius, stiff)
+    _add_imu(bodies, machine, radius)
     drives = SubElement(root, 'actuator')
     for joint in machine.actuated_joints:
         attributes = {'name': joint.name, 'joint': joint.name}
@@ -101,65 +99,17 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
             attributes['ctrlrange'] = numbers([-joint.limits.effort, joint.limits.effort])
         SubElement(drives, 'motor', attributes)
     _add_sensors(root, machine)
-    _add_home(root, machine)
+    _add_home(root, machine, ends)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding='unicode') + '\n'
 
 
-def _quaternion(rotation: Array) -> str:
-    """MuJoCo's wxyz of a rotation matrix (3, 3)."""
-    return numbers(_wxyz(rotation))
-
-
-def _wxyz(rotation: Array) -> Array:
-    """Quaternion (4,) in MuJoCo's order."""
-    x, y, z, w = quaternion_from_rotation(rotation)
-    return np.array([w, x, y, z])
-
-
-def _add_inertial(element: Element, body: RigidBody) -> None:
-    inertia = body.inertia
-    full = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-    SubElement(
-        element, 'inertial', pos=numbers(body.center_of_mass), mass=numbers([body.mass]), fullinertia=numbers(full)
-    )
-
-
-def _add_joint(element: Element, joint: Joint) -> None:
-    attributes = {'name': joint.name, 'type': _JOINT_TYPES[joint.kind], 'axis': numbers(joint.axis)}
-    if joint.friction.viscous:
-        attributes['damping'] = numbers([joint.friction.viscous])
-    if joint.friction.coulomb:
-        attributes['frictionloss'] = numbers([joint.friction.coulomb])
-    if joint.rotor_inertia:
-        attributes['armature'] = numbers([joint.rotor_inertia])
-    if np.isfinite(joint.limits.lower) or np.isfinite(joint.limits.upper):
-        # a range has two ends
-        attributes['range'] = numbers(np.clip([joint.limits.lower, joint.limits.upper], -_FAR, _FAR))
-    SubElement(element, 'joint', attributes)
-
-
-def _add_leg(base: Element, leg: Leg, radius: float) -> None:
-    bars, parent = leg_bars(leg, radius), base
-    for joint in leg.joints:
-        name = joint.body.name
-        body = SubElement(
-            parent, 'body', name=name, pos=numbers(joint.translation), quat=_quaternion(joint.rotation_parent_joint)
-        )
-        _add_inertial(body, joint.body)
-        _add_joint(body, joint)
-        _add_bars(body, [bars[name]] if name in bars else [])
-        parent = body
-    SubElement(parent, 'site', name=f'{leg.name}_tip', pos=numbers(leg.tip), size=numbers([1.5 * radius]))
-
-
-def _add_platform(base: Element, machine: Machine, radius: float) -> None:
+def _add_platform(base: Element, machine: Machine, radius: float) -> Element:
     name = machine.platform.name
-    if machine.freedom == 'planar':
+    if machine.planar:
         # at zero angle the platform has its home's tilt, if any, but no turn about z
         tilt = _turn_about_z(-_planar_angle(machine)) @ machine.home.rotation_base_platform
-        height = [0.0, 0.0, machine.home.position[2]]
-        body = SubElement(base, 'body', name=name, pos=numbers(height), quat=_quaternion(tilt))
+        body = add_body(base, name, np.array([0.0, 0.0, machine.home.position[2]]), tilt)
         for key, kind, axis in (('x', 'slide', tilt[0]), ('y', 'slide', tilt[1]), ('rotation', 'hinge', tilt[2])):
             SubElement(body, 'joint', name=f'platform_{key}', type=kind, axis=numbers(axis))
     else:
@@ -167,16 +117,18 @@ def _add_platform(base: Element, machine: Machine, radius: float) -> None:
         for key, text in (('x', '1 0 0'), ('y', '0 1 0'), ('z', '0 0 1')):
             SubElement(body, 'joint', name=f'platform_{key}', type='slide', axis=text)
         SubElement(body, 'joint', name='platform_rotation', type='ball')
-    _add_inertial(body, machine.platform)
-    _add_bars(body, ring(machine.platform_points, 2.0 * radius, 'platform'))
-    for number, point in enumerate(machine.platform_points, start=1):
-        SubElement(body, 'site', name=f'platform_anchor{number}', pos=numbers(point), size=numbers([1.2 * radius]))
+    add_inertial(body, machine.platform)
+    add_bars(body, ring(platform_joint_points(machine), 2.0 * radius, 'platform'))
+    return body
+
+
+def _add_imu(bodies: dict[str, Element], machine: Machine, radius: float) -> None:
     if not machine.has_imu:
         return
     imu = machine.imu
-    mounting = {'pos': numbers(imu.position), 'quat': _quaternion(imu.rotation_platform_imu)}
+    mounting = {'pos': numbers(imu.position), 'quat': numbers(wxyz(imu.rotation_platform_imu))}
     look = {'type': 'box', 'size': numbers([3.0 * radius] * 3), 'rgba': '0.9 0.5 0.1 1'}
-    SubElement(body, 'site', {'name': imu.frame} | mounting | look)
+    SubElement(bodies[machine.platform.name], 'site', {'name': imu.frame} | mounting | look)
 
 
 def _planar_angle(machine: Machine) -> float:
@@ -188,14 +140,6 @@ def _planar_angle(machine: Machine) -> float:
 def _turn_about_z(angle: float) -> Array:
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _add_bars(element: Element, bars: list[Bar]) -> None:
-    for bar in bars:
-        SubElement(
-            element, 'geom', type='capsule', fromto=numbers(bar.start, bar.end), size=numbers([bar.radius]),
-            rgba=COLORS[bar.color],
-        )  # fmt: skip
 
 
 def _add_sensors(root: Element, machine: Machine) -> None:
@@ -211,13 +155,15 @@ def _add_sensors(root: Element, machine: Machine) -> None:
         SubElement(sensors, 'jointactuatorfrc', name=f'{joint.name}_effort', joint=joint.name)
 
 
-def _add_home(root: Element, machine: Machine) -> None:
-    """Keyframe with closed loops; coordinates in the order of the bodies: legs, then platform."""
+def _add_home(root: Element, machine: Machine, ends: tuple[ClosureEnd, ...]) -> None:
+    """Keyframe with closed loops; coordinates in the order of the bodies."""
     home = home_configuration(machine)
-    position = list(home.joint_positions.values())
-    if machine.freedom == 'planar':
-        position += [*machine.home.position[:2], _planar_angle(machine)]
-    elif machine.has_platform:
-        position += [*machine.home.position, *_wxyz(machine.home.rotation_base_platform)]
-    key = {'name': 'home', 'qpos': numbers(position), 'ctrl': numbers(home.drive_forces)}
+    x, y, z = machine.home.position.tolist()
+    places = {
+        **{name: [value] for name, value in (home.joint_positions | cross_angles(ends, home)).items()},
+        'platform_x': [x], 'platform_y': [y], 'platform_z': [z],
+        'platform_rotation': [_planar_angle(machine)] if machine.planar else wxyz(machine.home.rotation_base_platform),
+    }  # fmt: skip
+    coordinates = [places[joint.get('name', '')] for joint in root.findall('worldbody//joint')]
+    key = {'name': 'home', 'qpos': numbers(*coordinates), 'ctrl': numbers(home.drive_forces)}
     SubElement(SubElement(root, 'keyframe'), 'key', key)

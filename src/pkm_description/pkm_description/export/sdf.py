@@ -7,11 +7,11 @@ accordingly.
 
 Gazebo's physics gives a link one parent joint. Two ways to close the loops all the same:
 
-- ``detachable`` (Fortress with ignition-physics 5.2 or newer, and all later releases): the first leg carries the
-  platform, every other leg ends in a small link that the DetachableJoint system welds to the platform when the
-  simulation starts. Mass and inertia of the small links are taken from the platform, so that the closed machine is
-  the file's.
-- ``native``: the platform is the child of every leg's last joint. Valid SDF, but engines refuse it up to gz-physics 9
+- ``detachable`` (Fortress with ignition-physics 5.2 or newer, and all later releases): the first closure on the
+  platform carries it, every other closure ends in a small link that the DetachableJoint system welds to the platform
+  (or to what else the closure holds) when the simulation starts. Mass and inertia of the small links are taken from
+  the bodies that they are welded to, so that the closed machine is the file's.
+- ``native``: the platform is the child of every closing joint. Valid SDF, but engines refuse it up to gz-physics 9
   (gz-physics pull request 987 will take it).
 """
 
@@ -22,10 +22,17 @@ from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 
-from pkm_description.arrays import Array
-from pkm_description.export.drawing import drawing_size, leg_bars, rail, ring
+from pkm_description.export.drawing import (
+    base_joint_points,
+    drawing_size,
+    leg_bars,
+    platform_joint_points,
+    rail,
+    ring,
+)
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.rest import RestConfiguration, start_configuration
+from pkm_description.export.sdf_closures import add_closing_joint, frame_rotation
 from pkm_description.export.sdf_names import unused_name, with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_parts import (
@@ -36,14 +43,14 @@ from pkm_description.export.sdf_parts import (
     add_inertial,
     add_joint,
     add_link,
-    add_pose,
     add_visuals,
 )
 from pkm_description.export.sdf_systems import add_model_systems, add_weld, add_world_systems
-from pkm_description.export.sdf_tips import split_platform
+from pkm_description.export.sdf_tips import moving_bodies, split_bodies, welded_ends
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Leg, Machine, RigidBody
+from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
 
 
 def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
@@ -54,7 +61,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     KinematicsError
         The loops cannot be closed where the machine shall start.
     ExportError
-        The platform is too light for the links that detachable joints need.
+        A body is too light for the links that detachable joints need.
     """
     require_machine(machine)
     options = options or SdfOptions()
@@ -99,52 +106,63 @@ def _add_model(parent: Element, machine: Machine, options: SdfOptions) -> None:
     base = add_link(model, 'base_link', None)
     add_inertial(base, RigidBody('base_link', 1.0, np.zeros(3), np.eye(3)))
     rails = [bar for leg in machine.legs for bar in rail(leg, radius)]
-    add_visuals(base, ring(machine.base_points, 1.2 * radius, 'base') + rails)
+    add_visuals(base, ring(base_joint_points(machine), 1.2 * radius, 'base') + rails)
     add_joint(model, 'base_mount', 'fixed', 'world', 'base_link')
+    bodies, welded = _bodies(machine, options)
     for leg in machine.legs:
-        _add_leg(model, leg, start, radius)
+        _add_leg(model, leg, bodies, start, radius)
     if machine.has_platform:
-        _add_platform(model, machine, start, options)
+        _add_platform(model, machine, bodies[machine.platform.name], start, options)
+    for end in closure_ends(machine):
+        _add_closure(model, machine, end, welded.get(end.closure.name), start, options)
     add_model_systems(model, options, machine, start)
 
 
-def _add_leg(model: Element, leg: Leg, start: RestConfiguration, radius: float) -> None:
-    bars, parent = leg_bars(leg, radius), 'base_link'
-    for joint in leg.joints:
+def _bodies(machine: Machine, options: SdfOptions) -> tuple[dict[str, RigidBody], dict[str, RigidBody]]:
+    """Bodies by link name, with what is left of them; and the small links by the name of their closure."""
+    if options.loop == 'detachable':
+        return split_bodies(machine, welded_ends(machine))
+    return {body.name: body for body in moving_bodies(machine)}, {}
+
+
+def _add_leg(
+    model: Element, leg: Leg, bodies: dict[str, RigidBody], start: RestConfiguration, radius: float
+) -> None:
+    bars = leg_bars(leg, radius)
+    for joint, parent in zip(leg.joints, leg.parents, strict=True):
         name = joint.body.name
         link = add_link(model, name, start.link_poses[name])
-        add_inertial(link, joint.body)
-        add_visuals(link, [bars[name]] if name in bars else [])
-        add_axis(add_joint(model, joint.name, joint.kind, parent, name), joint, start.joint_positions[joint.name])
-        parent = name
-    add_frame(model, f'{leg.name}_tip', parent, leg.tip)
+        add_inertial(link, bodies[name])
+        add_visuals(link, bars.get(name, []))
+        carrier = leg.joints[parent].body.name if parent >= 0 else 'base_link'
+        add_axis(add_joint(model, joint.name, joint.kind, carrier, name), joint, start.joint_positions[joint.name])
 
 
-def _add_platform(model: Element, machine: Machine, start: RestConfiguration, options: SdfOptions) -> None:
+def _add_platform(
+    model: Element, machine: Machine, body: RigidBody, start: RestConfiguration, options: SdfOptions
+) -> None:
     name = machine.platform.name
-    body, tips = split_platform(machine) if options.loop == 'detachable' else (machine.platform, {})
     link = add_link(model, name, start.link_poses[name])
     add_inertial(link, body)
-    add_visuals(link, ring(machine.platform_points, 0.02 * drawing_size(machine), 'platform'))
+    add_visuals(link, ring(platform_joint_points(machine), 0.02 * drawing_size(machine), 'platform'))
     if machine.has_imu:
         add_frame(model, machine.imu.frame, name, machine.imu.position, machine.imu.rotation_platform_imu)
         add_imu(link, machine.imu, options.topic(machine, 'imu'), options.version, options.frame_prefix)
-    for number, leg in enumerate(machine.legs, start=1):
-        child = name
-        if leg.name in tips:
-            tip = tips[leg.name]
-            child = tip.name
-            add_inertial(add_link(model, child, (leg.platform_point, np.eye(3)), relative_to=name), tip)
-            add_weld(model, options, machine, leg.name, child)
-        _add_closing_joint(model, machine, leg, child, leg.platform_point if child == name else np.zeros(3))
-        add_frame(model, f'platform_anchor{number}', name, leg.platform_point)
 
 
-def _add_closing_joint(model: Element, machine: Machine, leg: Leg, child: str, point: Array) -> None:
-    """Ball joint, or pin about z of ``base_link``, in a point (3,) m of the child."""
-    planar = machine.freedom == 'planar'
-    parent = leg.joints[-1].body.name
-    joint = add_joint(model, f'{leg.name}_closure', 'revolute' if planar else 'ball', parent, child)
-    add_pose(joint, point)
-    if planar:
-        SubElement(SubElement(joint, 'axis'), 'xyz', expressed_in='base_link').text = '0.0 0.0 1.0'
+def _add_closure(
+    model: Element, machine: Machine, end: ClosureEnd, small: RigidBody | None, start: RestConfiguration,
+    options: SdfOptions,
+) -> None:  # fmt: skip
+    """Frames of a closure, the joint that closes it, and the small link with its weld where there is one."""
+    closure = end.closure
+    add_frame(model, end.tip, closure.body, closure.point, frame_rotation(closure.rotation_body))
+    child, place = closure.other, (closure.other_point, frame_rotation(closure.rotation_other))
+    if small is not None:
+        child = small.name
+        pose = closure.other_point, closure.rotation_other
+        add_inertial(add_link(model, child, pose, relative_to=closure.other), small)
+        add_weld(model, options, machine, closure.other, end)
+        place = np.zeros(3), None
+    add_closing_joint(model, machine, closure, child, place, start)
+    add_frame(model, end.anchor, closure.other, closure.other_point, frame_rotation(closure.rotation_other))

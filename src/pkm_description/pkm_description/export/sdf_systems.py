@@ -11,6 +11,7 @@ from pkm_description.export.rest import RestConfiguration
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.servo import gains_without_rotors
 from pkm_description.machine import Machine
+from pkm_description.machine.closure_ends import ClosureEnd
 
 
 def add_system(parent: Element, version: GazeboVersion, file: str, name: str, **settings: str) -> Element:
@@ -33,13 +34,13 @@ def add_world_systems(world: Element, version: GazeboVersion) -> None:
         add_system(world, version, file, name)
 
 
-def add_weld(model: Element, options: SdfOptions, machine: Machine, leg: str, tip: str) -> None:
-    """Weld of a leg's tip to the platform, made when the simulation starts, where both stand then."""
+def add_weld(model: Element, options: SdfOptions, machine: Machine, held: str, end: ClosureEnd) -> None:
+    """Weld of a closure's small link to the link that the leg holds, made when the simulation starts, as they stand."""
     settings = {
-        'parent_link': machine.platform.name,
+        'parent_link': held,
         'child_model': '__model__',
-        'child_link': tip,
-        options.version.detach: options.topic(machine, f'{leg}_closure/detach'),
+        'child_link': end.link,
+        options.version.detach: options.topic(machine, f'{end.closure.name}/detach'),
     }
     add_system(model, options.version, 'detachable-joint', 'DetachableJoint', **settings)
 

@@ -1,63 +1,102 @@
-"""Small links at the leg tips for detachable joints, which close the loops in Gazebo."""
+"""Small links where legs end, for detachable joints, which close the loops in Gazebo."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
 
-#: share of the platform's mass that each tip gets first: much lighter ones make the equations of motion worse
-#: conditioned
+#: share of a body's mass that each link gets first: much lighter ones make the equations of motion worse conditioned
 _FIRST_SHARE = 1e-3
 
 #: below this mass [kg] physics engines and converters take a link for massless
 _LEAST_MASS = 1e-5
+
+#: kg and kg m^2 of bodies without mass, and of links at the base, whose mass no force shows
+_SMALL_MASS, _SMALL_INERTIA = 1e-4, 1e-7
 
 
 class ExportError(PkmError):
     """A machine that the format cannot hold."""
 
 
-def split_platform(machine: Machine) -> tuple[RigidBody, dict[str, RigidBody]]:
-    """Take a small body out of the platform for every leg but the first.
+def moving_bodies(machine: Machine) -> list[RigidBody]:
+    """Leg bodies, and the platform where there is one; those without mass get a little, as engines take no others."""
+    bodies = [joint.body for joint in machine.joints] + ([machine.platform] if machine.has_platform else [])
+    return [body if body.mass > 0.0 else _small(body.name) for body in bodies]
 
-    Welded to the platform again, they give the machine file's platform: mass, centre of mass and inertia.
+
+def welded_ends(machine: Machine) -> list[ClosureEnd]:
+    """Closures that are closed by welds: all but the first on the platform, whose joint carries the platform."""
+    ends = closure_ends(machine)
+    carrier = next((end for end in ends if end.closure.other == machine.platform.name), None)
+    return [end for end in ends if end is not carrier]
+
+
+def split_bodies(
+    machine: Machine, ends: Sequence[ClosureEnd]
+) -> tuple[dict[str, RigidBody], dict[str, RigidBody]]:
+    """Take a small body out of what each closure holds.
+
+    Welded to it again, they give the machine file's bodies: mass, centre of mass and inertia.
 
     Returns
     -------
-    platform : what is left
-    tips : leg name -> body, its frame in the leg's closing point with the platform's axes
+    bodies : link name -> what is left of a body
+    small : closure name -> small body, its frame that of the closure on the other body
 
     Raises
     ------
     ExportError
-        The platform's inertia is too small to take anything away (or it is flat and the legs end above it).
+        A body's inertia is too small to take anything away (or it is flat and the legs end above it).
     """
+    bodies, small = {body.name: body for body in moving_bodies(machine)}, {}
+    for name in {end.closure.other: None for end in ends}:
+        held = [end for end in ends if end.closure.other == name]
+        if name == 'base_link':
+            small |= {end.closure.name: _small(end.link) for end in held}
+            continue
+        bodies[name], taken = _split(machine, bodies[name], held)
+        small |= taken
+    return bodies, small
+
+
+def _small(name: str) -> RigidBody:
+    return RigidBody(name, _SMALL_MASS, np.zeros(3), _SMALL_INERTIA * np.eye(3))
+
+
+def _split(machine: Machine, body: RigidBody, ends: Sequence[ClosureEnd]) -> tuple[RigidBody, dict[str, RigidBody]]:
     share = _FIRST_SHARE
-    while (mass := share * machine.platform.mass) > _LEAST_MASS:
-        # like the platform's, so that a flat plate stays one
-        inertia = 0.1 * share * machine.platform.inertia
-        tips = {leg.name: RigidBody(f'{leg.name}_ball', mass, np.zeros(3), inertia) for leg in machine.legs[1:]}
-        rest = _without(machine, mass, inertia)
+    while (mass := share * body.mass) > _LEAST_MASS:
+        # like the body's, so that a flat plate stays one
+        inertia = 0.1 * share * body.inertia
+        rest = _without(body, np.array([end.closure.other_point for end in ends]), mass, inertia)
         if _is_physical(rest):
-            return rest, tips
+            small = {}
+            for end in ends:
+                turn = end.closure.rotation_other
+                small[end.closure.name] = RigidBody(end.link, mass, np.zeros(3), turn.T @ inertia @ turn)
+            return rest, small
         share *= 0.1
+    what = 'the platform' if body.name == machine.platform.name else body.name
     raise ExportError(
-        f'{machine.name}: the platform ({machine.platform.mass:g} kg) has too little inertia for the links that '
+        f'{machine.name}: {what} ({body.mass:g} kg) has too little inertia for the links that '
         "detachable joints need; choose loop 'native'"
     )
 
 
-def _without(machine: Machine, mass: float, inertia: Array) -> RigidBody:
-    """The platform without the tips of all legs but the first."""
-    platform, points = machine.platform, machine.platform_points[1:]
-    left = platform.mass - mass * len(points)
-    center = (platform.mass * platform.center_of_mass - mass * points.sum(axis=0)) / left
-    tensor = platform.inertia + platform.mass * _steiner(platform.center_of_mass)
+def _without(body: RigidBody, points: Array, mass: float, inertia: Array) -> RigidBody:
+    """A body without small ones of a mass [kg] and inertia (3, 3) in points (K, 3) m."""
+    left = body.mass - mass * len(points)
+    center = (body.mass * body.center_of_mass - mass * points.sum(axis=0)) / left
+    tensor = body.inertia + body.mass * _steiner(body.center_of_mass)
     tensor = tensor - len(points) * inertia - mass * sum((_steiner(point) for point in points), np.zeros((3, 3)))
-    return RigidBody(platform.name, left, center, tensor - left * _steiner(center))
+    return RigidBody(body.name, left, center, tensor - left * _steiner(center))
 
 
 def _steiner(point: Array) -> Array:

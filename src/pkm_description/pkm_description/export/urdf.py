@@ -1,18 +1,20 @@
 """URDF of a machine, written from the machine's data.
 
-A URDF is a tree, so the loops are cut between ``legN_tip`` and ``platform_anchorN``, which coincide on a closed
-machine. The platform is a branch of its own with a floating joint: robot_state_publisher leaves its transform
+A URDF is a tree, so the loops are cut at every closure, between ``legN_tip`` and ``platform_anchorN`` (see
+:func:`~pkm_description.machine.closure_ends.closure_ends`), whose origins coincide on a closed machine. The platform is a branch of its own with a floating joint: robot_state_publisher leaves its transform
 (``base_link`` to ``platform_link``) to whoever knows the pose, i.e. the estimator. ``urdf/pkm.urdf.xacro`` describes
 the same tree for users of xacro.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from pkm_description.export.drawing import base_joint_points, platform_joint_points
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.urdf_parts import (
@@ -28,6 +30,7 @@ from pkm_description.export.urdf_visuals import MATERIALS, add_leg_body, add_rai
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.machine import ImuSensor, Leg, Machine, RigidBody
+from pkm_description.machine.closure_ends import ClosureEnd, closure_ends
 
 #: of links that never move: the numbers have no effect, but sdformat (Gazebo) silently drops links without mass and all
 #: that hangs on them
@@ -53,40 +56,51 @@ def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
         SubElement(SubElement(robot, 'material', name=name), 'color', rgba=color)
     base = SubElement(robot, 'link', name='base_link')
     add_inertial(base, _RESTING)
-    add_balls(base, machine.base_points, 0.05 * reach)
+    add_balls(base, base_joint_points(machine), 0.05 * reach)
+    ends = closure_ends(machine)
     for leg in machine.legs:
-        _add_leg(robot, leg, reach, machine.has_platform)
+        _add_leg(robot, leg, reach)
+        _add_frames(robot, [end for end in ends if end.leg is leg], machine.platform.name)
     if machine.has_platform:
-        _add_platform(robot, machine, reach)
+        _add_platform(robot, machine, reach, ends)
     if control is not None:
         add_ros2_control(robot, machine, control)
     ElementTree.indent(robot)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
 
 
-def _add_leg(robot: Element, leg: Leg, reach: float, closed: bool) -> None:
-    """Links and joints from ``base_link`` to ``legN_tip``."""
-    first, parent = leg.joints[0], f'{leg.name}_base'
-    base = SubElement(robot, 'link', name=parent)
+def _add_leg(robot: Element, leg: Leg, reach: float) -> None:
+    """Links and joints of a leg, the first one on a link of its own, which has the joint's frame."""
+    first, mount = leg.joints[0], f'{leg.name}_base'
+    base = SubElement(robot, 'link', name=mount)
     add_inertial(base, _RESTING)
     add_rail(base, first, reach)
-    add_joint(
-        robot, f'{leg.name}_mount', 'fixed', 'base_link', parent, first.translation, first.rotation_parent_joint
-    )
-    for place, joint in enumerate(leg.joints):
-        at_base = place == 0
-        position = np.zeros(3) if at_base else joint.translation
-        add_chain_joint(robot, joint, parent, position, None if at_base else joint.rotation_parent_joint)
+    add_joint(robot, f'{leg.name}_mount', 'fixed', 'base_link', mount, first.translation, first.rotation_parent_joint)
+    for place, (joint, parent) in enumerate(zip(leg.joints, leg.parents, strict=True)):
+        if place == 0:
+            add_chain_joint(robot, joint, mount, np.zeros(3), None)
+        else:
+            carrier = leg.joints[parent].body.name if parent >= 0 else 'base_link'
+            add_chain_joint(robot, joint, carrier, joint.translation, joint.rotation_parent_joint)
         link = SubElement(robot, 'link', name=joint.body.name)
         add_inertial(link, joint.body)
-        add_leg_body(link, leg, place, reach, closed)
-        parent = joint.body.name
-    if closed:
-        SubElement(robot, 'link', name=f'{leg.name}_tip')
-        add_joint(robot, f'{leg.name}_end', 'fixed', parent, f'{leg.name}_tip', leg.tip)
+        add_leg_body(link, leg, place, reach)
 
 
-def _add_platform(robot: Element, machine: Machine, reach: float) -> None:
+def _add_frames(robot: Element, ends: Sequence[ClosureEnd], platform: str) -> None:
+    """Frames of a leg's closures; those on the platform follow with the platform."""
+    for end in ends:
+        closure = end.closure
+        SubElement(robot, 'link', name=end.tip)
+        mount = f'{end.leg.name}_end' if end.tip == f'{end.leg.name}_tip' else f'{end.tip}_mount'
+        add_joint(robot, mount, 'fixed', closure.body, end.tip, closure.point, closure.rotation_body)
+        if closure.other != platform:
+            SubElement(robot, 'link', name=end.anchor)
+            pose = closure.other_point, closure.rotation_other
+            add_joint(robot, f'{end.anchor}_mount', 'fixed', closure.other, end.anchor, *pose)
+
+
+def _add_platform(robot: Element, machine: Machine, reach: float, ends: Sequence[ClosureEnd]) -> None:
     """The platform with its IMU and the points where the legs end."""
     name, home = machine.platform.name, machine.home
     pose = home.position, home.rotation_base_platform
@@ -98,13 +112,16 @@ def _add_platform(robot: Element, machine: Machine, reach: float) -> None:
     SubElement(frame, 'pose').text = numbers(pose[0], rpy_from_rotation(pose[1]) + 0.0)
     link = SubElement(robot, 'link', name=name)
     add_inertial(link, machine.platform)
-    points = machine.platform_points
-    disc = float(np.linalg.norm(points[:, :2], axis=1).max())
+    points = platform_joint_points(machine)
+    disc = float(np.linalg.norm(points[:, :2], axis=1).max()) or 0.2 * reach
     add_origin(add_visual(link, 'cylinder', 'plate', radius=disc, length=0.04 * disc), [0.0, 0.0, 0.03 * disc])
     add_balls(link, points, 0.05 * reach)
-    for number, point in enumerate(points, start=1):
-        SubElement(robot, 'link', name=f'platform_anchor{number}')
-        add_joint(robot, f'platform_anchor{number}_mount', 'fixed', name, f'platform_anchor{number}', point)
+    for end in ends:
+        closure = end.closure
+        if closure.other == name:
+            SubElement(robot, 'link', name=end.anchor)
+            pose = closure.other_point, closure.rotation_other
+            add_joint(robot, f'{end.anchor}_mount', 'fixed', name, end.anchor, *pose)
     if machine.has_imu:
         _add_imu(robot, machine.imu, name, disc)
 

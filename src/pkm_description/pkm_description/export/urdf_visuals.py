@@ -6,8 +6,10 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from pkm_description.export.drawing import base_joint_points, next_joints
 from pkm_description.export.urdf_parts import add_bar, add_box
 from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine.closure_ends import closure_points
 
 #: name -> red, green, blue, opacity
 MATERIALS = {
@@ -25,9 +27,9 @@ def drawing_reach(machine: Machine) -> float:
     """
     if machine.has_platform:
         distance = float(np.linalg.norm(machine.home.position))
-        return 0.5 * (distance or float(np.linalg.norm(machine.base_points, axis=1).max()))
-    links = np.abs(machine.joint_translations[0, 1:])
-    return 0.5 * max(0.1, float(links.max(initial=0.0)))
+        return 0.5 * (distance or float(np.linalg.norm(base_joint_points(machine), axis=1).max()))
+    links = [float(np.abs(joint.translation).max()) for joint in machine.legs[0].joints[1:]]
+    return 0.5 * max(0.1, *links)
 
 
 def add_rail(link: Element, slider: Joint, reach: float) -> None:
@@ -37,21 +39,20 @@ def add_rail(link: Element, slider: Joint, reach: float) -> None:
         add_bar(link, limits.lower * slider.axis, limits.upper * slider.axis, 0.02 * reach, 'dark')
 
 
-def add_leg_body(link: Element, leg: Leg, place: int, reach: float, closed: bool) -> None:
-    """Body of the joint at ``place``: to the next joint, to the tip, or on an open chain beyond its centre of mass."""
+def add_leg_body(link: Element, leg: Leg, place: int, reach: float) -> None:
+    """Body of the joint at ``place``: to the next joints, to its closures; a free end beyond its centre of mass."""
     joint, origin = leg.joints[place], np.zeros(3)
-    if place + 1 < len(leg.joints):
+    following, points = next_joints(leg, place), closure_points(leg, leg.joints[place].body.name)
+    for one in following:
         # thick where the next body slides out of this one
-        following = leg.joints[place + 1]
-        thickness = 0.045 if following.kind == 'prismatic' else 0.025
-        add_bar(link, origin, following.translation, thickness * reach, 'casing')
-        if joint.kind == 'prismatic':
-            add_box(link, [0.12 * reach] * 3, 'casing')
-    elif not closed:
-        add_bar(link, origin, 2.0 * joint.body.center_of_mass, 0.025 * reach, 'steel')
-    elif joint.kind == 'prismatic':
+        thickness = 0.045 if one.kind == 'prismatic' else 0.025
+        add_bar(link, origin, one.translation, thickness * reach, 'casing')
+    if following and joint.kind == 'prismatic':
+        add_box(link, [0.12 * reach] * 3, 'casing')
+    for point in points:
         # a sliding rod reaches from the tip back into its cylinder
-        back = np.linalg.norm(joint.translation) * joint.axis
-        add_bar(link, leg.tip, leg.tip - back, 0.025 * reach, 'steel')
-    else:
-        add_bar(link, origin, leg.tip, 0.025 * reach, 'steel')
+        is_rod = joint.kind == 'prismatic' and not following
+        start, stop = (point, point - np.linalg.norm(joint.translation) * joint.axis) if is_rod else (origin, point)
+        add_bar(link, start, stop, 0.025 * reach, 'steel')
+    if not following and not points:
+        add_bar(link, origin, 2.0 * joint.body.center_of_mass, 0.025 * reach, 'steel')

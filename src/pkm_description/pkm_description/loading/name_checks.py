@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkm_description.errors import MachineFileError
 from pkm_description.loading.keys import joint_key
 from pkm_description.machine import Machine
+from pkm_description.machine.closure_ends import closure_ends
 
 
 def exported_names(machine: Machine) -> set[str]:
@@ -13,9 +14,12 @@ def exported_names(machine: Machine) -> set[str]:
     if machine.has_imu:
         names.add(machine.imu.frame)
     names |= {f'platform_{axis}' for axis in ('x', 'y', 'z', 'rotation')}  # joints of the platform in MJCF
-    for number, leg in enumerate(machine.legs, start=1):
-        # in SDF legs end in small links (ball) and closing joints
-        names |= {f'{leg.name}_tip', f'{leg.name}_ball', f'{leg.name}_closure', f'platform_anchor{number}'}
+    for end in closure_ends(machine):
+        # in SDF legs end in small links and closing joints; in MJCF pins have a second point, universal ones a cross
+        closure = end.closure
+        names |= {end.tip, end.anchor, end.link, closure.name}
+        if closure.kind in ('universal', 'pin'):
+            names |= {f'{end.tip}_axis', f'{end.anchor}_axis', f'{closure.name}_axis', f'{closure.name}_cross'}
     return names
 
 
@@ -36,16 +40,16 @@ def check_names(machine: Machine) -> None:
     if machine.has_imu:
         links += [('sensors.imu.link', machine.imu.frame)]
         joints += [('sensors.imu.link', f'{machine.imu.frame}_mount')]
-    for number, leg in enumerate(machine.legs, start=1):
-        links += [(f'legs.{leg.name}', f'{leg.name}_base'), (f'legs.{leg.name}', f'{leg.name}_tip')]
-        links += [(f'legs.{leg.name}', f'platform_anchor{number}')]
+    for leg in machine.legs:
+        links += [(f'legs.{leg.name}', f'{leg.name}_base')]
         links += [(f'{joint_key(machine, joint)}.body.name', joint.body.name) for joint in leg.joints]
+        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
+        joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
+    for end in closure_ends(machine):
+        links += [(f'legs.{end.leg.name}', end.tip), (f'legs.{end.leg.name}', end.anchor)]
+        joints += [(f'legs.{end.leg.name}', f'{end.tip}_mount'), (f'legs.{end.leg.name}', f'{end.anchor}_mount')]
     _check_unique(machine, 'links', links)
     _check_reserved(machine, links)
-    for number, leg in enumerate(machine.legs, start=1):
-        joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
-        joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
-        joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
     _check_unique(machine, 'joints', joints)
     _check_exported_names(machine)
 
