@@ -197,7 +197,7 @@ class JointStateReader:
 
     @classmethod
     def of_all_joints(cls, machine: Machine) -> JointStateReader:
-        """Reader of all joints (L J), leg by leg, of streams in the suite's convention."""
+        """Reader of all joints (J,), leg by leg, of streams in the suite's convention."""
         return cls(machine.joint_names)
 
     def order(self, names: Sequence[str]) -> JointOrder:

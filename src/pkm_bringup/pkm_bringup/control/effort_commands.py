@@ -30,7 +30,7 @@ class EffortCommands:
         self._received_ns = 0
 
     def receive(self, forces: Sequence[float], now_ns: int) -> None:
-        """Take a command (L,) N that arrived now.
+        """Take a command (A,) N that arrived now.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class EffortCommands:
         self._forces, self._received_ns = values, now_ns
 
     def forces(self, now_ns: int) -> Array | None:
-        """Forces (L,) N that count now, None before the first command and after a time-out."""
+        """Forces (A,) N that count now, None before the first command and after a time-out."""
         if self._forces is not None and now_ns - self._received_ns > self._timeout_ns:
             self._forces = None
         return self._forces

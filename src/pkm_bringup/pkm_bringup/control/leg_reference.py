@@ -74,15 +74,15 @@ class LegReference:
                 *(np.repeat(getattr(motion, name), 2, axis=0) for name in list(motion.__dataclass_fields__)[1:]),
             )
         legs = joint_motion(machine, motion)
-        drive = machine.actuated_index
+        drives = machine.drive_columns
         self._friction = None
         if feedforward == 'rigid_body_friction':
             self._friction = FrictionFeedforward(machine, motion, legs, dead_band)
         self._positions = _quintic(
             motion.time,
-            legs.positions[:, :, drive],
-            legs.velocities[:, :, drive],
-            legs.accelerations[:, :, drive],
+            legs.positions[:, drives],
+            legs.velocities[:, drives],
+            legs.accelerations[:, drives],
         )
         self._rates = self._positions.derivative()
         self._forces = CubicSpline(motion.time, _forces(machine, motion, feedforward), axis=0)
@@ -113,16 +113,16 @@ class LegReference:
 
 
 def _forces(machine: Machine, motion: PlatformMotion, feedforward: str) -> Array:
-    """Feed-forward forces without friction at the knots, (N, L)."""
+    """Feed-forward forces without friction at the knots, (N, A)."""
     if feedforward == 'gravity':
         return gravity_forces(machine, motion.position, motion.rotation_base_platform)
     if feedforward in ('rigid_body', 'rigid_body_friction'):
         return inverse_dynamics(machine, motion, friction=False)
-    return np.zeros((len(motion), machine.leg_count))
+    return np.zeros((len(motion), machine.actuated_count))
 
 
 def _quintic(time: Array, value: Array, rate: Array, acceleration: Array) -> PPoly:
-    """Piecewise quintic (time (N,), values (N, L)) with given first and second derivatives at the knots."""
+    """Piecewise quintic (time (N,), values (N, A)) with given first and second derivatives at the knots."""
     h = np.diff(time)[:, None]
     v0, v1 = rate[:-1] * h, rate[1:] * h
     a0, a1 = acceleration[:-1] * h**2, acceleration[1:] * h**2

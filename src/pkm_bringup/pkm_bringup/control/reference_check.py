@@ -63,7 +63,7 @@ def check_drives(machine: Machine, time: Array, positions: Array, rates: Array) 
 
     """
     joints = machine.actuated_joints
-    names = tuple(leg.name for leg in machine.legs), machine.actuated_joint_names
+    names = machine.drive_labels, machine.actuated_joint_names
     turning = [joint.kind == 'revolute' for joint in joints]
     lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in joints]).T
     fastest = np.array([joint.limits.velocity for joint in joints])

@@ -28,10 +28,10 @@ class FaultParameter:
     """
 
     def __init__(self, node: Node, machine: Machine, seed: int) -> None:
-        self._legs, self._seed = machine.leg_count, seed
+        self._drives, self._seed = machine.drive_labels, seed
         self._log = node.get_logger()
-        texts = declare(node, PARAMETER, [], f'faults of the simulated sensors; {allowed_faults(self._legs)}')
-        self.faults = SensorFaults(self._legs, texts, seed)
+        texts = declare(node, PARAMETER, [], f'faults of the simulated sensors; {allowed_faults(self._drives)}')
+        self.faults = SensorFaults(self._drives, texts, seed)
         node.add_on_set_parameters_callback(self._set)
 
     def status(self) -> tuple[Level, str, dict[str, object]]:
@@ -43,7 +43,7 @@ class FaultParameter:
         for parameter in parameters:
             if parameter.name == PARAMETER:
                 try:
-                    self.faults = SensorFaults(self._legs, parameter.value or [], self._seed)
+                    self.faults = SensorFaults(self._drives, parameter.value or [], self._seed)
                 except FaultError as error:
                     return SetParametersResult(successful=False, reason=str(error))
                 self._log.info(self.status()[1])

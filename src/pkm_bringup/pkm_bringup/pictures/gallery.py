@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 from pkm_description.loading import load_machine, machine_names
-from pkm_description.machine import Machine
+from pkm_description.machine import Leg, Machine
 
 from pkm_bringup.pictures.studio import Body, Studio
 from pkm_bringup.pictures.style import STYLE, save
@@ -42,8 +42,18 @@ def portrait(machine: Machine, size: tuple[int, int] = (480, 420)) -> object:
 def kind_of(machine: Machine) -> str:
     """Number of legs and letters of their joints, as in robot literature: 6-UPS."""
     if not machine.has_platform:
-        return f'open chain, {machine.joint_count} joints'
-    letters = ''.join('P' if joint.kind == 'prismatic' else 'R' for joint in machine.legs[0].joints)
-    if machine.freedom == 'planar':
-        return f'planar {machine.leg_count}-{letters}R'
-    return f'{machine.leg_count}-{letters.replace("RR", "U")}S'
+        return f'open chain, {len(machine.joints)} joints'
+    kinds = [leg_letters(machine, leg) for leg in machine.legs]
+    counted = [f'{kinds.count(kind)}-{kind}' for kind in dict.fromkeys(kinds)]
+    return ('planar ' if machine.planar else '') + ', '.join(counted)
+
+
+def leg_letters(machine: Machine, leg: Leg) -> str:
+    """Letters of a leg's joints and its end; of a leg with loops of its own how many joints and closures it has."""
+    if len(leg.closures) > 1:
+        return f'leg of {len(leg.joints)} joints, {len(leg.closures)} closures'
+    letters = ''.join('P' if joint.kind == 'prismatic' else 'R' for joint in leg.joints)
+    if machine.planar:
+        return letters + ('R' if leg.end.kind == 'pin' else '')
+    ends = {'ball': 'S', 'universal': 'U', 'pin': 'R', 'fixed': ''}
+    return letters.replace('RR', 'U') + ends[leg.end.kind]

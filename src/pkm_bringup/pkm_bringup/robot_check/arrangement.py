@@ -99,7 +99,8 @@ class DriveMotion:
 
 def turning_points(machine: Machine) -> Array:
     """Sum (A,) of both ends of each drive's stroke: ``turning point - q`` is q counted from the other end."""
-    ends = machine.leg_position_lower[:, machine.actuated_index] + machine.leg_position_upper[:, machine.actuated_index]
+    drives = machine.drive_columns
+    ends = machine.position_lower[drives] + machine.position_upper[drives]
     return np.where(np.isfinite(ends), ends, 0.0)
 
 

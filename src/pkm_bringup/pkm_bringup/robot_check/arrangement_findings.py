@@ -26,7 +26,7 @@ def name_findings(wiring: Wiring, rivals: list[Judged] | None) -> Iterator[Findi
         wiring.best.arrangement.order if wiring.best is not None and rivals is not None else range(len(wiring.columns))
     )
     names = [log.names[wiring.columns[entry]] for entry in order]
-    entries = {'joints': {name: leg.name for name, leg in zip(names, wiring.machine.legs, strict=True)}}
+    entries = {'joints': dict(zip(names, wiring.machine.drive_labels, strict=True))}
     others = [name for name in log.names if name not in names and name not in wiring.machine.joint_names]
     if others:
         entries['ignore'] = others  # type: ignore[assignment]
@@ -47,7 +47,7 @@ def name_findings(wiring: Wiring, rivals: list[Judged] | None) -> Iterator[Findi
     yield wrong(
         'joint_names',
         f'no entry for {", ".join(missing)}; the joint states have {", ".join(log.names)}. The likely map: '
-        + ', '.join(f'{name} is {leg.name}' for name, leg in zip(names, wiring.machine.legs, strict=True))
+        + ', '.join(f'{name} is {leg}' for name, leg in zip(names, wiring.machine.drive_labels, strict=True))
         + f' ({how})',
         'in a driver file (--driver, driver:=)\n' + wiring.patch.add_all(entries),
     )
@@ -96,8 +96,8 @@ def arrangement_findings(
     if not moved and not flipped.any() and not wiring.names_guessed:
         note = ''
         if equal:
-            legs = wiring.machine.legs
-            pairs = [[legs[a].name for a, b in enumerate(order) if a != b] for order in equal]
+            legs = wiring.machine.drive_labels
+            pairs = [[legs[a] for a, b in enumerate(order) if a != b] for order in equal]
             note = (
                 '; this motion does not tell '
                 + ', '.join(' from '.join(pair) for pair in pairs[:4])
@@ -125,12 +125,12 @@ def _either(wiring: Wiring, rivals: list[Judged], other: str) -> str:
 
 
 def _order_words(wiring: Wiring, one: Judged) -> str:
-    legs, order = wiring.machine.legs, one.arrangement.order
+    legs, order = wiring.machine.drive_labels, one.arrangement.order
     if wiring.joints is None or wiring.columns is None:
         return ''
     names = [wiring.joints.names[wiring.columns[entry]] for entry in order]
     moved = [
-        (name, leg.name) for entry, (name, leg) in enumerate(zip(names, legs, strict=True)) if order[entry] != entry
+        (name, leg) for entry, (name, leg) in enumerate(zip(names, legs, strict=True)) if order[entry] != entry
     ]
     return ', '.join(f'{name} is that of {leg}' for name, leg in moved) or 'the order of the names'
 

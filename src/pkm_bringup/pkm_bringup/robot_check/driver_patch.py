@@ -43,14 +43,14 @@ class DriverPatch:
 
     def joints(self, names: Sequence[str]) -> str:
         """Add the map of names (A), by drive, and return its lines."""
-        return self.add('joints', {name: leg.name for name, leg in zip(names, self.machine.legs, strict=True)})
+        return self.add('joints', dict(zip(names, self.machine.drive_labels, strict=True)))
 
     def by_leg(self, values: Array) -> Any:
         """One number if all drives have the same, else leg: number."""
         numbers = [_round(value) for value in np.asarray(values, dtype=float)]
         if len(set(numbers)) == 1:
             return numbers[0]
-        return {leg.name: number for leg, number in zip(self.machine.legs, numbers, strict=True)}
+        return dict(zip(self.machine.drive_labels, numbers, strict=True))
 
     def text(self) -> str:
         """The whole file; empty if nothing was added."""

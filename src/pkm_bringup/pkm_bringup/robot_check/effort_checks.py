@@ -155,7 +155,7 @@ def _rate_noise(wiring: Wiring) -> Array:
 
 def _static_friction(wiring: Wiring, friction: Array) -> Array:
     """Largest friction (A,) of each drive that may be there at rest: that of the file, or of the motion if larger."""
-    coulomb = wiring.machine.leg_coulomb[:, wiring.machine.actuated_index]
+    coulomb = wiring.machine.coulomb[wiring.machine.drive_columns]
     return np.maximum(np.abs(friction).max(axis=0, initial=0.0), coulomb)
 
 

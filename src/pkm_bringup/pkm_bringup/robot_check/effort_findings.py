@@ -42,7 +42,7 @@ def gain_findings(
             explained=float(explained[told].max()),
         )
         return
-    figures = {f'gain_{leg.name}': float(value) for leg, value in zip(wiring.machine.legs, gain, strict=True)}
+    figures = {f'gain_{leg}': float(value) for leg, value in zip(wiring.machine.drive_labels, gain, strict=True)}
     negative = sound & (gain < 0.0)
     size = np.abs(gain)
     usual = float(np.median(size[sound]))
@@ -85,7 +85,7 @@ def _scale(
     wiring: Wiring, size: Array, usual: float, sound: Flags, alike: Flags, figures: dict[str, float], how: str
 ) -> Finding:
     """Finding about a scale that all axes have more or less."""
-    turning = wiring.machine.joint_kinds[wiring.machine.actuated_index] == 'revolute'
+    turning = wiring.machine.actuated_joints[0].kind == 'revolute'
     newton = 'N m' if turning else 'N'
     units = {'kN m': 1e-3, 'N mm': 1e3} if turning else {'kN': 1e-3}
     even = not (sound & ~alike).any()

@@ -155,7 +155,7 @@ def _offsets(wiring: Wiring, unsolved: Flags, beyond: Array, at: Array) -> str:
     """Least offsets that bring the drives into their strokes."""
     _, upper = strokes(wiring.machine)
     least = np.where(unsolved, np.where(at > upper, -beyond, beyond), 0.0)
-    return ', '.join(f'{leg.name}: {value:.4g}' for leg, value in zip(wiring.machine.legs, least, strict=True))
+    return ', '.join(f'{leg}: {value:.4g}' for leg, value in zip(wiring.machine.drive_labels, least, strict=True))
 
 
 def pose_checks(wiring: Wiring) -> Iterator[Finding]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.machine import Machine
+from pkm_description.machine import Leg, Machine
+from pkm_description.machine.model_data import leg_reach
 
 #: part of a stroke by which positions may lie beyond its ends
 _SLACK = 0.03
@@ -43,7 +44,7 @@ def position_units(machine: Machine) -> list[PositionUnit]:
     """Ways to publish positions, the suite's own first, then from usual to unusual."""
     count = machine.actuated_count
     ones, none = np.ones(count), np.zeros(count)
-    if machine.joint_kinds[machine.actuated_index] == 'revolute':
+    if machine.actuated_joints[0].kind == 'revolute':
         degree = np.pi / 180.0
         table: list[tuple[str, float, dict[str, str | int]]] = [
             ('in rad', 1.0, {}),
@@ -58,8 +59,8 @@ def position_units(machine: Machine) -> list[PositionUnit]:
         PositionUnit('as extensions in m', ones, none, {}),
         PositionUnit('in mm', 1e-3 * ones, none, {'unit': 'mm'}),
     ]
-    if machine.drives_are_struts or (machine.actuated_index == machine.joint_count - 1 and machine.joint_count > 1):
-        lengths = machine.lengths_at_zero
+    if all(_drives_its_length(leg) for leg in machine.legs):
+        lengths = np.array([leg.length_at_zero for leg in machine.legs])
         if (lengths > 0.0).all():
             units += [
                 PositionUnit('as absolute lengths in m', ones, -lengths, {'quantity': 'length'}),
@@ -76,14 +77,19 @@ def position_units(machine: Machine) -> list[PositionUnit]:
     ]
 
 
+def _drives_its_length(leg: Leg) -> bool:
+    """Whether the drive is the leg's last joint, and the only one."""
+    driven = [joint.actuated for joint in leg.joints]
+    return leg.ends_at_platform and len(driven) > 1 and driven[-1] and sum(driven) == 1
+
+
 def strokes(machine: Machine) -> tuple[Array, Array]:
     """Ends (A,) of the drives' strokes; where the file has none, the machine's size about home."""
-    place = machine.actuated_index
     home, lower, upper = (
-        values[:, place]
-        for values in (machine.leg_home_positions, machine.leg_position_lower, machine.leg_position_upper)
+        values[machine.drive_columns] for values in (machine.home_positions, machine.position_lower, machine.position_upper)
     )
-    reach = 2.0 * np.pi if machine.joint_kinds[place] == 'revolute' else machine.leg_reach
+    slides = np.array([joint.kind == 'prismatic' for joint in machine.actuated_joints])
+    reach = np.where(slides, max(leg_reach(leg) for leg in machine.legs), 2.0 * np.pi)
     return np.where(np.isfinite(lower), lower, home - reach), np.where(np.isfinite(upper), upper, home + reach)
 
 

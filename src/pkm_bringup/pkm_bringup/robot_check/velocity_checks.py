@@ -89,7 +89,7 @@ def velocity_checks(wiring: Wiring) -> Iterator[Finding]:
 
 def _factor(wiring: Wiring, gain: Array, usual: Array, told: Flags, off: Flags) -> Finding:
     """Velocities that are the slopes times a factor."""
-    kind = wiring.machine.joint_kinds[wiring.machine.actuated_index]
+    kind = wiring.machine.actuated_joints[0].kind
     ratio = gain / usual
     signs_only = bool((np.abs(np.abs(ratio[told]) - 1.0) < _SLACK).all())
     gain = np.where(told, gain, usual)

@@ -63,10 +63,11 @@ IMU_FAULTS = {
 }
 
 
-def allowed_faults(leg_count: int) -> str:
+def allowed_faults(drives: Sequence[str]) -> str:
     """One sentence with all faults of a machine."""
     legs, imu = (', '.join(kind.usage for kind in kinds.values()) for kinds in (LEG_FAULTS, IMU_FAULTS))
-    return f'leg1 to leg{leg_count}: {legs}; imu: {imu}; or {NONE} alone'
+    labels = ', '.join(drives) if len(drives) < 3 else f'{drives[0]} to {drives[-1]}'
+    return f'{labels}: {legs}; imu: {imu}; or {NONE} alone'
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,14 @@ class SensorFaults:
 
     Parameters
     ----------
-    leg_count : legs of the machine
+    drives : labels of the drives, see ``machine.drive_labels``
     texts : one fault each, e.g. ``leg2 offset 0.005``; several for one sensor are applied in this order
     seed : of spikes and noise
 
     Attributes
     ----------
     texts : the faults, in plain form
-    missing_legs : numbers of the legs, from 0, that are not in ``joint_states``
+    missing_legs : numbers of the drives, from 0, that are not in ``joint_states``
 
     Raises
     ------
@@ -97,9 +98,9 @@ class SensorFaults:
         A text is no fault of this machine; says what is allowed.
     """
 
-    def __init__(self, leg_count: int, texts: Sequence[str] = (), seed: int = 0) -> None:
+    def __init__(self, drives: Sequence[str], texts: Sequence[str] = (), seed: int = 0) -> None:
         wanted = [] if list(texts) == [NONE] else list(texts)
-        self._faults = [_parsed(text, leg_count) for text in wanted]
+        self._faults = [_parsed(text, drives) for text in wanted]
         self.texts = tuple(fault.text for fault in self._faults)
         self.missing_legs = frozenset(
             fault.leg for fault in self._faults if fault.leg is not None and fault.kind == 'missing'
@@ -159,14 +160,14 @@ _IMU_CHANGES: dict[str, Callable[[Array, Array], ImuSample]] = {
 }
 
 
-def _parsed(text: str, leg_count: int) -> _Fault:
+def _parsed(text: str, drives: Sequence[str]) -> _Fault:
     words = text.split()
     sensor, name = (*words, '', '')[:2]
-    legs = {f'leg{number + 1}': number for number in range(leg_count)}
+    legs = {label: number for number, label in enumerate(drives)}
     kinds = LEG_FAULTS if sensor in legs else IMU_FAULTS if sensor == 'imu' else {}
     kind = kinds.get(name)
     if kind is None:
-        raise FaultError(f'no fault {text!r}; there are {allowed_faults(leg_count)}')
+        raise FaultError(f'no fault {text!r}; there are {allowed_faults(drives)}')
     given = words[2:]
     needed = len(kind.values) - len(kind.defaults)
     if not needed <= len(given) <= len(kind.values):

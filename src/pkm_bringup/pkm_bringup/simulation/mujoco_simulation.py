@@ -9,6 +9,7 @@ from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.kinematics.rotation import cross
 from pkm_description.machine import Machine
+from pkm_description.machine.closure_ends import closure_ends
 
 from pkm_bringup.simulation.friction_laws import FrictionCorrections
 from pkm_bringup.simulation.samples import Sample, TruthSample
@@ -43,7 +44,7 @@ class MujocoSimulation:
     step_index : steps done so far
     start_ns : time [ns] of step 0
     model, data : MuJoCo's objects, to look at (rendering)
-    saturation_count : (L,) steps in which a drive was asked for more than its limit
+    saturation_count : (A,) steps in which a drive was asked for more than its limit
 
     """
 
@@ -77,9 +78,10 @@ class MujocoSimulation:
         first = place.qposadr[0]
         self._pose_slice = slice(first, first + (3 if machine.freedom == 'planar' else 7))
         self._twist_slice = slice(place.dofadr[0], place.dofadr[0] + count)
-        self._platform = self.model.body('platform_link').id
-        self._tips = np.array([self.model.site(f'{leg.name}_tip').id for leg in machine.legs])
-        self._anchors = np.array([self.model.site(f'platform_anchor{i + 1}').id for i in range(len(machine.legs))])
+        self._platform = self.model.body(machine.platform.name).id
+        ends = closure_ends(machine)
+        self._tips = np.array([self.model.site(end.tip).id for end in ends])
+        self._anchors = np.array([self.model.site(end.anchor).id for end in ends])
         self._effort_limits = np.array([joint.limits.effort for joint in machine.actuated_joints])
 
         self.step_index, self.start_ns = 0, 0
@@ -109,22 +111,22 @@ class MujocoSimulation:
 
     @property
     def joint_positions(self) -> Array:
-        """True positions of the actuated joints (L,) m."""
+        """True positions of the actuated joints (A,) m or rad."""
         return self.data.qpos[self._position_index]
 
     @property
     def joint_velocities(self) -> Array:
-        """True velocities of the actuated joints (L,) m/s."""
+        """True velocities of the actuated joints (A,) m/s or rad/s."""
         return self.data.qvel[self._velocity_index]
 
     @property
     def closure_error(self) -> float:
-        """Largest distance between a leg's tip and its platform joint, m."""
+        """Largest distance by which a closure is open, m."""
         gap = self.data.site_xpos[self._tips] - self.data.site_xpos[self._anchors]
         return float(np.sqrt((gap * gap).sum(axis=1)).max())
 
     def step(self, forces: Array) -> Sample | None:
-        """Apply drive forces (L,) N from now on for one step.
+        """Apply drive forces (A,) N or N m from now on for one step.
 
         Returns
         -------

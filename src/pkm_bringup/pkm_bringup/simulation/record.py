@@ -26,14 +26,14 @@ class SimulationRecord:
     Attributes
     ----------
     joint_stamps : (N,) ns
-    joint_positions, joint_velocities, joint_efforts : (N, L) measured, m, m/s, N
+    joint_positions, joint_velocities, joint_efforts : (N, A) measured, m or rad, m/s or rad/s, N or N m
     imu_stamps : (M,) ns
     specific_force, angular_rate : (M, 3) measured, m/s^2 and rad/s, IMU axes
     truth_stamps : (K,) ns, all stamps of joints and IMU
     truth : the platform's motion at ``truth_stamps``
     closure_error : (K,) m, largest gap of a closed loop
     motion_starts : ns, start of each motion
-    saturation_count : (L,) control periods with a force at its limit
+    saturation_count : (A,) control periods with a force at its limit
 
     """
 

@@ -17,7 +17,7 @@ class ImuSample:
 
 @dataclass(frozen=True)
 class JointSample:
-    """Measured ``positions`` m, ``velocities`` m/s and ``efforts`` N of the actuated joints, (L,) each."""
+    """Measured ``positions`` m, ``velocities`` m/s and ``efforts`` N of the actuated joints, (A,) each."""
 
     positions: Array
     velocities: Array

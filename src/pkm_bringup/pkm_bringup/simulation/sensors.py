@@ -63,7 +63,7 @@ class JointSensorModel:
         self._effort = NoiseStream(seed, 'joint_effort', scale * sensors.effort_noise)
 
     def measure(self, positions: Array, velocities: Array, efforts: Array) -> JointSample:
-        """Measure true values (L,) m, m/s, N."""
+        """Measure true values (A,) m, m/s, N."""
         return JointSample(
             positions + self._position.next(),
             velocities + self._velocity.next(),

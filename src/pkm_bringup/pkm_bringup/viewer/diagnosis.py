@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,11 +30,13 @@ def find(statuses: Mapping[str, Status], ending: str) -> Status | None:
     return next((status for name, status in statuses.items() if name.endswith(ending)), None)
 
 
-def innovations(statuses: Mapping[str, Status], leg_count: int) -> Array:
-    """Normalised innovation rms (L,) per leg of the estimator's last report; NaN where it says nothing."""
+def innovations(statuses: Mapping[str, Status], drives: Sequence[str]) -> Array:
+    """Normalised innovation rms (A,) per drive of the estimator's last report; NaN where it says nothing."""
     status = find(statuses, 'estimator: filter')
     values = {} if status is None else status.values
-    return np.array([_number(values.get(f'leg {leg + 1} normalised innovation rms', '')) for leg in range(leg_count)])
+    return np.array([
+        _number(values.get(f'leg {place + 1} normalised innovation rms', '')) for place in range(len(drives))
+    ])
 
 
 def parameters(statuses: Mapping[str, Status]) -> list[Parameter]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pkm_bringup.simulation.faults import IMU_FAULTS, LEG_FAULTS, FaultKind
@@ -20,16 +20,15 @@ class FaultPanel:
     Parameters
     ----------
     gui : of viser
-    leg_count : legs of the machine
+    drives : labels of the machine's drives
     ask : takes the request of a click
     """
 
-    def __init__(self, gui: Any, leg_count: int, ask: Callable[[Request], None]) -> None:
+    def __init__(self, gui: Any, drives: Sequence[str], ask: Callable[[Request], None]) -> None:
         self._ask = ask
         self._wanted: tuple[str, ...] = ()
         self._note = gui.add_markdown(_HINT)
-        legs = [f'leg{number + 1}' for number in range(leg_count)]
-        leg = gui.add_dropdown('Leg', legs, initial_value=legs[0])
+        leg = gui.add_dropdown('Leg', list(drives), initial_value=drives[0])
         for name, kind in LEG_FAULTS.items():
             self._add(gui, 'Leg', lambda: str(leg.value), name, kind)
         for name, kind in IMU_FAULTS.items():

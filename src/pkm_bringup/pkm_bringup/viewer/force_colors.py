@@ -16,7 +16,7 @@ _FULL = 2.5
 
 
 class ForceColors:
-    """Colours of the legs of one machine.
+    """Colours of the drives' legs of one machine.
 
     Forces far below their limits differ visibly, too: the scale is the force that holds the machine at home, where
     that is smaller than the limit.
@@ -27,7 +27,7 @@ class ForceColors:
 
     Attributes
     ----------
-    limits : (L,) N or N m, infinite where the machine file states none
+    limits : (A,) N or N m, infinite where the machine file states none
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -41,7 +41,7 @@ class ForceColors:
         self._full[~np.isfinite(self._full)] = 1.0
 
     def __call__(self, forces: Array) -> Array:
-        """Colours (L, 3), from 0 to 1, of forces (L,) N or N m; NaN is neutral."""
+        """Colours (A, 3), from 0 to 1, of forces (A,) N or N m; NaN is neutral."""
         part = np.clip(np.nan_to_num(forces / self._full), -1.0, 1.0)[:, None]
         colors = NEUTRAL + np.abs(part) * (np.where(part > 0.0, PUSH, PULL) - NEUTRAL)
         with np.errstate(invalid='ignore'):

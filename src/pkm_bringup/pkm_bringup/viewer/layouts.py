@@ -38,8 +38,8 @@ class Panel:
     curves: tuple[Curve, ...]
 
 
-def panels(leg_count: int) -> list[Panel]:
-    """Plots of a machine with so many legs."""
+def panels(drive_count: int) -> list[Panel]:
+    """Plots of a machine with so many drives."""
     position = ('pose', 'pose', 'position')
     velocity = ('twist', 'twist', 'linear')
     return [
@@ -54,8 +54,8 @@ def panels(leg_count: int) -> list[Panel]:
             Curve('platform/accel', ('accel', 'accel', 'linear', axis)) for axis in 'xyz'
         )),
         Panel('angular rate [rad/s]', tuple(Curve(IMU, ('angular_velocity', axis)) for axis in 'xyz')),
-        Panel('leg positions [m]', tuple(Curve(JOINTS, ('position',), leg) for leg in range(leg_count))),
-        Panel('leg forces [N]', tuple(Curve(JOINTS, ('effort',), leg) for leg in range(leg_count))),
+        Panel('drive positions [m, rad]', tuple(Curve(JOINTS, ('position',), drive) for drive in range(drive_count))),
+        Panel('drive forces [N, N m]', tuple(Curve(JOINTS, ('effort',), drive) for drive in range(drive_count))),
     ]  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def absolute(topic: str, namespace: str) -> str:
     return topic if topic.startswith('/') else '/' + '/'.join(parts)
 
 
-def foxglove_layout(leg_count: int, namespace: str = '', frame_prefix: str = '') -> str:
+def foxglove_layout(drive_count: int, namespace: str = '', frame_prefix: str = '') -> str:
     """Layout for Foxglove and Lichtblick: machine, plots, diagnostics."""
     config: dict[str, Any] = {
         '3D!pkm': {
@@ -90,7 +90,7 @@ def foxglove_layout(leg_count: int, namespace: str = '', frame_prefix: str = '')
         },
         'DiagnosticSummary!pkm': {'topicToRender': '/diagnostics', 'minLevel': 0, 'sortByLevel': True},
     }
-    for number, panel in enumerate(panels(leg_count)):
+    for number, panel in enumerate(panels(drive_count)):
         config[f'Plot!pkm{number}'] = {
             'title': panel.title,
             'paths': [

@@ -27,7 +27,7 @@ def main(args: Sequence[str] | None = None) -> int:
         names = machine.driver.joint_names or machine.actuated_joint_names
         options.output.mkdir(parents=True, exist_ok=True)
         for name, content in (
-            ('foxglove.json', foxglove_layout(machine.leg_count, options.namespace, options.frame_prefix)),
+            ('foxglove.json', foxglove_layout(machine.actuated_count, options.namespace, options.frame_prefix)),
             ('plotjuggler.xml', plotjuggler_layout(names, options.namespace)),
         ):
             (options.output / name).write_text(content, encoding='utf-8')

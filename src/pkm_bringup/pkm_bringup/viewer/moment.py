@@ -37,9 +37,9 @@ class Moment:
     time : s
     estimate, truth, baseline : the platform at that time
     shown : where the machine is drawn: the estimate, else the truth, else what the drives say
-    joint_positions : (L, J), of an open chain, which has no platform
+    joint_positions : (J,), of an open chain, which has no platform
     reference_position : (3,) m, where the platform should be
-    forces : (L,) N or N m, measured; NaN where not
+    forces : (A,) N or N m, measured; NaN where not
     """
 
     time: float

@@ -62,7 +62,7 @@ class ViewerPage:
         self._build(self._server.gui)
 
     def _build(self, gui: Any) -> None:
-        legs = [leg.name for leg in self._machine.legs]
+        drives = list(self._machine.drive_labels)
         gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
         gui.main_panel.dock_right()
         self._verdict = gui.add_html(diagnosis.verdict_html(self._title, {}, ''))
@@ -80,8 +80,8 @@ class ViewerPage:
         with tabs.add_tab('Legs'):
             unit = 'N' if all(joint.kind == 'prismatic' for joint in self._machine.actuated_joints) else 'N, N m'
             self._plots |= {
-                'forces': Plot(gui, f'Forces [{unit}]', legs, LEG_COLORS),
-                'innovations': Plot(gui, 'Innovations, rms in standard deviations (1 is right)', legs, LEG_COLORS),
+                'forces': Plot(gui, f'Forces [{unit}]', drives, LEG_COLORS),
+                'innovations': Plot(gui, 'Innovations, rms in standard deviations (1 is right)', drives, LEG_COLORS),
             }
         with tabs.add_tab('Parameters'):
             for label, service in (
@@ -91,7 +91,7 @@ class ViewerPage:
             self._image = gui.add_image(parameter_image([]), visible=False)
             self._table = gui.add_html(diagnosis.parameters_html([]))
         with tabs.add_tab('Faults'):
-            self._faults = FaultPanel(gui, self._machine.leg_count, self._requests.put)
+            self._faults = FaultPanel(gui, self._machine.drive_labels, self._requests.put)
         with tabs.add_tab('Messages'):
             self._messages = gui.add_html(diagnosis.messages_html({}))
         self._add_button(gui, 'Restart the estimator', Request('estimator/reset'))
@@ -155,7 +155,7 @@ class ViewerPage:
         """Take new statuses of ``/diagnostics``; those that say nothing new keep their last words."""
         self._statuses |= statuses
         if (filtered := diagnosis.find(statuses, 'estimator: filter')) is not None and filtered.values:
-            values = diagnosis.innovations(statuses, self._machine.leg_count)
+            values = diagnosis.innovations(statuses, self._machine.drive_labels)
             self._plots['innovations'].add(self._time, values)
 
     def say(self, text: str, good: bool = True) -> None:

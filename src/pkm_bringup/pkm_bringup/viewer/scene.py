@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.export.link_shapes import LinkPoses, LinkShape, MachineShapes
 from pkm_description.kinematics.rotation import quaternion_from_matrix
@@ -67,6 +68,12 @@ class MachineScene:
         self._covariance = scene.add_icosphere('/covariance', 1.0, COVARIANCE, opacity=0.5, visible=False)
         self._colors = ForceColors(machine) if machine.has_platform else None
         self._painted: Array | None = None
+        columns = machine.drive_columns.tolist()
+        self._drives = [
+            [number for number, place in enumerate(columns) if part.start <= place < part.stop]
+            for part in machine.leg_slices
+        ]
+        self._driven_legs = {leg.name for leg, own in zip(machine.legs, self._drives, strict=True) if own}
 
     def show(self, moment: Moment) -> None:
         """Draw one instant.
@@ -126,12 +133,20 @@ class MachineScene:
         if self._colors is None:
             return
         plain = forces is None
-        of_leg = np.full((self._machine.leg_count, 3), -1.0) if forces is None else np.round(self._colors(forces), 2)
+        of_drive = np.full((self._machine.actuated_count, 3), -1.0) if plain else np.round(self._colors(forces), 2)
+        of_leg = of_drive[self._drive_of_leg(forces)]
         for handle, shape in zip(self._own, self._shapes.shapes, strict=True):
-            changed = self._painted is None or not np.array_equal(of_leg[shape.leg], self._painted[shape.leg])
-            if shape.leg is not None and changed:
+            if shape.leg is None or self._machine.legs[shape.leg].name not in self._driven_legs:
+                continue
+            if self._painted is None or not np.array_equal(of_leg[shape.leg], self._painted[shape.leg]):
                 handle.color = _bytes(shape.color if plain else of_leg[shape.leg])
         self._painted = of_leg
+
+    def _drive_of_leg(self, forces: Array | None) -> NDArray[np.int64]:
+        """Drive (L,) that gives each leg its colour: the one that pushes most; of legs without a drive any."""
+        size = np.zeros(self._machine.actuated_count) if forces is None else np.nan_to_num(np.abs(forces))
+        chosen = [own[int(np.argmax(size[own]))] if own else 0 for own in self._drives]
+        return np.array(chosen, dtype=np.int64)
 
     @staticmethod
     def _frames(scene: Any, root: str, poses: LinkPoses) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     """
     lines = [f'{machine.name}: {machine.description}']
     facts: list[tuple[str, str]] = [('file', str(machine.path)), *_structure(machine), *_masses(machine)]
-    positions, forces = machine.leg_home_positions, None
+    positions, forces = machine.home_positions, None
     if machine.has_platform:
         pose = machine.home.position[None], machine.home.rotation_base_platform[None]
         legs = close_legs(machine, *pose)
@@ -65,7 +65,7 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
     lines += [f'{name:<20}{text}' for name, text in facts]
     lines += ['', *drive_lines(machine, positions, forces), '', *passive_joint_lines(machine, positions)]
     if not machine.driver.is_standard:
-        lines += ['', *driver_lines(machine, positions[:, machine.actuated_index])]
+        lines += ['', *driver_lines(machine, positions[machine.drive_columns])]
     if machine.has_platform:
         try:
             lines += ['', *workspace_lines(machine)]

@@ -15,23 +15,17 @@ def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> lis
 
     Parameters
     ----------
-    positions : (L, J) at home
+    positions : (J,) at home
     forces : (A,) that hold the machine at home; None for open chains
     """
     rows = [('drive', 'at home', 'range', 'speed', 'force', '' if forces is None else 'holds at home')]
-    places = [
-        (leg, place)
-        for leg, one in enumerate(machine.legs)
-        for place, joint in enumerate(one.joints)
-        if joint.actuated
-    ]
-    for number, (leg, place) in enumerate(places):
-        joint = machine.legs[leg].joints[place]
+    at_home = positions[machine.drive_columns]
+    for number, joint in enumerate(machine.actuated_joints):
         unit, force_unit = ('m', 'N') if joint.kind == 'prismatic' else ('rad', 'N m')
         rows.append(
             (
                 joint.name,
-                f'{positions[leg, place]:.4f} {unit}',
+                f'{at_home[number]:.4f} {unit}',
                 _range_text(joint.limits.lower, joint.limits.upper, unit),
                 _bound(joint.limits.velocity, f'{unit}/s'),
                 _bound(joint.limits.effort, force_unit),

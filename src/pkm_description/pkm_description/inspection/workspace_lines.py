@@ -22,11 +22,11 @@ def workspace_lines(machine: Machine) -> list[str]:
                 lines.append(f'{_AXES[axis]:<8} {least:+8.3f} to {most:+8.3f} m')
         return lines
     lines = ['one drive at a time, from home: excursion; platform rises; turns']
-    sliding = machine.joint_kinds[machine.actuated_index] == 'prismatic'
-    scale, unit = (1.0, 'm') if sliding else (np.degrees(1.0), 'deg')
+    sliding = {joint.name: joint.kind == 'prismatic' for joint in machine.actuated_joints}
     reaches = drive_reaches(machine)
     width = max(len(reach.drive) for reach in reaches)
     for reach in reaches:
+        scale, unit = (1.0, 'm') if sliding[reach.drive] else (np.degrees(1.0), 'deg')
         rise = np.sort(reach.move[:, 2])
         lines.append(
             f'{reach.drive:<{width}} {scale * reach.lower:+8.3f} to {scale * reach.upper:+8.3f} {unit}; '

@@ -8,7 +8,7 @@ from pkm_description.arrays import Array
 from pkm_description.driver import Channel, CommandConversion, EffortConversion
 from pkm_description.driver.driver import COMMAND_TOPIC
 from pkm_description.driver.units import EFFORT
-from pkm_description.loading.driver_values import choice, leg_names, per_drive, scales, signs, texts, topic
+from pkm_description.loading.driver_values import choice, per_drive, scales, signs, texts, topic
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Machine
 
@@ -100,8 +100,8 @@ def entries(section: Section, key: str, machine: Machine, names: tuple[str, ...]
             key, value, "must be a text with {name} for the joint's name, e.g. '{name}_current', or a mapping leg: name"
         )
     by_leg = section.section(key)
-    by_leg.expect_keys(leg_names(machine))
-    return tuple(by_leg.text(leg) for leg in leg_names(machine))
+    by_leg.expect_keys(machine.drive_labels)
+    return tuple(by_leg.text(label) for label in machine.drive_labels)
 
 
 def _force_per_unit(section: Section, machine: Machine, quantity: str, sign: Array) -> Array:

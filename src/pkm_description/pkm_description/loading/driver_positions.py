@@ -26,7 +26,7 @@ def read_position(section: Section, machine: Machine) -> PositionConversion:
     position = section.section('position') if 'position' in section.content else Section(section.path, '', {})
     position.expect_keys([], _KEYS)
     kind = machine.actuated_joints[0].kind
-    ones = np.ones(machine.leg_count)
+    ones = np.ones(machine.actuated_count)
     sign = signs(position, machine, ones)
     scale = sign * scales(position, machine, POSITION[kind], ones, foreign='counts')
     offset = per_drive(position, 'offset', machine, 0.0) - _length_at_zero(position, machine, kind)
@@ -51,20 +51,25 @@ def _length_at_zero(position: Section, machine: Machine, kind: str) -> Array:
     allowed = ('extension', 'length') if kind == 'prismatic' else ('angle',)
     quantity = choice(position, 'quantity', allowed, allowed[0])
     if quantity != 'length':
-        return np.zeros(machine.leg_count)
+        return np.zeros(machine.actuated_count)
+    lengths = []
     for leg in machine.legs:
-        if not _is_along_leg(leg, machine.actuated_index):
-            raise position.error(
-                'quantity', quantity,
-                f'the length of {leg.name} is not joint position plus a constant: its drive does not lie on the line '
-                'from base joint to platform joint; use quantity: extension and an offset',
-            )  # fmt: skip
-    return machine.lengths_at_zero
+        for place, joint in enumerate(leg.joints):
+            if not joint.actuated:
+                continue
+            if not _is_along_leg(leg, place):
+                raise position.error(
+                    'quantity', quantity,
+                    f'the length of {leg.name} is not joint position plus a constant: its drive does not lie on the '
+                    'line from base joint to platform joint; use quantity: extension and an offset',
+                )  # fmt: skip
+            lengths.append(leg.length_at_zero)
+    return np.array(lengths)
 
 
 def _is_along_leg(leg: Leg, drive: int) -> bool:
-    """Whether the last joint of the leg is its drive, and pushes along the line from base joint to tip."""
-    if drive != len(leg.joints) - 1:
+    """Whether the joint at place ``drive`` is the leg's last, and pushes along the line from base joint to tip."""
+    if drive != len(leg.joints) - 1 or not leg.ends_at_platform:
         return False
     joint = leg.joints[drive]
     start = np.zeros(3) if drive == 0 else joint.translation  # from the base joint, whose place is the leg's

@@ -46,11 +46,6 @@ def texts(section: Section, key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def leg_names(machine: Machine) -> list[str]:
-    """Legs in the order of every array by drive."""
-    return [leg.name for leg in machine.legs]
-
-
 def per_drive(
     section: Section,
     key: str,
@@ -59,13 +54,16 @@ def per_drive(
     above: float | None = None,
     least: float | None = None,
 ) -> Array:
-    """Numbers (A,) at ``key``: one for all drives, a list in the order of the machine's legs, or leg: number."""
+    """Numbers (A,) at ``key``: one for all drives, a list in the order of the drives, or leg: number.
+
+    Drives are named by their legs; where a leg has several, by their joints.
+    """
     value = section.content.get(key)
     if not isinstance(value, dict):
-        return section.per_leg(key, machine.leg_count, default, above, least)
-    by_leg = section.section(key)
-    by_leg.expect_keys(leg_names(machine))
-    return np.array([by_leg.number(name, above=above, least=least) for name in leg_names(machine)])
+        return section.per_leg(key, machine.actuated_count, default, above, least)
+    by_drive = section.section(key)
+    by_drive.expect_keys(machine.drive_labels)
+    return np.array([by_drive.number(name, above=above, least=least) for name in machine.drive_labels])
 
 
 def signs(section: Section, machine: Machine, default: Array) -> Array:
@@ -97,9 +95,9 @@ def scales(
         size = units[choice(section, 'unit', [*units, *([foreign] if foreign else [])])]
         if 'scale' in section.content:
             raise section.error('scale', section.content['scale'], 'says what unit says already; leave one of them out')
-        return np.full(machine.leg_count, size)
+        return np.full(machine.actuated_count, size)
     if 'scale' not in section.content:
-        return np.full(machine.leg_count, units[default]) if isinstance(default, str) else default
+        return np.full(machine.actuated_count, units[default]) if isinstance(default, str) else default
     values = per_drive(section, 'scale', machine)
     if not (values > 0.0).all():
         raise section.error(

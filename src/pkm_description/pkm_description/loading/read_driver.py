@@ -13,7 +13,7 @@ from pkm_description.driver.units import ACCELERATION, ANGULAR_RATE
 from pkm_description.loading.driver_columns import read_columns
 from pkm_description.loading.driver_efforts import read_command, read_effort
 from pkm_description.loading.driver_positions import read_position
-from pkm_description.loading.driver_values import choice, leg_names, texts, topic
+from pkm_description.loading.driver_values import choice, texts, topic
 from pkm_description.loading.yaml_reader import Section, read_yaml
 from pkm_description.machine import Machine
 
@@ -71,7 +71,7 @@ def read_driver(machine: Machine, section: Section) -> Driver:
     foreign, order = _read_joints(section, machine)
     names = foreign or machine.actuated_joint_names
     position, effort = None, None
-    sign = np.ones(machine.leg_count)
+    sign = np.ones(machine.actuated_count)
     if 'position' in section.content or 'velocity' in section.content:
         position = read_position(section, machine)
         sign = np.sign(position.linear.scale)
@@ -106,22 +106,22 @@ def read_driver(machine: Machine, section: Section) -> Driver:
 def _read_joints(section: Section, machine: Machine) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The driver's names by drive, and the drives in the order of the driver's list."""
     if 'joints' not in section.content:
-        return (), tuple(range(machine.leg_count))
-    joints, legs = section.section('joints'), leg_names(machine)
+        return (), tuple(range(machine.actuated_count))
+    joints, legs = section.section('joints'), list(machine.drive_labels)
     by_leg: dict[str, str] = {}
     for name in joints.content:
         if not isinstance(name, str) or not name:
             raise joints.error(str(name), joints.content[name], "a joint's name must be a text; put it in quotes")
         leg = joints.content[name]
         if leg not in legs:
-            raise joints.error(name, leg, f'is no leg of {machine.name}; its legs are {", ".join(legs)}')
+            raise joints.error(name, leg, f'is no drive of {machine.name}; its drives are {", ".join(legs)}')
         if leg in by_leg:
             raise joints.error(name, leg, f'{leg} stands here twice; {by_leg[leg]!r} is it already')
         by_leg[leg] = name
     missing = [leg for leg in legs if leg not in by_leg]
     if missing:
         raise section.error(
-            'joints', dict(joints.content), f'lacks {", ".join(missing)}; every leg needs the name of its joint'
+            'joints', dict(joints.content), f'lacks {", ".join(missing)}; every drive needs the name of its joint'
         )
     return tuple(by_leg[leg] for leg in legs), tuple(legs.index(leg) for leg in by_leg)
 

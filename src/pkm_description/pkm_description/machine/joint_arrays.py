@@ -81,6 +81,16 @@ class JointArrays:
         """Names of the joints without a drive, leg by leg."""
         return tuple(joint.name for joint in self.joints if not joint.actuated)
 
+    @cached_property
+    def drive_labels(self) -> tuple[str, ...]:
+        """Short names (A) of the drives: that of its leg where the leg has no other drive, else that of its joint."""
+        return tuple(
+            leg.name if sum(joint.actuated for joint in leg.joints) == 1 else joint.name
+            for leg in self.legs
+            for joint in leg.joints
+            if joint.actuated
+        )
+
     # -- platform ------------------------------------------------------------------------------------------------------
 
     @property

@@ -206,6 +206,13 @@ class Leg:
         return tuple(closure for closure in self.closures if closure.other not in own)
 
     @property
+    def ends_at_platform(self) -> bool:
+        """Whether the leg is a chain with one closure, at its last body, on the platform."""
+        is_chain = self.parents == tuple(range(-1, len(self.joints) - 1))
+        ends = len(self.closures) == len(self.platform_closures) == 1
+        return is_chain and ends and self.closures[0].body == self.joints[-1].body.name
+
+    @property
     def end(self) -> Closure:
         """The closure of a leg that has exactly one, on the platform.
 

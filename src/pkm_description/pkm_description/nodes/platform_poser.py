@@ -124,7 +124,7 @@ class PlatformPoser(Node):
         message = JointState()
         message.header.stamp = now.to_msg()
         message.name = list(self._machine.joint_names)
-        message.position = posture.joint_positions.ravel().tolist()
+        message.position = posture.joint_positions.tolist()
         self._joints.publish(message)
         if posture.position is None or posture.rotation_base_platform is None:
             return

@@ -11,7 +11,7 @@ from pkm_description.machine import Machine
 
 
 def home_positions(machine: Machine) -> Array:
-    """Joint positions (L, J) at home, loops closed."""
+    """Joint positions (J,) at home, loops closed."""
     home = machine.home
     if not machine.has_platform:
         return machine.leg_home_positions

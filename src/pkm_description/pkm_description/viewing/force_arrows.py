@@ -83,7 +83,7 @@ class ForceArrows:
 
         Parameters
         ----------
-        positions : (L, J) rad or m, of the joints
+        positions : (J,) rad or m, of the joints
         position, rotation : (3,) m and (3, 3) of the platform; None on open chains
         """
         if position is None or rotation is None:
@@ -92,7 +92,7 @@ class ForceArrows:
         return gravity_forces(self._machine, position[None], rotation[None])[0]
 
     def arrows(self, positions: Array, forces: Array) -> list[ForceArrow]:
-        """Arrows of forces (A,) [N, N m] at joint positions (L, J) rad or m; NaN gives none."""
+        """Arrows of forces (A,) [N, N m] at joint positions (J,) rad or m; NaN gives none."""
         chain = chain_pose(self._machine, positions[None])
         return [
             self._arrow(chain, drive, float(force), float(scale))

@@ -17,7 +17,7 @@ class JointReading:
 
     Attributes
     ----------
-    joint_positions : (L, J) rad or m, passive ones too
+    joint_positions : (J,) rad or m, passive ones too
     position, rotation_base_platform : (3,) m, (3, 3); None on open chains
     efforts : of the joints asked for [N, N m], NaN where not measured
     """
@@ -60,7 +60,7 @@ class JointReader:
         forces = self._efforts.order(names).by_joint_or_nan(efforts)
         machine = self._machine
         if not machine.has_platform:
-            return JointReading(drives.reshape(machine.leg_count, machine.joint_count), None, None, forces)
+            return JointReading(drives, None, None, forces)
         self._last = self._closed(drives[None])
         closed = self._last
         return JointReading(closed.joint_positions[0], closed.position[0], closed.rotation_base_platform[0], forces)

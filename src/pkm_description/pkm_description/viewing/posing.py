@@ -45,7 +45,7 @@ class Posture:
 
     Attributes
     ----------
-    joint_positions : (L, J) rad or m
+    joint_positions : (J,) rad or m
     position, rotation_base_platform : (3,) m, (3, 3); None on open chains
     condition : of the drives' and constraints' Jacobian; 1 on open chains
     """
@@ -90,13 +90,12 @@ class Poser:
         """Coordinates at home."""
         if self._machine.has_platform:
             return dict.fromkeys(self.coordinates, 0.0)
-        return dict(zip(self.coordinates, self._machine.home_positions.ravel().tolist(), strict=True))
+        return dict(zip(self.coordinates, self._machine.home_positions.tolist(), strict=True))
 
     def sliders(self) -> tuple[Slider, ...]:
         """Sliders for the coordinates; their ranges are found by trying, which takes up to seconds."""
         machine = self._machine
         if not machine.has_platform:
-            joints = [joint for leg in machine.legs for joint in leg.joints]
             return tuple(
                 Slider(
                     joint.name,
@@ -105,7 +104,7 @@ class Poser:
                     joint.limits.upper if np.isfinite(joint.limits.upper) else _UNLIMITED[joint.kind],
                     self.rest[joint.name],
                 )
-                for joint in joints
+                for joint in machine.joints
             )
         return tuple(
             Slider(
@@ -166,7 +165,7 @@ class Poser:
     def coordinates_of(self, posture: Posture) -> dict[str, float]:
         """Coordinates of a posture, inverse of :meth:`from_coordinates`."""
         if posture.position is None or posture.rotation_base_platform is None:
-            values = posture.joint_positions.ravel()
+            values = posture.joint_positions
         else:
             home = self._machine.home
             values = coordinates_of_pose(posture.position, posture.rotation_base_platform, home)[list(self._places)]
@@ -175,7 +174,7 @@ class Poser:
     def _posture(self, values: Array) -> Posture:
         machine = self._machine
         if not machine.has_platform:
-            positions = values.reshape(1, machine.leg_count, machine.joint_count)
+            positions = values[None]
             _refuse(position_limits(machine, positions).violations(np.zeros(1)))
             return Posture(positions[0], None, None, 1.0)
         if self._is_coupled:
