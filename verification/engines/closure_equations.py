@@ -1,7 +1,7 @@
 """Equations of closures from frames at both sides: which directions coincide, which stay perpendicular.
 
-Vectors in base axes. A turn is held by unit vectors u of the leg's body and v of the other one with ``u . v = 0``, whose
-rate is ``(w_tip - w_anchor) . (u x v)``.
+Vectors in base axes. A turn is held by unit vectors u of the leg's body and v of the other one with ``u . v = 0``,
+whose rate is ``(w_tip - w_anchor) . (u x v)``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Closure
 
+Pairs = tuple[tuple[int, int], ...]
+
 #: axes (of the leg's body, of the other body) that stay perpendicular
-_PERPENDICULAR = {'ball': (), 'universal': ((0, 1),), 'pin': ((0, 2), (1, 2)), 'fixed': ((0, 1), (1, 2), (2, 0))}
+_PERPENDICULAR: dict[str, Pairs] = {'ball': (), 'universal': ((0, 1),), 'pin': ((0, 2), (1, 2)), 'fixed': ((0, 1), (1, 2), (2, 0))}
 #: in a plane
-_PERPENDICULAR_IN_PLANE = {'pin': (), 'fixed': ((0, 1),)}
+_PERPENDICULAR_IN_PLANE: dict[str, Pairs] = {'pin': (), 'fixed': ((0, 1),)}
 
 
 def position_rows(planar: bool) -> int:
@@ -21,20 +23,19 @@ def position_rows(planar: bool) -> int:
     return 2 if planar else 3
 
 
-def perpendicular_axes(closure: Closure, planar: bool) -> tuple[tuple[int, int], ...]:
+def perpendicular_axes(closure: Closure, planar: bool) -> Pairs:
     """Numbers of the axes of both frames that stay perpendicular."""
     return (_PERPENDICULAR_IN_PLANE if planar else _PERPENDICULAR)[closure.kind]
 
 
-def closure_rows(pairs: tuple[tuple[int, int], ...], planar: bool, tip: Array, anchor: Array, difference: Array) -> Array:
+def closure_rows(pairs: Pairs, planar: bool, tip: Array, anchor: Array, difference: Array) -> Array:
     """Rows of a closure from the frames' axes (3, 3) and the difference (6, ...) of their velocities or Jacobians."""
     turns = [np.cross(tip[:, first], anchor[:, second]) @ difference[3:] for first, second in pairs]
-    return np.concatenate([difference[: position_rows(planar)], np.array(turns).reshape(len(pairs), *difference.shape[1:])])
+    turning = np.array(turns).reshape(len(pairs), *difference.shape[1:])
+    return np.concatenate([difference[: position_rows(planar)], turning])
 
 
-def turning_drift(
-    pairs: tuple[tuple[int, int], ...], tip: Array, anchor: Array, tip_spin: Array, anchor_spin: Array
-) -> Array:
+def turning_drift(pairs: Pairs, tip: Array, anchor: Array, tip_spin: Array, anchor_spin: Array) -> Array:
     """Second derivatives of the perpendicular axes' products that the spins (3,) alone make."""
     result = []
     for first, second in pairs:
@@ -45,7 +46,7 @@ def turning_drift(
 
 
 def closure_wrench(
-    pairs: tuple[tuple[int, int], ...], planar: bool, tip: Array, anchor: Array, multipliers: Array
+    pairs: Pairs, planar: bool, tip: Array, anchor: Array, multipliers: Array
 ) -> tuple[Array, Array]:
     """Force and moment (3,), (3,) on the leg's body at the closing point, of a closure's multipliers."""
     size = position_rows(planar)
@@ -56,6 +57,6 @@ def closure_wrench(
     return force, moment
 
 
-def turning_gap(pairs: tuple[tuple[int, int], ...], tip: Array, anchor: Array) -> float:
+def turning_gap(pairs: Pairs, tip: Array, anchor: Array) -> float:
     """Largest cosine of axes that should be perpendicular."""
     return max((abs(float(tip[:, first] @ anchor[:, second])) for first, second in pairs), default=0.0)

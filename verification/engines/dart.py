@@ -12,7 +12,8 @@ step earlier than the positions: so the reference is.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,12 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.kinematics import motion_from_drives
+from pkm_description.kinematics import joint_motion, motion_from_drives
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors
+from scipy.linalg import qr
 
 from verification.engines.result import EngineMissingError
 from verification.engines.sdf_reader import Pose, SdfModel, compose
@@ -34,7 +38,7 @@ _WAY = 0.04
 _SHARE_OF_RANGE = 0.8
 _DURATION = 1.5  # s: all drives go there, most come back
 _FREQUENCIES = (3.0, 5.0)  # rad/s, of the first and the last drive
-_KINDS = {'fixed': 'Weld', 'ball': 'Ball', 'revolute': 'Revolute', 'prismatic': 'Prismatic'}
+_KINDS = {'fixed': 'Weld', 'ball': 'Ball', 'universal': 'Universal', 'revolute': 'Revolute', 'prismatic': 'Prismatic'}
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,11 @@ class DartWorld:
         create = getattr(self.skeleton, f'create{_KINDS[element.attrib["type"]]}JointAndBodyNodePair')
         joint, body = create(self.bodies.get(parent))
         direction = element.find('axis/xyz')
-        if direction is not None:
+        second = element.find('axis2/xyz')
+        if direction is not None and second is not None:
+            joint.setAxis1(_numbers(direction.text or ''))
+            joint.setAxis2(_numbers(second.text or ''))
+        elif direction is not None:
             axis = _numbers(direction.text or '')
             joint.setAxis(place[1].T @ axis if direction.get('expressed_in') == 'base_link' else axis)
         start = (np.zeros(3), np.eye(3)) if parent == 'world' else sdf.pose(parent)
@@ -129,26 +137,52 @@ def drive_motion(machine: Machine, home: Array, time: Array) -> tuple[PlatformMo
     """Motion from rest at home ``home`` (A,) at times (N,) s, every drive with a frequency of its own.
 
     A drive moves to one side by up to 0.04 m or rad, as ``(1 - cos)^2``: forces begin without a step. Where a limit is
-    too near, it moves to the side with more room, and less far if there is not enough of it on either side.
+    too near, it moves to the side with more room, and less far if there is not enough of it on either side. Of a
+    redundant machine some drives move so, and the others follow.
 
     Returns
     -------
     motion : of the platform, N samples
     positions, velocities : (N, A) of the drives
     """
-    limits = [joint.limits for joint in machine.actuated_joints]
-    up, down = np.array([limit.upper for limit in limits]) - home, home - np.array([limit.lower for limit in limits])
+    chosen = independent_drives(machine)
+    start = home[chosen]
+    limits = [machine.actuated_joints[drive].limits for drive in chosen]
+    up, down = np.array([limit.upper for limit in limits]) - start, start - np.array([limit.lower for limit in limits])
     needed = _WAY / _SHARE_OF_RANGE
-    way: Array = np.linspace(-_WAY, _WAY, len(home))
+    way: Array = np.linspace(-_WAY, _WAY, len(start))
     near = np.where(way > 0.0, up, down) < needed
     way = np.where(near, np.abs(way) * np.where(up >= down, 1.0, -1.0), way)
     size = 0.25 * way * np.minimum(1.0, np.maximum(up, down) / needed)
-    frequency = np.linspace(*_FREQUENCIES, len(home))
+    frequency = np.linspace(*_FREQUENCIES, len(start))
     cosine, sine = np.cos(time[:, None] * frequency), np.sin(time[:, None] * frequency)
-    positions = home + size * (1.0 - cosine) ** 2
+    positions = start + size * (1.0 - cosine) ** 2
     velocities = 2.0 * size * frequency * (1.0 - cosine) * sine
     accelerations = 2.0 * size * frequency**2 * (sine**2 + (1.0 - cosine) * cosine)
-    return motion_from_drives(machine, time, positions, velocities, accelerations), positions, velocities
+    motion = motion_from_drives(driven_by(machine, chosen), time, positions, velocities, accelerations)
+    if len(chosen) == len(home):
+        return motion, positions, velocities
+    joints = joint_motion(machine, motion)
+    return motion, joints.positions[:, machine.drive_columns], joints.velocities[:, machine.drive_columns]
+
+
+def independent_drives(machine: Machine) -> list[int]:
+    """Numbers of as many drives as there are degrees of freedom, those that determine the motion at home best."""
+    home = machine.home
+    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+    jacobian = reduced_jacobian(legs)[0]
+    pivots = qr(jacobian.T, mode='r', pivoting=True)[1]
+    return sorted(int(drive) for drive in pivots[: jacobian.shape[1]])
+
+
+def driven_by(machine: Machine, drives: Sequence[int]) -> Machine:
+    """The machine with some of its drives only."""
+    names = {machine.actuated_joint_names[drive] for drive in drives}
+    legs = tuple(
+        replace(leg, joints=tuple(replace(joint, actuated=joint.name in names) for joint in leg.joints))
+        for leg in machine.legs
+    )
+    return machine if len(names) == machine.actuated_count else replace(machine, legs=legs)
 
 
 def dart_errors(machine: Machine, step: float) -> DartErrors:

@@ -90,7 +90,7 @@ class MujocoTree:
         return tip, anchor
 
     def rows(self, dotted: bool = False) -> tuple[Array, Array]:
-        """Jacobians (or their time derivatives times velocity): of the closures (C, nv), twist of the platform (6, nv)."""
+        """Jacobians (or their time derivatives): of the closures (C, nv), of the platform's twist (6, nv)."""
         planar, data = self.machine.planar, self.data
         loops = []
         for cut in self.cuts:

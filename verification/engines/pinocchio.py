@@ -185,7 +185,8 @@ class PinocchioTree:
         velocity[moving] = np.linalg.lstsq(legs, -jacobian @ velocity, rcond=None)[0]
         # Pinocchio's free-flyer acceleration is the spatial one in body axes: a_origin = a_spatial + w x v
         linear = motion.linear_acceleration[sample] - np.cross(spin, motion.linear_velocity[sample])
-        acceleration[self.free] = np.concatenate([rotation.T @ linear, rotation.T @ motion.angular_acceleration[sample]])
+        turning = motion.angular_acceleration[sample]
+        acceleration[self.free] = np.concatenate([rotation.T @ linear, rotation.T @ turning])
         drift = self._drift(configuration, velocity)
         acceleration[moving] = np.linalg.lstsq(legs, -jacobian @ acceleration - drift, rcond=None)[0]
         left_open = float(np.abs(jacobian @ velocity).max())

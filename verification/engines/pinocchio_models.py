@@ -61,7 +61,7 @@ def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformM
 def forward_motion(
     machine: Machine, joint_positions: Array, motion: PlatformMotion, forces: Array
 ) -> tuple[Array, Array, Array]:
-    """Platform accelerations (N, 6), and forces and moments (N, K, 3) of the legs on what they hold, under drive forces.
+    """Platform accelerations (N, 6), forces and moments (N, K, 3) of the legs on what they hold, under drive forces.
 
     Machines whose closures are all balls: Pinocchio's own constraint dynamics. Others: mass matrix, forces and
     constraints of Pinocchio in one linear system.

@@ -7,8 +7,8 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import friction_loads
 from pkm_description.friction_laws import Sign
 from pkm_description.kinematics import JointMotion
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
@@ -35,37 +35,36 @@ class FrictionFeedforward:
     def __init__(self, machine: Machine, motion: PlatformMotion, joints: JointMotion, dead_band: float) -> None:
         # law by law, because each joint may have its own
         rubbing = [
-            (leg, place, joint.friction.law.with_sign(Sign('dead_band', dead_band)) if dead_band > 0.0
-             else joint.friction.law, joint.actuated)
-            for leg, chain in enumerate(machine.legs)
-            for place, joint in enumerate(chain.joints)
+            (column, joint.friction.law.with_sign(Sign('dead_band', dead_band)) if dead_band > 0.0
+             else joint.friction.law)
+            for column, joint in enumerate(machine.joints)
             if joint.friction.law.linear_parameters().any()
         ]  # fmt: skip
-        self._driven = [(leg, law) for leg, _, law, driven in rubbing if driven]
-        passive = [(leg, place, law) for leg, place, law, driven in rubbing if not driven]
-        self._passive = [law for *_, law in passive]
+        drives = machine.drive_columns.tolist()
+        self._driven = [(drives.index(column), law) for column, law in rubbing if column in drives]
+        passive = [column for column, _ in rubbing if column not in drives]
+        self._passive = [law for column, law in rubbing if column not in drives]
         time = motion.time
         self._passive_rates = self._shares = self._loads = self._passive_loads = None
         if passive:
-            legs, places = (np.array(index) for index in list(zip(*passive, strict=True))[:2])
             self._passive_rates = CubicHermiteSpline(
-                time, joints.velocities[:, legs, places], joints.accelerations[:, legs, places]
+                time, joints.velocities[:, passive], joints.accelerations[:, passive]
             )
             closed = close_legs(machine, motion.position, motion.rotation_base_platform, joints.positions)
-            shares = closed.joint_map @ twist_from_leg_rates(machine, closed)[:, None]  # joint rate per drive rate
-            self._shares = CubicSpline(time, shares[:, legs, places])
-        if any(law.needs_load for _, _, law, _ in rubbing):
+            shares = closed.joint_map @ twist_per_drive(closed)  # joint rate per drive rate
+            self._shares = CubicSpline(time, shares[:, passive])
+        if any(law.needs_load for _, law in rubbing):
             loads = friction_loads(machine, motion, sign_smoothing=dead_band)
-            self._loads = CubicSpline(time, loads[:, :, machine.actuated_index])
+            self._loads = CubicSpline(time, loads[:, drives])
             if passive:
-                self._passive_loads = CubicSpline(time, loads[:, legs, places])
+                self._passive_loads = CubicSpline(time, loads[:, passive])
 
     def forces(self, time: Array, rates: Array) -> Array:
         """Drive forces (N, A) N or N m at times (N,) s of the motion, with the drives' desired rates (N, A) there."""
         forces, rates = np.zeros_like(rates), _without_rounding(rates)
         loads = None if self._loads is None else self._loads(time)
-        for leg, law in self._driven:
-            forces[:, leg] = law.force(rates[:, leg], None if loads is None else loads[:, leg])
+        for drive, law in self._driven:
+            forces[:, drive] = law.force(rates[:, drive], None if loads is None else loads[:, drive])
         if self._passive_rates is None or self._shares is None:
             return forces
         passive_rates, shares = _without_rounding(self._passive_rates(time)), self._shares(time)

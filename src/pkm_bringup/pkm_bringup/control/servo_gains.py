@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import mass_matrix
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine, ServoGains
+from scipy.linalg import eigvalsh
 
 #: rad, phase that the delay may take at the crossover of the rate loop
 _DELAY_PHASE = 0.5
@@ -43,9 +44,11 @@ def largest_integral_rate(machine: Machine, gains: ServoGains) -> float:
 
 
 def _felt_masses(machine: Machine) -> Array:
-    """Masses (A,) kg or kg m^2 that the drives feel at home in their principal directions."""
+    """Masses (D,) kg or kg m^2 that the drives feel at home in the principal directions of their motion."""
     home = machine.home
     position, rotation = home.position[None], home.rotation_base_platform[None]
-    twist_per_rate = twist_from_leg_rates(machine, close_legs(machine, position, rotation))[0]
-    felt = twist_per_rate.T @ mass_matrix(machine, position, rotation)[0] @ twist_per_rate
-    return np.asarray(np.linalg.eigvalsh(felt))
+    legs = close_legs(machine, position, rotation)
+    drives, admitted = reduced_jacobian(legs)[0], legs.admitted[0]
+    mass = admitted.T @ mass_matrix(machine, position, rotation)[0] @ admitted
+    # of the admitted motions x: kinetic energy x' M x / 2 over the squares of the drives' rates x' J' J x / 2
+    return np.asarray(eigvalsh(mass, drives.T @ drives))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import inverse_overall_jacobian
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.agreement import Agreement, ImuEvidence, agreement
@@ -228,7 +228,7 @@ def rate_map(machine: Machine) -> Array:
     """Angular rate in the IMU's axes by the drives' rates, (3, A), at home."""
     home = machine.home
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    to_twist = inverse_overall_jacobian(machine, legs)[0][3:, : machine.actuated_count]
+    to_twist = twist_per_drive(legs)[0, 3:]
     return np.asarray((home.rotation_base_platform @ machine.imu.rotation_platform_imu).T @ to_twist)
 
 
@@ -236,8 +236,9 @@ def is_solvable(machine: Machine) -> str:
     """Why the drives do not tell the pose at home, or nothing."""
     if not machine.has_platform:
         return 'it is an open chain'
-    if machine.actuated_count != machine.degrees_of_freedom:
-        return f'it has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom'
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    if machine.actuated_count < freedoms:
+        return f'it has {machine.actuated_count} drives for {freedoms} degrees of freedom'
     try:
         close_legs(machine, machine.home.position[None], machine.home.rotation_base_platform[None])
     except KinematicsError as error:

@@ -86,7 +86,8 @@ def _drives_its_length(leg: Leg) -> bool:
 def strokes(machine: Machine) -> tuple[Array, Array]:
     """Ends (A,) of the drives' strokes; where the file has none, the machine's size about home."""
     home, lower, upper = (
-        values[machine.drive_columns] for values in (machine.home_positions, machine.position_lower, machine.position_upper)
+        values[machine.drive_columns]
+        for values in (machine.home_positions, machine.position_lower, machine.position_upper)
     )
     slides = np.array([joint.kind == 'prismatic' for joint in machine.actuated_joints])
     reach = np.where(slides, max(leg_reach(leg) for leg in machine.legs), 2.0 * np.pi)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pkm_description.dynamics.friction import joints_with_other_laws
 from pkm_description.friction_laws import FrictionLaw, Sign
 from pkm_description.machine import Machine
 
@@ -32,8 +31,9 @@ class FrictionCorrections:
     def __init__(self, machine: Machine, model: Any) -> None:
         self.left_out: list[str] = []
         self._laws: list[tuple[int, FrictionLaw, float, float]] = []
-        for leg, place in joints_with_other_laws(machine):
-            joint = machine.legs[leg].joints[place]
+        for joint in machine.joints:
+            if joint.friction.is_viscous_coulomb:
+                continue
             if joint.friction.law.needs_load:
                 self.left_out.append(joint.name)
                 continue

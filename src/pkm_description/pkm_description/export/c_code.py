@@ -26,10 +26,11 @@ def c_text(machine: Machine) -> str:
     KinematicsError
         For other machines than hexapods of universal joint and strut on a ball joint.
     """
-    if machine.leg_count != 6 or not machine.has_closed_form:
+    if machine.leg_count != 6 or not machine.has_platform or not machine.model.closed_form.all():
+        kinds = {' - '.join(joint.kind for joint in leg.joints) for leg in machine.legs}
         raise KinematicsError(
             f'{machine.name}: C code is written for six legs of universal joint and strut on a ball joint; '
-            f'this machine has {machine.leg_count} of {" - ".join(machine.joint_kinds)}'
+            f'this machine has {machine.leg_count} of {" and ".join(sorted(kinds))}'
         )
     template = resources.files('pkm_description.export').joinpath('inverse_dynamics.c.in').read_text(encoding='utf-8')
     replacements = {
@@ -44,27 +45,34 @@ def c_text(machine: Machine) -> str:
 
 def _tables(machine: Machine) -> list[str]:
     """Every number of the machine as C constants."""
-    closed = machine.universal_prismatic
+    model, legs = machine.model, machine.leg_count
+
+    def by_leg(values: Array) -> Array:
+        return values.reshape(legs, 3, *values.shape[1:])
+
+    crossed = np.cross(np.eye(3), model.axis[:, None])  # rows: e_i x axis, the matrices of the cross products
+    sine = model.rotation @ crossed
     tables = {
         'GRAVITY': machine.gravity,
-        'BASE_POINT': machine.base_points,
-        'PLATFORM_POINT': machine.platform_points,
+        'BASE_POINT': model.translation[::3],
+        'PLATFORM_POINT': model.closure_other_point,
         # columns of the basis as rows: coordinates of a vector are scalar products with them
-        'LEG_BASIS': np.swapaxes(closed.basis, 1, 2),
-        'LEG_SIDE': closed.side,
-        'LEG_ANGLE_AT_ZERO': closed.angle_at_zero,
-        'LENGTH_AT_ZERO': machine.lengths_at_zero,
-        'TIP': machine.tips,
-        'TRANSLATION': machine.joint_translations,
-        'AXIS_IN_PARENT': machine.axes_in_parent,
-        'TURN': machine.joint_rotations,
-        'TURN_SINE': machine.sine_factors,
-        'TURN_VERSINE': machine.versine_factors,
-        'LEG_BODY': machine.leg_parameters,
-        'PLATFORM_BODY': machine.platform_parameters,
-        'ROTOR': machine.leg_rotor_inertia,
-        'VISCOUS': machine.leg_viscous,
-        'COULOMB': machine.leg_coulomb,
+        'LEG_BASIS': np.swapaxes(model.universal_basis, 1, 2),
+        'LEG_SIDE': model.universal_side,
+        'LEG_ANGLE_AT_ZERO': model.universal_angle,
+        'LENGTH_AT_ZERO': model.strut_length,
+        'TIP': model.closure_point,
+        'TRANSLATION': by_leg(model.translation),
+        'AXIS_IN_PARENT': by_leg((model.rotation @ model.axis[..., None])[..., 0]),
+        # a revolute turned by q has the rotation TURN + sin(q) TURN_SINE + (1 - cos(q)) TURN_VERSINE
+        'TURN': by_leg(model.rotation),
+        'TURN_SINE': by_leg(sine),
+        'TURN_VERSINE': by_leg(sine @ crossed),
+        'LEG_BODY': by_leg(model.parameters[:-1]),
+        'PLATFORM_BODY': model.parameters[-1],
+        'ROTOR': by_leg(machine.rotor_inertia),
+        'VISCOUS': by_leg(machine.viscous),
+        'COULOMB': by_leg(machine.coulomb),
     }
     return [_table(name, np.asarray(values, dtype=float)) for name, values in tables.items()]
 

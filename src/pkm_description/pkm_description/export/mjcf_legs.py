@@ -49,7 +49,8 @@ def add_leg(base: Element, leg: Leg, radius: float) -> dict[str, Element]:
         carrier = parent
         while carrier in waiting:
             carrier = leg.parents[carrier]
-        body = add_body(elements[leg.joints[carrier].body.name if carrier >= 0 else 'base_link'], joint.body.name, *pose)
+        link = leg.joints[carrier].body.name if carrier >= 0 else 'base_link'
+        body = add_body(elements[link], joint.body.name, *pose)
         add_inertial(body, joint.body)
         for one, origin, axes in chain:
             turn = pose[1].T @ axes

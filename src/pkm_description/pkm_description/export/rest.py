@@ -11,7 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.kinematics import joint_positions
-from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine
 from pkm_description.viewing.posing import Poser
 
@@ -42,7 +42,7 @@ def home_configuration(machine: Machine) -> RestConfiguration:
         If the legs do not reach the platform at home, or the pose there is singular.
     """
     if not machine.has_platform:
-        return _open_chain(machine, machine.leg_home_positions[None])
+        return _open_chain(machine, machine.home_positions[None])
     return _closed(machine, machine.home.position, machine.home.rotation_base_platform)
 
 
@@ -81,18 +81,17 @@ def _closed(machine: Machine, position: Array, rotation: Array) -> RestConfigura
 
 def _open_chain(machine: Machine, positions: Array) -> RestConfiguration:
     still = np.zeros_like(positions)
-    forces = open_chain_forces(machine, positions, still, still, friction=False)[0, :, machine.actuated_index]
+    forces = open_chain_forces(machine, positions, still, still, friction=False)[0, machine.drive_columns]
     return _configuration(machine, positions, forces, {})
 
 
 def _configuration(
     machine: Machine, positions: Array, forces: Array, platform: dict[str, tuple[Array, Array]]
 ) -> RestConfiguration:
-    """Of joint positions (1, L, J), with the poses of all leg bodies."""
+    """Of joint positions (1, J), with the poses of all leg bodies."""
     poses = dict(platform)
-    chain = chain_pose(machine, positions)
-    for number, leg in enumerate(machine.legs):
-        for place, joint in enumerate(leg.joints):
-            poses[joint.body.name] = (chain.origins[place][0, number], chain.rotations[place][0, number])
-    by_name = dict(zip(machine.joint_names, positions[0].ravel().tolist(), strict=True))
+    rotations, origins = body_poses(machine, positions)
+    for joint, origin, rotation in zip(machine.joints, origins[0], rotations[0], strict=True):
+        poses[joint.body.name] = origin, rotation
+    by_name = dict(zip(machine.joint_names, positions[0].tolist(), strict=True))
     return RestConfiguration(by_name, forces, poses)

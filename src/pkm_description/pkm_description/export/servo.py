@@ -6,8 +6,7 @@ import numpy as np
 
 from pkm_description.dynamics import forward_dynamics
 from pkm_description.dynamics.open_chain import open_chain_mass_matrix
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import actuated_jacobian
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.machine import Machine, ServoGains
 from pkm_description.machine.variants import with_gravity, without_rotors
 
@@ -18,8 +17,7 @@ def gains_without_rotors(machine: Machine) -> ServoGains:
     Where rotors are most of the inertia, the machine file's gains would make the lighter machine unstable at the
     sampling of a simulator. Compared is the lightest direction of the drives at home.
     """
-    joints = [joint for leg in machine.legs for joint in leg.joints]
-    if not any(joint.rotor_inertia for joint in joints):
+    if not machine.rotor_inertia.any():
         return machine.servo
     share = _lightest_inertia(without_rotors(machine)) / _lightest_inertia(machine)
     return ServoGains(share * machine.servo.stiffness, share * machine.servo.damping)
@@ -29,11 +27,10 @@ def _lightest_inertia(machine: Machine) -> float:
     """Smallest inertia that the drives feel at home, all of them moving together, kg or kg m^2."""
     weightless = with_gravity(machine, np.zeros(3))
     if not machine.has_platform:
-        mass = open_chain_mass_matrix(weightless, weightless.leg_home_positions[None])[0]
-        driven = weightless.actuated_index
-        return float(1.0 / np.linalg.inv(mass)[:, driven, driven].max())
+        mass, driven = open_chain_mass_matrix(weightless, weightless.home_positions[None])[0], weightless.drive_columns
+        return float(1.0 / np.linalg.inv(mass)[driven, driven].max())
     position, rotation = machine.home.position[None], machine.home.rotation_base_platform[None]
-    jacobian = actuated_jacobian(weightless, close_legs(weightless, position, rotation))[0]
+    jacobian = close_legs(weightless, position, rotation).drive_map[0]
     drives = len(jacobian)
     accelerations = forward_dynamics(
         weightless, np.repeat(position, drives, axis=0), np.repeat(rotation, drives, axis=0), np.zeros((drives, 6)),

@@ -21,9 +21,10 @@ from pkm_description.inspection.driver_lines import driver_lines
 from pkm_description.inspection.joint_lines import drive_lines, passive_joint_lines
 from pkm_description.inspection.provenance import count_origins
 from pkm_description.inspection.workspace_lines import workspace_lines
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import actuated_jacobian, overall_jacobian, scaled_condition
-from pkm_description.machine import Joint, Machine, RigidBody
+from pkm_description.kinematics import leg_lengths
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
+from pkm_description.machine import Joint, Leg, Machine
 
 _FREEDOM = {
     'free': 'free platform on ball joints',
@@ -53,7 +54,8 @@ def describe(machine: Machine, content: Mapping[str, Any] | None = None) -> list
             forces = gravity_forces(machine, *pose)[0]
         except KinematicsError as error:
             facts.append(('forces at home', _not_computed(error)))
-        facts += [('leg lengths at home', _range(legs.lengths[0], 'm'))] if machine.has_closed_form else []
+        if machine.model.closed_form.all():
+            facts.append(('leg lengths at home', _range(leg_lengths(machine, *pose)[0], 'm')))
         facts.append(('condition at home', _condition(machine)))
     try:
         facts += _base_parameters(machine)
@@ -103,51 +105,56 @@ def _wrapped(words: Sequence[str]) -> list[str]:
 
 
 def _structure(machine: Machine) -> list[tuple[str, str]]:
-    kinds = ' - '.join(
-        f'{kind} (driven)' if place == machine.actuated_index else kind
-        for place, kind in enumerate(machine.joint_kinds)
-    )
-    count = machine.leg_count
-    gravity = _vector(machine.gravity)
-    freedom = f'{machine.degrees_of_freedom}, {_plural(machine.actuated_count, "drive")}'
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    redundant = ', redundant' if machine.actuated_count > freedoms else ''
+    freedom = f'{freedoms}, {_plural(machine.actuated_count, "drive")}{redundant}'
+    chains = [_chain(leg, machine) for leg in machine.legs]
+    counted = [f'{chains.count(chain)} of {chain}' for chain in dict.fromkeys(chains)]
     return [
         ('kind', _FREEDOM[machine.freedom]),
-        ('legs' if machine.has_platform else 'chains', f'{count} of {kinds}'),
+        ('legs' if machine.has_platform else 'chains', '; '.join(counted)),
         ('degrees of freedom', freedom),
-        ('gravity', f'{gravity} m/s^2'),
+        ('gravity', f'{_vector(machine.gravity)} m/s^2'),
     ]
 
 
+def _chain(leg: Leg, machine: Machine) -> str:
+    """Joints of a leg from base to platform, and its closures where they are not what every platform has."""
+    text = ' - '.join(f'{joint.kind} (driven)' if joint.actuated else joint.kind for joint in leg.joints)
+    kinds = [closure.kind for closure in leg.closures]
+    if not machine.has_platform or (leg.ends_at_platform and kinds == ['pin' if machine.planar else 'ball']):
+        return text
+    loops = len(kinds) - len(leg.platform_closures)
+    ends = [f'{kinds.count(kind)} {kind}' if kinds.count(kind) > 1 else kind for kind in dict.fromkeys(kinds)]
+    return f'{text}, closed by {" and ".join(ends)}' + (f' ({loops} inside the leg)' if loops else '')
+
+
 def _masses(machine: Machine) -> list[tuple[str, str]]:
-    bodies = [joint.body for leg in machine.legs for joint in leg.joints]
-    parts = []
+    bodies = [joint.body for joint in machine.joints]
+    alike: dict[str, list[float]] = {}
+    for leg in machine.legs:
+        for joint in leg.joints:
+            alike.setdefault(joint.body.name.removeprefix(f'{leg.name}_'), []).append(joint.body.mass)
+    parts = [f'{name} {_range(np.array(masses), "kg")}' for name, masses in alike.items() if any(masses)]
     if machine.has_platform:
-        parts.append(f'{machine.platform.name.removesuffix("_link")} {machine.platform.mass:.6g} kg')
+        parts.insert(0, f'{machine.platform.name.removesuffix("_link")} {machine.platform.mass:.6g} kg')
         bodies = [machine.platform, *bodies]
-    for place in range(len(machine.legs[0].joints)):
-        alike = [leg.joints[place].body for leg in machine.legs]
-        parts.append(f'{_short(alike[0], machine)} {_range(np.array([body.mass for body in alike]), "kg")}')
     total = sum(body.mass for body in bodies)
     each = ' (leg bodies: each)' if len(machine.legs) > 1 else ''
     return [('bodies', f'{len(bodies)}, {total:.6g} kg; {", ".join(parts)}{each}')]
 
 
-def _short(body: RigidBody, machine: Machine) -> str:
-    return body.name.removeprefix(f'{machine.legs[0].name}_')
-
-
 def _condition(machine: Machine) -> str:
     home = machine.home
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    jacobian = overall_jacobian(machine, legs)[0]
-    matrix = actuated_jacobian(machine, legs)[0][:, [0, 1, 5]] if machine.planar else jacobian
-    rows = 'drives and constraints' if machine.constraint_count else 'drives'
-    scaled = float(scaled_condition(machine, legs)[0])
+    matrix = legs.drive_map[0][:, [0, 1, 5]] if machine.planar else overall_jacobian(legs)[0]
+    rows = 'drives and constraints' if legs.constraints.size else 'drives'
+    scaled = float(scaled_condition(legs)[0])
     return f'{np.linalg.cond(matrix):.4g} (Jacobian of the {rows}, m and rad), {scaled:.4g} (turns by platform radius)'
 
 
 def _base_parameters(machine: Machine) -> list[tuple[str, str]]:
-    if machine.leg_count == 1:
+    if not machine.has_platform and machine.leg_count == 1:
         return [('base parameters', _count(base_parameters(machine, {}), 'rigid bodies'))]
     try:
         rigid_body_parameters(machine, identical_legs=True)

@@ -36,30 +36,48 @@ def drive_lines(machine: Machine, positions: Array, forces: Array | None) -> lis
 
 
 def passive_joint_lines(machine: Machine, positions: Array) -> list[str]:
-    """Table of the passive joints, those at the same place of all legs in one row; (L, J) positions at home."""
-    legs = machine.legs
+    """Table of the passive joints, those of the same name in all legs in one row; (J,) positions at home."""
     rows = [('passive joint', 'at home', 'range', 'speed')]
-    for place, joint in enumerate(legs[0].joints):
-        alike = [leg.joints[place] for leg in legs]
-        if joint.actuated:
-            continue
-        unit = 'm' if joint.kind == 'prismatic' else 'rad'
-        at_home = positions[:, place]
-        least, most = float(at_home.min()), float(at_home.max())
-        spread = f'{least:.4f} {unit}' if most - least < 5e-5 else f'{least:.4f} to {most:.4f} {unit}'
-        name = joint.name.removeprefix(f'{legs[0].name}_')
-        for first, limits, speed in _by_limits(alike, unit):
-            label = name if len(legs) == 1 or not first else f'{name} ({first})'
-            rows.append((label, spread, limits, speed))
-    if np.isfinite([leg.ball_cone for leg in legs]).any():
-        cones = [leg.ball_cone for leg in legs]
-        text = _bound(min(cones), 'rad') if min(cones) == max(cones) else f'{min(cones):.4g} to {max(cones):.4g} rad'
-        rows.append(('ball joint', '0.0000 rad', f'cone of {text}', 'unlimited'))
-    elif machine.freedom == 'free':
-        rows.append(('ball joint', '0.0000 rad', 'unlimited', 'unlimited'))
-    elif machine.freedom == 'planar':
-        rows.append(('pin at the platform', '', 'unlimited', 'unlimited'))
+    alike: dict[str, list[int]] = {}
+    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
+        for column in range(part.start, part.stop):
+            if not machine.joints[column].actuated:
+                alike.setdefault(machine.joints[column].name.removeprefix(f'{leg.name}_'), []).append(column)
+    for name, columns in alike.items():
+        joints = [machine.joints[column] for column in columns]
+        for kind in dict.fromkeys(joint.kind for joint in joints):
+            own = [joint for joint in joints if joint.kind == kind]
+            unit = 'm' if kind == 'prismatic' else 'rad'
+            at_home = positions[[column for column in columns if machine.joints[column].kind == kind]]
+            least, most = float(at_home.min()), float(at_home.max())
+            spread = f'{least:.4f} {unit}' if most - least < 5e-5 else f'{least:.4f} to {most:.4f} {unit}'
+            for first, limits, speed in _by_limits(own, unit):
+                label = name if machine.leg_count == 1 or not first else f'{name} ({first})'
+                rows.append((label, spread, limits, speed))
+    rows += _closure_rows(machine)
     return table(rows) if len(rows) > 1 else ['no passive joints']
+
+
+def _closure_rows(machine: Machine) -> list[tuple[str, str, str, str]]:
+    """One row for each kind of joint that closes loops."""
+    names = {
+        'ball': 'ball joint', 'universal': 'universal joint', 'fixed': 'fixed',
+        'pin': 'pin at the platform' if machine.planar else 'pin',
+    }  # fmt: skip
+    rows = []
+    for kind in dict.fromkeys(closure.kind for closure in machine.closures):
+        cones = [closure.cone for closure in machine.closures if closure.kind == kind]
+        if kind == 'fixed':
+            rows.append((names[kind], '', 'none', ''))
+        elif kind != 'ball':
+            rows.append((names[kind], '', 'unlimited', 'unlimited'))
+        elif np.isfinite(cones).any():
+            text = _bound(min(cones), 'rad')
+            text = text if min(cones) == max(cones) else f'{min(cones):.4g} to {max(cones):.4g} rad'
+            rows.append((names[kind], '0.0000 rad', f'cone of {text}', 'unlimited'))
+        else:
+            rows.append((names[kind], '0.0000 rad', 'unlimited', 'unlimited'))
+    return rows
 
 
 def _by_limits(joints: list[Joint], unit: str) -> list[tuple[str, str, str]]:

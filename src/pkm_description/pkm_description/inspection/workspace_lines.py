@@ -26,7 +26,8 @@ def workspace_lines(machine: Machine) -> list[str]:
     reaches = drive_reaches(machine)
     width = max(len(reach.drive) for reach in reaches)
     for reach in reaches:
-        scale, unit = (1.0, 'm') if sliding[reach.drive] else (np.degrees(1.0), 'deg')
+        slides = sliding.get(reach.drive, all(sliding.values()))
+        scale, unit = (1.0, 'm') if slides else (np.degrees(1.0), 'deg')
         rise = np.sort(reach.move[:, 2])
         lines.append(
             f'{reach.drive:<{width}} {scale * reach.lower:+8.3f} to {scale * reach.upper:+8.3f} {unit}; '

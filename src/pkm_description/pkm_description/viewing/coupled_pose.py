@@ -11,9 +11,9 @@ from scipy.linalg import qr
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, solve_closure
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
+from pkm_description.kinematics import ForwardKinematicsResult, drive_positions, forward_kinematics
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy, rpy_from_rotation
 from pkm_description.machine import Machine, Pose
 
@@ -46,11 +46,12 @@ def independent_coordinates(machine: Machine) -> tuple[int, ...]:
     """
     home = machine.home
     legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    rows = legs.constraints[0] / np.repeat([1.0, machine.platform_radius], 3)
+    rows = legs.constraints[0] / np.repeat([1.0, machine.model.radius[0]], 3)
     if not len(rows):
         return tuple(range(6))
     pivots = qr(rows, mode='r', pivoting=True)[1]
-    return tuple(sorted(int(place) for place in pivots[len(rows) :]))
+    held = 6 - int(machine.model.degrees_of_freedom[0])
+    return tuple(sorted(int(place) for place in pivots[held:]))
 
 
 def home_configuration(machine: Machine) -> ForwardKinematicsResult:
@@ -99,7 +100,7 @@ def solve_coordinates_near(
         if np.abs(error).max() <= _TOLERANCE:
             return result
         legs = close_legs(machine, position, rotation, result.joint_positions)
-        by_drives = (_rates_of_twist(coordinates[3:]) @ twist_from_leg_rates(machine, legs)[0])[chosen]
+        by_drives = (_rates_of_twist(coordinates[3:]) @ twist_per_drive(legs)[0])[chosen]
         drives = result.joint_positions[..., machine.drive_columns]
         result = _closed(machine, drives + np.linalg.lstsq(by_drives, error, rcond=None)[0], result)
     raise ConvergenceError(f'no configuration found with {_described(places, values)}')
@@ -110,7 +111,7 @@ def _described(places: tuple[int, ...], values: Array) -> str:
 
 
 def _closed(machine: Machine, drives: Array, start: ForwardKinematicsResult | None) -> ForwardKinematicsResult:
-    return solve_closure(machine, drives, start).require()
+    return forward_kinematics(machine, drives, start).require()
 
 
 def _rates_of_twist(angles: Array) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces
 from pkm_description.dynamics.open_chain import open_chain_forces
-from pkm_description.kinematics.chain import ChainPose, chain_pose
-from pkm_description.machine import Machine
+from pkm_description.kinematics.closed_legs import body_poses
+from pkm_description.machine import Joint, Leg, Machine
+from pkm_description.machine.closure_ends import closure_points
 from pkm_description.viewing.extent import home_positions, machine_extent
 
 #: length of the longest arrow at home, as a part of the machine's size
@@ -44,10 +45,22 @@ class ForceArrow:
 
 @dataclass(frozen=True)
 class _Drive:
-    leg: int
-    place: int
-    name: str
-    is_prismatic: bool
+    """A drive: its joint, the joint's column, and where its body hands the force on (3,) m in the body's frame."""
+
+    joint: Joint
+    column: int
+    end: Array
+
+    @property
+    def is_prismatic(self) -> bool:
+        return self.joint.kind == 'prismatic'
+
+
+def _end(leg: Leg, place: int) -> Array:
+    """Where the body of a joint hands force on (3,) m, in its frame: the next joint, or its closure after the last."""
+    following = [one.translation for one, parent in zip(leg.joints, leg.parents, strict=True) if parent == place]
+    points = following or closure_points(leg, leg.joints[place].body.name) or [np.zeros(3)]
+    return np.asarray(points[0])
 
 
 class ForceArrows:
@@ -69,12 +82,12 @@ class ForceArrows:
     def __init__(self, machine: Machine, scale: float = 0.0) -> None:
         self._machine = machine
         self._drives = [
-            _Drive(number, place, joint.name, joint.kind == 'prismatic')
-            for number, leg in enumerate(machine.legs)
+            _Drive(joint, part.start + place, _end(leg, place))
+            for leg, part in zip(machine.legs, machine.leg_slices, strict=True)
             for place, joint in enumerate(leg.joints)
             if joint.actuated or not machine.has_platform
         ]
-        self.joint_names = tuple(drive.name for drive in self._drives)
+        self.joint_names = tuple(drive.joint.name for drive in self._drives)
         self.size = machine_extent(machine)[1]
         self._scales = self._automatic_scales() if scale == 0.0 else np.full(len(self._drives), scale)
 
@@ -93,17 +106,18 @@ class ForceArrows:
 
     def arrows(self, positions: Array, forces: Array) -> list[ForceArrow]:
         """Arrows of forces (A,) [N, N m] at joint positions (J,) rad or m; NaN gives none."""
-        chain = chain_pose(self._machine, positions[None])
+        rotations, origins = (part[0] for part in body_poses(self._machine, positions[None]))
         return [
-            self._arrow(chain, drive, float(force), float(scale))
+            self._arrow(origins[drive.column], rotations[drive.column], drive, float(force), float(scale))
             for drive, force, scale in zip(self._drives, forces, self._scales, strict=True)
             if np.isfinite(force)
         ]
 
-    def _arrow(self, chain: ChainPose, drive: _Drive, force: float, scale: float) -> ForceArrow:
-        axis = chain.axes[drive.place][0, drive.leg]
+    def _arrow(self, origin: Array, rotation: Array, drive: _Drive, force: float, scale: float) -> ForceArrow:
+        """Arrow of a drive whose body stands at (3,) m, (3, 3)."""
+        axis = rotation @ drive.joint.axis
         length = float(np.clip(scale * force, -_CUT * _LONGEST * self.size, _CUT * _LONGEST * self.size))
-        point = self._point(chain, drive)
+        point = origin + rotation @ drive.end if drive.is_prismatic else origin
         if drive.is_prismatic and length > 0.0:
             start, end = point - axis * length, point
         else:
@@ -112,16 +126,8 @@ class ForceArrows:
         beside = np.cross(axis, [0.0, 0.0, 1.0])
         aside = np.array([1.0, 0.0, 0.0]) if np.linalg.norm(beside) < 1e-6 else beside / np.linalg.norm(beside)
         return ForceArrow(
-            drive.name, start, end, force, f'{force:.4g} {unit}', 0.5 * (start + end) + 0.06 * self.size * aside
+            drive.joint.name, start, end, force, f'{force:.4g} {unit}', 0.5 * (start + end) + 0.06 * self.size * aside
         )
-
-    def _point(self, chain: ChainPose, drive: _Drive) -> Array:
-        """Where the driven body hands its force on (3,): the next joint, the tip after the last; revolute: its own."""
-        if not drive.is_prismatic:
-            return np.asarray(chain.origins[drive.place][0, drive.leg])
-        is_last = drive.place + 1 == self._machine.joint_count
-        following = chain.tip if is_last else chain.origins[drive.place + 1]
-        return np.asarray(following[0, drive.leg])
 
     def _automatic_scales(self) -> Array:
         """Scales (A,), one for all drives of a kind, from the forces that hold home, or the drives' limits."""
@@ -129,7 +135,7 @@ class ForceArrows:
         home = machine.home
         pose = (home.position, home.rotation_base_platform) if machine.has_platform else (None, None)
         held = np.abs(self.static_forces(home_positions(machine), *pose))
-        limits = np.array([machine.legs[one.leg].joints[one.place].limits.effort for one in self._drives])
+        limits = np.array([one.joint.limits.effort for one in self._drives])
         strongest = np.where(np.isfinite(limits), limits, 1.0)
         scales = np.empty(len(self._drives))
         for is_prismatic in (True, False):

@@ -10,9 +10,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kinematics import ForwardKinematicsResult
+from pkm_description.kinematics.closed_legs import close_legs
+from pkm_description.kinematics.drive_map import overall_jacobian, scaled_condition
 from pkm_description.kinematics.joint_limits import LimitViolation, position_limits
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import overall_jacobian, scaled_condition
 from pkm_description.kinematics.workspace import free_axes, position_violations, single_axis_limits
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.viewing.coupled_pose import (
@@ -137,7 +137,7 @@ class Poser:
                 raise
             chosen = ', '.join(self.coordinates)
             raise type(error)(f'{error} (of a pose only {chosen} are free, the legs determine the rest)') from None
-        condition = float(scaled_condition(machine, legs)[0])
+        condition = float(scaled_condition(legs)[0])
         if not condition <= _MAX_CONDITION:
             raise SingularPoseError(f'singular pose, condition number {condition:.3g}: the drives cannot hold it')
         if self._jacobian_determinant(position, rotation_base_platform) * self._determinant < 0.0:
@@ -187,7 +187,7 @@ class Poser:
     def _jacobian_determinant(self, position: Array, rotation: Array) -> float:
         """Determinant of drives and constraints; 0, which says nothing, where they are more than six."""
         legs = close_legs(self._machine, position[None], rotation[None])
-        jacobian = overall_jacobian(self._machine, legs)[0]
+        jacobian = overall_jacobian(legs)[0]
         return float(np.linalg.det(jacobian)) if jacobian.shape[0] == jacobian.shape[1] else 0.0
 
     def _ranges(self) -> dict[int, Array]:
@@ -212,7 +212,7 @@ class Poser:
     def _coupled_range(self, number: int) -> Array:
         """Smallest and largest value (2,) of a coordinate that the legs couple with others."""
         machine = self._machine
-        span = 2.0 * float(np.linalg.norm(machine.home.position) + machine.platform_radius)
+        span = 2.0 * float(np.linalg.norm(machine.home.position) + float(machine.model.radius[0]))
         farthest = _MAX_PITCH if self._places[number] >= 3 else span
         direction = np.eye(len(self._places))[number]
 
