@@ -15,7 +15,7 @@ rotation = Rotation.from_rotvec(turns).as_matrix() @ machine.home.rotation_base_
 
 # rotations are scaled by the platform's radius, so that the condition number has no unit
 jacobian = drive_jacobian(machine, position, rotation)
-condition = np.linalg.cond(jacobian / ([1.0] * 3 + [machine.platform_radius] * 3)).reshape(heights.shape)
+condition = np.linalg.cond(jacobian / ([1.0] * 3 + [float(machine.model.radius[0])] * 3)).reshape(heights.shape)
 
 limits = [joint.limits for joint in machine.actuated_joints]
 lower, upper = (np.array([getattr(limit, end) for limit in limits]) for end in ('lower', 'upper'))

@@ -13,7 +13,9 @@ from pkm_description.machine import Closure
 Pairs = tuple[tuple[int, int], ...]
 
 #: axes (of the leg's body, of the other body) that stay perpendicular
-_PERPENDICULAR: dict[str, Pairs] = {'ball': (), 'universal': ((0, 1),), 'pin': ((0, 2), (1, 2)), 'fixed': ((0, 1), (1, 2), (2, 0))}
+_PERPENDICULAR: dict[str, Pairs] = {
+    'ball': (), 'universal': ((0, 1),), 'pin': ((0, 2), (1, 2)), 'fixed': ((0, 1), (1, 2), (2, 0)),
+}  # fmt: skip
 #: in a plane
 _PERPENDICULAR_IN_PLANE: dict[str, Pairs] = {'pin': (), 'fixed': ((0, 1),)}
 

@@ -277,7 +277,9 @@ def leg_of(
         axes = np.asarray(Rotation.random(random_state=int(random.integers(2**31))).as_matrix())
         if planar:
             axes = np.eye(3)
-        ends = [(link, turn.T @ (point - origin), turn.T @ axes) for link, origin, turn in (frames[first], frames[second])]
-        (body_name, at, own), (other, other_at, others) = ends
+        held = frames[first], frames[second]
+        (body_name, at, own), (other, other_at, others) = (
+            (link, turn.T @ (point - origin), turn.T @ axes) for link, origin, turn in held
+        )
         closures.append(Closure(f'{name}_closure{number}', kind, body_name, at, other, other_at, own, others))
     return Leg(name, tuple(joints), tuple(closures))

@@ -8,6 +8,7 @@ from pkm_description.loading import load_machine
 
 MACHINE = load_machine('palida')
 LEGS = np.arange(6)
+LABELS = MACHINE.drive_labels
 
 
 @pytest.fixture(scope='module')
@@ -19,13 +20,13 @@ def samples() -> list[Sample]:
 
 
 def positions(samples: list[Sample], *faults: str) -> np.ndarray:
-    broken = SensorFaults(6, faults)
+    broken = SensorFaults(LABELS, faults)
     return np.array([broken.apply(sample).joints.positions for sample in samples])
 
 
 def test_no_fault_changes_nothing(samples: list[Sample]) -> None:
     for texts in ((), ('none',)):
-        faults = SensorFaults(6, texts)
+        faults = SensorFaults(LABELS, texts)
         assert faults.texts == () and all(faults.apply(sample) is sample for sample in samples)
 
 
@@ -58,7 +59,7 @@ def test_several_faults_of_one_leg(samples: list[Sample]) -> None:
 
 
 def test_missing_legs_and_forces(samples: list[Sample]) -> None:
-    faults = SensorFaults(6, ['leg5 missing', 'leg1 no_force', 'leg1 missing'])
+    faults = SensorFaults(LABELS, ['leg5 missing', 'leg1 no_force', 'leg1 missing'])
     assert faults.missing_legs == {0, 4}
     efforts = faults.apply(samples[0]).joints.efforts
     assert np.isnan(efforts[0]) and (efforts[1:] == samples[0].joints.efforts[1:]).all()
@@ -68,7 +69,7 @@ def test_faults_of_the_imu(samples: list[Sample]) -> None:
     first, second = samples[0].imu, samples[1].imu
     seen = {}
     for kind in IMU_FAULTS:
-        faults = SensorFaults(6, [f'imu {kind}'])
+        faults = SensorFaults(LABELS, [f'imu {kind}'])
         faults.apply(samples[0])
         changed = faults.apply(samples[1])
         assert changed.joints is samples[1].joints
@@ -114,10 +115,10 @@ def test_the_same_seed_gives_the_same_spikes(samples: list[Sample]) -> None:
 )
 def test_wrong_texts_are_refused_with_what_is_allowed(text: str, said: str) -> None:
     with pytest.raises(FaultError) as refused:
-        SensorFaults(6, [text])
+        SensorFaults(LABELS, [text])
     assert said in str(refused.value)
 
 
 def test_none_stands_alone() -> None:
     with pytest.raises(FaultError, match='or none alone'):
-        SensorFaults(6, ['none', 'leg1 stuck'])
+        SensorFaults(LABELS, ['none', 'leg1 stuck'])

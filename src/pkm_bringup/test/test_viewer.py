@@ -55,7 +55,7 @@ def test_every_machine_is_drawn(server: Any, name: str) -> None:
     home = machine.home
     place = home.position + np.array([0.0, 0.0, 0.0 if machine.planar else 0.01])
     body = Body(place, home.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
-    scene.show(Moment(1.0, body, estimate=body, forces=np.full(machine.leg_count, np.nan)))
+    scene.show(Moment(1.0, body, estimate=body, forces=np.full(machine.actuated_count, np.nan)))
     np.testing.assert_allclose(node(server, '/machine/platform_link').position, place)
     tip = node(server, '/machine/leg1_tip').position
     np.testing.assert_allclose(tip, place + home.rotation_base_platform @ machine.platform_points[0], atol=1e-6)
@@ -146,7 +146,7 @@ STATUSES = {
 
 
 def test_diagnostics_are_understood() -> None:
-    np.testing.assert_array_equal(diagnosis.innovations(STATUSES, 3), [1.1, np.nan, np.nan])
+    np.testing.assert_array_equal(diagnosis.innovations(STATUSES, ['leg1', 'leg2', 'leg3']), [1.1, np.nan, np.nan])
     assert diagnosis.parameters(STATUSES) == [('leg1_prismatic.coulomb', 54.7, 0.56, 27.5)]
     assert diagnosis.parameters({}) == []
     verdict = diagnosis.verdict_html('srs /left', STATUSES, '')

@@ -41,7 +41,7 @@ def _joints(excursion: list[float]) -> np.ndarray:
     home = MACHINE.home
     rotation = home.rotation_base_platform @ matrix_from_rpy(np.array(excursion[3:]))
     pose = PlatformMotion.at_rest(home.position + excursion[:3], rotation)
-    return joint_motion(MECHANISM, pose).positions.ravel()
+    return joint_motion(MECHANISM, pose).positions[0]
 
 
 def _pose(transform: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -19,8 +19,9 @@ from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
-from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.closure_ends import closure_ends
 
 from verification.engines.sdf_reader import Pose, SdfModel, compose
 
@@ -52,21 +53,25 @@ class Reading:
 def numerical(machine: Machine) -> Reading:
     reading = Reading()
     positions = np.array(list(home_configuration(machine).joint_positions.values()))
-    chain = chain_pose(machine, positions.reshape(1, machine.leg_count, machine.joint_count))
+    rotations, origins = (part[0] for part in body_poses(machine, positions[None]))
 
     def add(body: RigidBody, pose: Pose) -> None:
         reading.add_body(body.name, pose, body.mass, body.center_of_mass, body.inertia)
 
     home = machine.home.position, machine.home.rotation_base_platform
-    for number, leg in enumerate(machine.legs):
-        parent = 'base_link'
+    frames = {'base_link': (np.zeros(3), np.eye(3)), machine.platform.name: home}
+    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
         for place, joint in enumerate(leg.joints):
-            add(joint.body, (chain.origins[place][0, number], chain.rotations[place][0, number]))
-            reading.add_joint(joint.name, joint.kind, parent, chain.axes[place][0, number])
-            parent = joint.body.name
-        if machine.has_platform:
-            reading.frames[f'{leg.name}_tip'] = (chain.tip[0, number], chain.rotations[-1][0, number])
-            reading.frames[f'platform_anchor{number + 1}'] = compose(home, (leg.platform_point, np.eye(3)))
+            pose = origins[part][place], rotations[part][place]
+            frames[joint.body.name] = pose
+            add(joint.body, pose)
+            parent = leg.parents[place]
+            link = leg.joints[parent].body.name if parent >= 0 else 'base_link'
+            reading.add_joint(joint.name, joint.kind, link, pose[1] @ joint.axis)
+    for end in closure_ends(machine):
+        closure = end.closure
+        reading.frames[end.tip] = compose(frames[closure.body], (closure.point, closure.rotation_body))
+        reading.frames[end.anchor] = compose(frames[closure.other], (closure.other_point, closure.rotation_other))
     if machine.has_platform:
         add(machine.platform, home)
         imu = machine.imu
@@ -110,7 +115,7 @@ def from_mjcf(machine: Machine) -> Reading:
             mujoco.mju_quat2Mat(axes, body.iquat)
             axes = axes.reshape(3, 3)
             reading.add_body(body.name, pose, body.mass[0], body.ipos, axes @ np.diag(body.inertia) @ axes.T)
-    for joint in (joint for leg in machine.legs for joint in leg.joints):
+    for joint in machine.joints:
         place = model.joint(joint.name)
         kind = {2: 'prismatic', 3: 'revolute'}[int(place.type[0])]  # mjJNT_SLIDE, mjJNT_HINGE
         parent = model.body(model.body(place.bodyid[0]).parentid[0]).name
@@ -129,7 +134,7 @@ def from_sdf(machine: Machine) -> Reading:
     for frame in sdf.frames:
         reading.frames[frame] = sdf.pose(frame)
     for name, joint in sdf.joints.items():
-        if joint.find('axis') is not None and not name.endswith('_closure'):
+        if name in machine.joint_names:
             axis = np.array([float(word) for word in joint.findtext('axis/xyz', '').split()])
             reading.add_joint(name, str(joint.get('type')), sdf.ends(name)[0], sdf.pose(name)[1] @ axis)
     return reading
@@ -181,6 +186,6 @@ def test_loops_are_closed(machine: Machine, reading: Reading) -> None:
     if not machine.has_platform:
         assert not [name for name in reading.frames if 'anchor' in name]
         return
-    for number, leg in enumerate(machine.legs, start=1):
-        gap = reading.frames[f'{leg.name}_tip'][0] - reading.frames[f'platform_anchor{number}'][0]
+    for end in closure_ends(machine):
+        gap = reading.frames[end.tip][0] - reading.frames[end.anchor][0]
         assert np.abs(gap).max() < 1e-9

@@ -14,11 +14,12 @@ from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.sdf_tips import ExportError, split_platform
+from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends
 from pkm_description.export.servo import gains_without_rotors
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
+from pkm_description.machine.closure_ends import closure_ends
 from scipy.linalg import eigh, null_space
 
 from verification.engines.sdf_reader import PKM, SdfModel, compose, shared_names
@@ -68,31 +69,35 @@ def test_loops(machine: Machine, loop: str, sdf: SdfModel) -> None:
     if not machine.has_platform:
         assert (len(sdf.joints), len(welds)) == (len(sdf.links), 0)
         return
-    closures = [f'{leg.name}_closure' for leg in machine.legs]
-    assert [joint for joint in sdf.joints if joint.endswith('_closure')] == closures
-    kind = {'free': 'ball', 'planar': 'revolute'}[machine.freedom]
-    assert {sdf.joints[joint].get('type') for joint in closures} == {kind}
+    ends = closure_ends(machine)
+    kinds = {'ball': 'ball', 'pin': 'revolute', 'universal': 'universal', 'fixed': 'fixed'}
+    assert {end.closure.name: kinds[end.closure.kind] for end in ends}.items() <= {
+        name: joint.get('type') for name, joint in sdf.joints.items()
+    }.items()
     if loop == 'native':
-        assert children.count(machine.platform.name) == len(machine.legs)
-        assert len(sdf.joints) - len(sdf.links) == len(machine.legs) - 1
+        assert children.count(machine.platform.name) == sum(len(leg.platform_closures) for leg in machine.legs)
+        assert len(sdf.joints) - len(sdf.links) == len(ends) - 1
         assert welds == []
         return
     assert len(set(children)) == len(children) == len(sdf.links)
-    assert [weld.findtext('child_link') for weld in welds] == [f'{leg.name}_ball' for leg in machine.legs[1:]]
-    assert {weld.findtext('parent_link') for weld in welds} == {machine.platform.name}
+    # the first closure on the platform carries it, all others are welded
+    carrier = next(end for end in ends if end.closure.other == machine.platform.name)
+    welded = [(end.closure.other, end.link) for end in ends if end is not carrier]
+    assert [(weld.findtext('parent_link'), weld.findtext('child_link')) for weld in welds] == welded
     assert {weld.findtext('child_model') for weld in welds} == {'__model__'}
     assert len({weld.findtext('detach_topic') for weld in welds}) == len(welds)
 
 
 def test_loops_are_closed_where_the_links_stand(machine: Machine, sdf: SdfModel) -> None:
-    for number, leg in enumerate(machine.legs, start=1):
-        tip = compose(sdf.pose(leg.joints[-1].body.name), (leg.tip, np.eye(3)))[0]
-        assert sdf.pose(f'{leg.name}_tip')[0] == pytest.approx(tip, abs=1e-15)
-        if machine.has_platform:
-            anchor = compose(sdf.pose(machine.platform.name), (leg.platform_point, np.eye(3)))[0]
-            assert sdf.pose(f'platform_anchor{number}')[0] == pytest.approx(anchor, abs=1e-15)
-            assert np.abs(tip - anchor).max() < 1e-9
-            assert np.abs(sdf.pose(f'{leg.name}_closure')[0] - tip).max() < 1e-9
+    for end in closure_ends(machine):
+        closure = end.closure
+        tip = compose(sdf.pose(closure.body), (closure.point, np.eye(3)))[0]
+        other = (np.zeros(3), np.eye(3)) if closure.other == 'base_link' else sdf.pose(closure.other)
+        anchor = compose(other, (closure.other_point, np.eye(3)))[0]
+        assert sdf.pose(end.tip)[0] == pytest.approx(tip, abs=1e-15)
+        assert sdf.pose(end.anchor)[0] == pytest.approx(anchor, abs=1e-15)
+        assert np.abs(tip - anchor).max() < 1e-9
+        assert np.abs(sdf.pose(closure.name)[0] - tip).max() < 1e-9
 
 
 def test_links_stand_at_the_start_positions_that_joints_carry(machine: Machine, sdf: SdfModel) -> None:
@@ -273,7 +278,7 @@ def test_a_platform_that_is_too_light_for_welded_tips_is_refused() -> None:
     thin = RigidBody(machine.platform.name, 1e-3, np.zeros(3), 1e-12 * np.eye(3))
     object.__setattr__(machine, 'platform', thin)
     with pytest.raises(ExportError, match="choose loop 'native'"):
-        split_platform(machine)
+        split_bodies(machine, welded_ends(machine))
     assert 'leg6_closure' in sdf_text(machine, SdfOptions(loop='native'))
 
 

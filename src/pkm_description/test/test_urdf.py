@@ -152,7 +152,7 @@ def test_tips_meet_anchors_at_home_and_elsewhere(machine: Machine, text: str) ->
     positions = joint_motion(machine, states).positions
     joints = urdf_joints(text)
     for sample in range(len(states)):
-        values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
+        values = dict(zip(machine.joint_names, positions[sample], strict=True))
         legs = link_poses(joints, values, 'base_link')
         platform = link_poses(joints, values, machine.platform.name)
         origin, rotation = states.position[sample], states.rotation_base_platform[sample]
@@ -171,7 +171,7 @@ def test_link_poses_agree_with_pinocchio(machine: Machine, text: str, oracle: Ur
         pin.framesForwardKinematics(
             oracle.model, oracle.data, oracle.configuration(positions[sample], position, rotation)
         )
-        values = dict(zip(machine.joint_names, positions[sample].ravel(), strict=True))
+        values = dict(zip(machine.joint_names, positions[sample], strict=True))
         poses = link_poses(joints, values, 'base_link')
         below = link_poses(joints, values, machine.platform.name)
         poses |= {name: (position + rotation @ at, rotation @ turn) for name, (at, turn) in below.items()}

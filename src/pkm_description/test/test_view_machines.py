@@ -53,7 +53,7 @@ def test_other_machines_are_closed_in_every_frame(
         listener.wait(moved, 'a moved platform')
         joints = np.array(listener.heard['joint_states'][-1].position)
         closed = solve_closure(machine, _drives(machine, listener.heard['joint_states'][-1])[None]).require()
-        np.testing.assert_allclose(joints, closed.joint_positions.ravel(), atol=1e-9)
+        np.testing.assert_allclose(joints, closed.joint_positions[0], atol=1e-9)
         position = closed.position[0]
         wait_for_pose(listener, position, closed.rotation_base_platform[0])
         listener.wait(lambda: bool(listener.heard['leg_forces']), 'arrows')

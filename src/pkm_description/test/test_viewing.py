@@ -10,7 +10,7 @@ import pytest
 import yaml
 from other_machines import cart_with_pendulum, planar_prr, six_pus, three_prs, three_rps, with_limits
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics.chain import chain_pose
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import matrix_from_rpy
 from pkm_description.loading import load_machine
 from pkm_description.loading.load import config_directory
@@ -38,7 +38,7 @@ def test_sliders_reach_as_far_as_the_joints_and_no_farther(name: str) -> None:
     poser = Poser(machine)
     sliders = poser.sliders()
     assert tuple(slider.coordinate for slider in sliders) == coordinates == poser.coordinates
-    lower, upper = machine.leg_position_lower, machine.leg_position_upper
+    lower, upper = machine.position_lower, machine.position_upper
     for slider in sliders:
         span = slider.upper - slider.lower
         for end, outward in ((slider.lower, -1.0), (slider.upper, 1.0)):
@@ -204,8 +204,7 @@ def test_rviz_looks_at_the_whole_machine(name: str) -> None:
     fitted, plain = yaml.safe_load(rviz_config(text, ShownRobot(machine))), yaml.safe_load(text)
     view = fitted['Visualization Manager']['Views']['Current']
     # every joint lies in a cone of 45 degrees, the field of view, around the line of sight from the camera
-    chain = chain_pose(machine, home_positions(machine)[None])
-    points = np.concatenate([*chain.origins, chain.tip], axis=1)[0]
+    points = body_poses(machine, home_positions(machine)[None])[1][0]
     focus = np.array([view['Focal Point'][axis] for axis in 'XYZ'])
     pitch, yaw = view['Pitch'], view['Yaw']
     outward = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])

@@ -1,9 +1,10 @@
 """URDF of a machine, written from the machine's data.
 
 A URDF is a tree, so the loops are cut at every closure, between ``legN_tip`` and ``platform_anchorN`` (see
-:func:`~pkm_description.machine.closure_ends.closure_ends`), whose origins coincide on a closed machine. The platform is a branch of its own with a floating joint:
-robot_state_publisher leaves its transform (``base_link`` to ``platform_link``) to whoever knows the pose, i.e. the
-estimator. ``urdf/pkm.urdf.xacro`` describes the same tree for users of xacro, where all legs are chains alike.
+:func:`~pkm_description.machine.closure_ends.closure_ends`), whose origins coincide on a closed machine. The platform
+is a branch of its own with a floating joint: robot_state_publisher leaves its transform (``base_link`` to
+``platform_link``) to whoever knows the pose, i.e. the estimator. ``urdf/pkm.urdf.xacro`` describes the same tree for
+users of xacro, of machines whose legs are chains alike.
 """
 
 from __future__ import annotations
