@@ -1,4 +1,7 @@
-"""Node: replacement for robot_state_publisher, with the same topics, where that is not installed."""
+"""Node: replacement for robot_state_publisher, with the same topics, where that is not installed.
+
+Of a machine with loops the positions of the drives are enough: those of the passive joints are computed, and published.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from pkm_description.errors import JointStateError
+from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
 from pkm_description.joint_states import JointStateReader, require_finite
@@ -25,6 +28,7 @@ from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
 from pkm_description.settings import Settings, setting
+from pkm_description.viewing.completed_joints import CompletedJoints
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,12 @@ class StatePublisherSettings(Settings):
     base_pose: str = setting(
         '', 'place of base_link in world_frame: x y z roll pitch yaw [m, rad]; empty: not published'
     )
+    completes: bool = setting(
+        True, 'where joint_states has the drives only, close the loops: frames and joint_states_complete of all joints'
+    )
+    platform_transform: bool = setting(
+        False, "also publish the platform's transform from closed loops; not where an estimator publishes it"
+    )
 
 
 class StatePublisher(Node):
@@ -46,7 +56,13 @@ class StatePublisher(Node):
         settings = declare_settings(self, StatePublisherSettings)
         prefix = declare_settings(self, FrameSettings).frame_prefix
         machine, overlay = declare_machine_files(self)
-        text = settings.robot_description or urdf_text(load_machine(machine, overlay))
+        text, self._completed = settings.robot_description, None
+        if settings.completes or not text:
+            loaded = load_machine(machine, overlay)
+            text = text or urdf_text(loaded)
+            if settings.completes and loaded.has_platform and loaded.passive_joint_names:
+                self._completed = CompletedJoints(loaded)
+        self._shows_platform = settings.platform_transform
         joints = urdf_joints(text)
         self._prefix, self._problem = checked_prefix(prefix), ''
         self._moving = moving_joints(joints)
@@ -61,6 +77,9 @@ class StatePublisher(Node):
         self._static.sendTransform(fixed)
         self._description = self.create_publisher(String, 'robot_description', LATCHED_QOS)
         self._description.publish(String(data=text))
+        self._complete = None
+        if self._completed is not None:
+            self._complete = self.create_publisher(JointState, 'joint_states_complete', SENSOR_QOS)
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(JointState, 'joint_states', self._on_joint_states, SENSOR_QOS)
         self.create_timer(1.0, self._report)
@@ -71,17 +90,32 @@ class StatePublisher(Node):
 
     def _on_joint_states(self, message: JointState) -> None:
         try:
+            if self._completed is not None and self._completed.lacks(message.name):
+                message = self._closed(self._completed, message)
             order = self._reader.order(message.name)
             positions = order.by_joint(message.position)[order.joints]
             moving = [self._moving[joint] for joint in order.joints]
             require_finite(positions, [joint.name for joint in moving])
-        except JointStateError as error:
+        except (JointStateError, KinematicsError) as error:
             self._ignore(f'joint_states is ignored: {error}')
             return
         time_ns = nanoseconds(message.header.stamp)
         pairs = zip(moving, positions.tolist(), strict=True)
         if moving:
             self._broadcaster.sendTransform([self._transform(joint, value, time_ns) for joint, value in pairs])
+
+    def _closed(self, completed: CompletedJoints, message: JointState) -> JointState:
+        """Publish and return the joint state with the passive joints that close the loops."""
+        whole = completed.of(message.name, message.position, message.velocity)
+        result = JointState(header=message.header, name=list(whole.names), position=whole.positions)
+        result.velocity = whole.velocities
+        if self._complete is not None:
+            self._complete.publish(result)
+        if self._shows_platform:
+            time_ns = nanoseconds(message.header.stamp)
+            frames = self._prefix + BASE_LINK, self._prefix + whole.platform
+            self._broadcaster.sendTransform([transform_stamped(time_ns, *frames, *whole.pose)])
+        return result
 
     def _ignore(self, problem: str) -> None:
         self._problem = problem
