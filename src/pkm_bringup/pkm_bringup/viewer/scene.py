@@ -133,8 +133,10 @@ class MachineScene:
         if self._colors is None:
             return
         plain = forces is None
-        of_drive = np.full((self._machine.actuated_count, 3), -1.0) if plain else np.round(self._colors(forces), 2)
-        of_leg = of_drive[self._drive_of_leg(forces)]
+        of_drive = np.full((self._machine.actuated_count, 3), -1.0)
+        if forces is not None:
+            of_drive = np.round(self._colors(forces), 2)
+        of_leg: Array = of_drive[self._drive_of_leg(forces)]
         for handle, shape in zip(self._own, self._shapes.shapes, strict=True):
             if shape.leg is None or self._machine.legs[shape.leg].name not in self._driven_legs:
                 continue

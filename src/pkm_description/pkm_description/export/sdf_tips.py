@@ -55,7 +55,8 @@ def split_bodies(
     ExportError
         A body's inertia is too small to take anything away (or it is flat and the legs end above it).
     """
-    bodies, small = {body.name: body for body in moving_bodies(machine)}, {}
+    bodies = {body.name: body for body in moving_bodies(machine)}
+    small: dict[str, RigidBody] = {}
     for name in {end.closure.other: None for end in ends}:
         held = [end for end in ends if end.closure.other == name]
         if name == 'base_link':
