@@ -29,7 +29,7 @@ def measured_positions(machine: Machine, position: Array, rotation_base_platform
 
 
 class DriveModel(LegModel):
-    """Drive positions and constraint residuals for all points (columns) in one call.
+    """Drive positions and constraint residuals of all points in one call.
 
     The legs are closed onto each point by iterations that begin at the legs of the last first point, the filter's mean.
 
@@ -47,7 +47,7 @@ class DriveModel(LegModel):
 
     def __init__(self, machine: Machine, imu_position: Array) -> None:
         self.machine, self._imu_position = machine, imu_position
-        self.leg_count = machine.actuated_count
+        self.drive_count = machine.actuated_count
         self.constraint_count = machine.constraint_count
         self._outside = 0
         home = machine.home
@@ -76,13 +76,13 @@ class DriveModel(LegModel):
         """Positions of the drives (L,), and zeros for the constraints (K,)."""
         return np.concatenate([drive_positions, np.zeros(self.constraint_count)])
 
-    def observe(self, states: Array) -> Array:
-        """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
+    def observe(self, points: Array) -> Array:
+        """Positions of the drives, then residuals of the constraints, (N, A + K) of ``points`` (N, n)."""
         machine = self.machine
-        rotation, outside = rotations_of(states[ATTITUDE].T)
+        rotation, outside = rotations_of(points[:, ATTITUDE])
         self._outside += outside
         rotation = self._chart @ rotation
-        position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
+        position = points[:, POSITION] @ self._chart.T - rotation @ self._imu_position
         levers = machine.platform_points @ np.swapaxes(rotation, 1, 2)
         anchors = position[:, None] + levers
         joints = nearest_positions(machine, anchors, self.joints)
@@ -96,4 +96,4 @@ class DriveModel(LegModel):
         if machine.planar:
             tilt = machine.platform_radius * (rotation[:, 2] - self._home_up)[:, :2]
             rows.append(np.column_stack([position[:, 2] - self._home_height, tilt]))
-        return np.concatenate(rows, axis=1).T
+        return np.concatenate(rows, axis=1)
