@@ -17,12 +17,12 @@ def uncompiled(names: Sequence[str]) -> list[ModuleType]:
     compiled = jit.kernel, jit.structure
     for name in kept:
         del sys.modules[name]
-    jit.kernel, jit.structure = _as_it_is, _as_it_is
+    jit.kernel, jit.structure = _as_it_is, _as_it_is  # type: ignore[assignment]
     sys.modules[jit.__name__] = jit
     try:
         return [importlib.import_module(name) for name in names]
     finally:
-        jit.kernel, jit.structure = compiled  # type: ignore[assignment]
+        jit.kernel, jit.structure = compiled
         for name in [name for name in sys.modules if _is_of_kernels(name)]:
             del sys.modules[name]
         sys.modules.update(kept)
