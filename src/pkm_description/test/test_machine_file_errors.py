@@ -192,7 +192,7 @@ PAIRS = [10.0, 70.0, 130.0, 190.0, 250.0, 310.0]
 WHOLES = {
     'geometry in mm, base': (_scaled_points('base_point', 1e3), 'legs.leg1.base_point', 'looks like millimetres'),
     'geometry in mm, platform': (_scaled_points('platform_point', 1e3), 'legs.leg1.platform_point', 'millimetres'),
-    'five legs': (_one_leg_less, 'legs', 'leave the platform 6 degrees of freedom, but 5 drives act'),
+    'five legs': (_one_leg_less, 'legs', 'leave the platform 6 degrees of freedom, but the number of drives is 5'),
     'two drives per leg': (_two_drives, 'sensors.legs.position_noise', '6 entries for 12 drives ... one per drive'),
     'parallel legs': (_layout(PAIRS, PAIRS, 1.65), 'platform.home', 'singular pose ... condition number'),
     'platform like the base': (_layout(PAIRS, PAIRS, 1.0), 'platform.home', 'singular pose ... condition number'),

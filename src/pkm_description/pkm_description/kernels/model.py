@@ -225,4 +225,4 @@ def scratch_data(model: ModelData) -> ScratchData:
 def constraint_row_count(model: ModelData) -> int:
     """Rows K that legs and plane put on the platform's twist, dependent ones included."""
     rows = int(model.row_start[-1]) - int(model.column_start[-1])
-    return rows + (6 - len(model.freedom))
+    return max(rows, 0) + (6 - len(model.freedom))  # less than 0: idle joints are not found yet

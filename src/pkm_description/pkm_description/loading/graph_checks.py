@@ -6,11 +6,12 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.drive_map import admitted_twists
 from pkm_description.kernels.pose import CLOSING_TOLERANCE
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
 from pkm_description.loading.keys import closure_key, closures_with_legs, machine_error
 from pkm_description.machine import Machine
-from pkm_description.machine.idle_freedoms import AtHome
+from pkm_description.machine.idle_freedoms import AtHome, nearest_closed
 
 #: rad, by which the platform must be able to move from home (times its radius: m)
 _STEP = 0.05
@@ -55,7 +56,8 @@ def check_mobility(machine: Machine) -> None:
     if constraints == 6 - machine.degrees_of_freedom:
         return  # as many equations as they take freedoms: regular at home, so movable
     home = AtHome.of(machine.model)
-    memory, _ = machine.scratch
+    memory, scratch = machine.scratch
+    admitted_twists(machine.compiled_model, scratch)
     twists = memory.admitted[:, : machine.degrees_of_freedom].copy()
     for twist in twists.T:
         # the basis has length 1 in metres and in radians times the radius
@@ -83,6 +85,8 @@ def _beside_home(home: AtHome, twist: Array) -> tuple[float, float]:
     memory.joints[:] = model.home_joints
     set_platform(compiled, scratch, model.home_position[None], model.home_rotation[None], 0)
     _move(home, twist)
+    for leg in range(len(model.closed_form)):
+        nearest_closed(home, leg)  # so that the shortest way on is not the way back
     gap, went = np.inf, twist.copy()
     for _ in range(_ITERATIONS):
         matrix, gaps = _all_rows(home)
@@ -113,7 +117,7 @@ def _all_rows(home: AtHome) -> tuple[Array, Array]:
         own = slice(int(model.column_start[leg]), int(model.column_start[leg + 1]))
         width = own.stop - own.start
         matrix[first : first + count, own] = home.memory.rows[leg, :count, :width]
-        matrix[first : first + count, columns:] = home.memory.rows[leg, :count, width + model.freedom]
+        matrix[first : first + count, columns:] = home.memory.rows[leg][:count, width + model.freedom]
         gaps[first : first + count] = home.memory.bias[:count]
         first += count
     return matrix, gaps

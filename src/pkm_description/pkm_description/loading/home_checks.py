@@ -48,8 +48,8 @@ def check_home(machine: Machine) -> None:
         check_plane(machine)
     _check_closed(machine)
     check_closed_the_right_way(machine)
-    _check_drive_count(machine)
     check_mobility(machine)
+    _check_drive_count(machine)
     _check_condition(machine)
     _check_positions(machine, machine.model.home_joints)
     _check_forces(machine)
@@ -70,8 +70,8 @@ def _check_drive_count(machine: Machine) -> None:
     if drives < freedom:
         raise machine_error(
             machine, 'legs', [leg.name for leg in machine.legs],
-            f'the legs leave the platform {freedom} degrees of freedom, but {drives} drives act; at least one drive '
-            'per degree of freedom is needed: set actuated: true for more joints, or let closures hold more',
+            f'the legs leave the platform {freedom} degrees of freedom, but the number of drives is {drives}; one '
+            'per degree of freedom is needed at least: set actuated: true for more joints, or let closures hold more',
         )  # fmt: skip
     if machine.drive_weights and not machine.is_redundant:
         raise machine_error(

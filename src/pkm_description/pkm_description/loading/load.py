@@ -98,7 +98,8 @@ def machine_of_content(path: Path, content: dict[str, Any], driver: str | Path |
     machine = unchecked_machine(path, content)
     check_provenance(path, content)
     check_machine(machine)
-    return replace(machine, driver=driver_of(machine, content, driver))
+    own = driver_of(machine, content, driver)
+    return machine if own is machine.driver else replace(machine, driver=own)
 
 
 def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.errors import MachineFileError
-from pkm_description.loading.keys import joint_key
+from pkm_description.loading.keys import closure_key, joint_key
 from pkm_description.machine import Machine
 
 
@@ -46,6 +46,7 @@ def check_names(machine: Machine) -> None:
         joints += [(f'legs.{leg.name}', f'{leg.name}_mount'), (f'legs.{leg.name}', f'{leg.name}_end')]
         joints += [(f'legs.{leg.name}', f'platform_anchor{number}_mount')]
         joints += [(joint_key(machine, joint), joint.name) for joint in leg.joints]
+        joints += [(closure_key(leg, closure), closure.name) for closure in leg.closures if leg.chain]
     _check_unique(machine, 'joints', joints)
     _check_exported_names(machine)
 

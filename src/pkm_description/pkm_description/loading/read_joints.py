@@ -71,6 +71,9 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
     bodies : names of the bodies before it, as the file has them
     """
     kind = section.content.get('type')
+    if kind in _COMPOSED and 'actuated' in section.content:
+        reason = f'a {kind} joint is passive; write it as revolute and prismatic joints, and drive one of them'
+        raise section.error('actuated', section.content['actuated'], reason)
     needed = ['axes' if kind == 'universal' else 'axis', 'origin', 'body']
     section.expect_keys(['type', *needed], _OPTIONAL if kind not in _COMPOSED else _optional_of_composed(kind))
     kind = section.text('type')
