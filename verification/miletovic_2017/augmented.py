@@ -23,14 +23,14 @@ def predict_augmented(filter_: PlatformFilter, imu_start: Array, imu_end: Array)
     joint[STATE_SIZE:, STATE_SIZE:] = filter_.imu_covariance
     spread = np.sqrt(_TRANSFORM.spread) * np.linalg.cholesky(joint)
     centre = np.concatenate([filter_.ukf.state, np.zeros(_INPUTS)])
-    points = centre[:, None] + np.hstack([np.zeros((_TRANSFORM.size, 1)), spread, -spread])
-    moved = points[:STATE_SIZE].copy()
+    points = centre + np.vstack([np.zeros(_TRANSFORM.size), spread.T, -spread.T])
+    moved = points[:, :STATE_SIZE].copy()
     # each point has an input of its own, which the process model takes one at a time; equal inputs go together
     filter_.process.propagate(moved, imu_start, imu_end, INTERVAL)
-    for column in np.flatnonzero(np.any(points[STATE_SIZE:] != 0.0, axis=0)):
-        noise = points[STATE_SIZE:, column]
-        one = points[:STATE_SIZE, column : column + 1].copy()
-        moved[:, column] = filter_.process.propagate(one, imu_start + noise, imu_end + noise, INTERVAL)[:, 0]
-    mean = moved[:, 0] + (moved - moved[:, :1]) @ _MEAN
+    for row in np.flatnonzero(np.any(points[:, STATE_SIZE:] != 0.0, axis=1)):
+        noise = points[row, STATE_SIZE:]
+        one = points[row : row + 1, :STATE_SIZE].copy()
+        moved[row] = filter_.process.propagate(one, imu_start + noise, imu_end + noise, INTERVAL)[0]
+    mean = moved[0] + _MEAN @ (moved - moved[0])
     filter_.ukf.state = mean
-    filter_.ukf.covariance = (moved - mean[:, None]) * _COVARIANCE @ (moved - mean[:, None]).T
+    filter_.ukf.covariance = (moved - mean).T * _COVARIANCE @ (moved - mean)

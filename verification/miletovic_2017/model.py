@@ -32,7 +32,7 @@ def vectors(lab: Laboratory) -> Iterator[Check]:
     state = np.concatenate([paper.POSITION, check_state.VELOCITY, paper.QUATERNION_VECTOR, check_state.BIASES])
     process = InertialProcess(GRAVITY, INTEGRATORS['heun'])
     yield equal('S3-13', 'states', 15, len(state))
-    rates = process.rate(state[:, None], check_state.INPUT)[:, 0]
+    rates = process.rate(state, check_state.INPUT)
     yield at_most('S3-13', 'f(x*, u*), largest difference', 1e-9, rates - check_state.RATE)
     matrix = process.input_matrix(state)
     printed = np.zeros((6, 6))
@@ -42,7 +42,7 @@ def vectors(lab: Laboratory) -> Iterator[Check]:
         ('S3-13', 'h(x*), IMU at the platform origin', paper.LENGTHS, paper.PLATFORM_POINTS),
         ('S3-37', 'h(x*), state at the IMU', paper.LENGTHS_FROM_IMU, paper.PLATFORM_POINTS - paper.IMU_POSITION),
     ):
-        lengths = LegLengthModel(paper.BASE_POINTS, points).observe(state[:, None])[:, 0]
+        lengths = LegLengthModel(paper.BASE_POINTS, points).observe(state[None])[0]
         yield near_each(id, f'{what}, m', expected, lengths, 1e-9)
     machine = machine_named('srs')
     shifted = EstimatorGeometry.from_machine(machine).platform_points_from_imu
@@ -126,10 +126,10 @@ def _order(name: str) -> float:
     state = np.concatenate([paper.POSITION, check_state.VELOCITY, paper.QUATERNION_VECTOR, check_state.BIASES])
 
     def after(integrator: str, steps: int, duration: float = 0.4) -> Array:
-        process, moved = InertialProcess(machine.gravity, INTEGRATORS[integrator]), state[:, None].copy()
+        process, moved = InertialProcess(machine.gravity, INTEGRATORS[integrator]), state[None].copy()
         for _ in range(steps):
             moved = process.propagate(moved, check_state.INPUT, check_state.INPUT, duration / steps)
-        return moved[:, 0]
+        return moved[0]
 
     exact = after('rk4', round(20 * RATE))
     coarse, fine = (float(np.linalg.norm(after(name, steps) - exact)) for steps in (10, 20))

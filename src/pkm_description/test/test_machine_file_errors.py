@@ -133,7 +133,7 @@ ELSEWHERE = [
     ('leg_chain.prismatic.limits.effort', 250.0, 'leg_chain.prismatic.limits.effort', 250.0, 'give a stronger drive'),
     ('leg_chain.universal_1.limits.upper', -1.2, 'leg_chain.universal_1.limits', [-1.3, -1.2],
      'at home leg1_universal_1 would be'),
-    ('leg_chain.universal_2.axis', [1.0, 0.0, 0.0], 'leg_chain', None, 'misses its platform joint'),
+    ('leg_chain.universal_2.axis', [1.0, 0.0, 0.0], 'platform.home', MISSING, 'misses its platform joint'),
     ('leg_chain.universal_1.actuated', True, 'leg_chain.universal_1.limits.effort', None, 'is missing'),
 ]  # fmt: skip
 
@@ -192,8 +192,8 @@ PAIRS = [10.0, 70.0, 130.0, 190.0, 250.0, 310.0]
 WHOLES = {
     'geometry in mm, base': (_scaled_points('base_point', 1e3), 'legs.leg1.base_point', 'looks like millimetres'),
     'geometry in mm, platform': (_scaled_points('platform_point', 1e3), 'legs.leg1.platform_point', 'millimetres'),
-    'five legs': (_one_leg_less, 'legs', 'leave the platform 6 degrees of freedom, but 5 drives act'),
-    'two drives per leg': (_two_drives, 'leg_chain', '2 joints are driven ... exactly one'),
+    'five legs': (_one_leg_less, 'legs', 'leave the platform 6 degrees of freedom, but the number of drives is 5'),
+    'two drives per leg': (_two_drives, 'sensors.legs.position_noise', '6 entries for 12 drives ... one per drive'),
     'parallel legs': (_layout(PAIRS, PAIRS, 1.65), 'platform.home', 'singular pose ... condition number'),
     'platform like the base': (_layout(PAIRS, PAIRS, 1.0), 'platform.home', 'singular pose ... condition number'),
     'two regular hexagons, turned': (_layout(SIX, PAIRS, 1.0), 'platform.home', 'singular pose ... condition number'),

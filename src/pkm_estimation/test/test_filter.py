@@ -10,7 +10,13 @@ import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1, profile
-from pkm_estimation.filters import CovarianceError, ScaledUnscentedTransform, UnscentedKalmanFilter
+from pkm_estimation.filters import (
+    CovarianceError,
+    FunctionModel,
+    FunctionStep,
+    ScaledUnscentedTransform,
+    UnscentedKalmanFilter,
+)
 from pkm_estimation.models import STATE_SIZE, EstimatorGeometry, LegLengthModel
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import measure
@@ -96,16 +102,17 @@ def test_prediction_is_the_weighted_sum_of_the_textbook(beta):
     ukf = UnscentedKalmanFilter(transform, random.normal(size=4), root @ root.T)
     points = ukf.draw_points().copy()
 
-    def propagate(x):
-        return np.array([np.sin(x[0]) + x[1], x[1] * x[2], x[2] ** 2, np.cos(x[3]) + x[0]])
+    def propagate(points):
+        x = points.T
+        return np.array([np.sin(x[0]) + x[1], x[1] * x[2], x[2] ** 2, np.cos(x[3]) + x[0]]).T
 
     noise = random.normal(size=(4, 2))
     moved = propagate(points)
     mean_weights = np.r_[transform.centre_mean_weight, np.full(8, transform.weight)]
     weights = np.r_[transform.centre_covariance_weight, np.full(8, transform.weight)]
-    mean = moved @ mean_weights
-    expected = (moved - mean[:, None]) * weights @ (moved - mean[:, None]).T + noise @ noise.T
-    ukf.predict(propagate, noise)
+    mean = mean_weights @ moved
+    expected = (moved - mean).T * weights @ (moved - mean) + noise @ noise.T
+    ukf.predict(FunctionStep(propagate, noise))
     assert ukf.state == pytest.approx(mean, abs=1e-12)
     assert ukf.covariance == pytest.approx(expected, abs=1e-12)
 
@@ -117,7 +124,7 @@ def test_linear_update_is_the_kalman_filter():
     state, measured = random.normal(size=5), random.normal(size=3)
     for used in (None, np.array([0, 2])):
         ukf = UnscentedKalmanFilter(ScaledUnscentedTransform(5), state, covariance)
-        innovation = ukf.update(lambda x: h @ x, measured, noise, used)
+        innovation = ukf.update(FunctionModel(lambda x: x @ h.T), measured, noise, used)
         rows = np.arange(3) if used is None else used
         s = h[rows] @ covariance @ h[rows].T + noise[np.ix_(rows, rows)]
         gain = covariance @ h[rows].T @ np.linalg.inv(s)
@@ -148,8 +155,8 @@ def test_machine_file_gives_the_papers_lengths():
     from_imu = LegLengthModel(geometry.base_points, geometry.platform_points_from_imu)
     printed = [paper.LENGTHS, paper.LENGTHS_FROM_IMU]
     for model, expected in zip((at_centroid, from_imu), printed, strict=True):
-        assert model.observe(state[:, None])[:, 0] == pytest.approx(expected, abs=1e-9)
-    assert make_filter().process.rate(state[:, None], paper.turn_over(paper.IMU))[:, 0] == pytest.approx(
+        assert model.observe(state[None])[0] == pytest.approx(expected, abs=1e-9)
+    assert make_filter().process.rate(state, paper.turn_over(paper.IMU)) == pytest.approx(
         paper.turn_over(paper.RATE), abs=1e-9
     )
 
@@ -230,11 +237,11 @@ def test_standstill_is_observable():
     def lengths_after(samples):
         columns = []
         for direction in np.eye(STATE_SIZE):
-            pair = np.stack([state + step * direction, state - step * direction], axis=1)
+            pair = np.stack([state + step * direction, state - step * direction])
             for _ in range(samples):
                 pair = filter_.process.propagate(pair, imu, imu, interval)
             lengths = filter_.legs.observe(pair)
-            columns.append((lengths[:, 0] - lengths[:, 1]) / (2 * step))
+            columns.append((lengths[0] - lengths[1]) / (2 * step))
         return np.array(columns).T
 
     ranks = []
@@ -322,16 +329,16 @@ def test_augmented_form_gives_the_same_errors():
         joint[:15, :15], joint[15:, 15:] = augmented.covariance, augmented.imu_covariance
         spread = np.sqrt(transform.spread) * np.linalg.cholesky(joint)
         centre = np.concatenate([augmented.state, np.zeros(6)])
-        points = centre[:, None] + np.hstack([np.zeros((21, 1)), spread, -spread])
-        moved = np.column_stack(
+        points = centre + np.vstack([np.zeros(21), spread.T, -spread.T])
+        moved = np.array(
             [
-                augmented.process.propagate(p[:15, None].copy(), inputs[k - 1] + p[15:], inputs[k] + p[15:], 0.01)[:, 0]
-                for p in points.T
+                augmented.process.propagate(p[None, :15].copy(), inputs[k - 1] + p[15:], inputs[k] + p[15:], 0.01)[0]
+                for p in points
             ]
         )
-        mean = moved[:, 0] + (moved - moved[:, :1]) @ mean_weights
+        mean = moved[0] + mean_weights @ (moved - moved[0])
         augmented.ukf.state = mean
-        augmented.ukf.covariance = (moved - mean[:, None]) * weights @ (moved - mean[:, None]).T
+        augmented.ukf.covariance = (moved - mean).T * weights @ (moved - mean)
         augmented.update(data.drive_positions[k])
         errors.append([additive.state - truth[k], augmented.state - truth[k]])
     rms = np.sqrt(np.mean(np.array(errors[300:]) ** 2, axis=0))

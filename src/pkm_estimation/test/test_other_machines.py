@@ -48,15 +48,15 @@ def test_measurement_is_the_machines_kinematics(name: str) -> None:
     imu = machine.imu.position
     from pkm_description.kinematics.rotation import quaternion_from_matrix
 
-    states = np.zeros((15, len(motion)))
-    states[:3] = (motion.position + motion.rotation_base_platform @ imu).T
-    states[6:9] = quaternion_from_matrix(motion.rotation_base_platform)[:, :3].T
+    states = np.zeros((len(motion), 15))
+    states[:, :3] = motion.position + motion.rotation_base_platform @ imu
+    states[:, 6:9] = quaternion_from_matrix(motion.rotation_base_platform)[:, :3]
     model = DriveModel(machine, imu)
     values = model.observe(states)
     drives = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    np.testing.assert_allclose(values[: machine.actuated_count].T, drives, atol=1e-10)
-    np.testing.assert_allclose(values[machine.actuated_count :], 0.0, atol=1e-10)
-    assert len(values) == machine.actuated_count + machine.constraint_count
+    np.testing.assert_allclose(values[:, : machine.actuated_count], drives, atol=1e-10)
+    np.testing.assert_allclose(values[:, machine.actuated_count :], 0.0, atol=1e-10)
+    assert values.shape[1] == machine.actuated_count + machine.constraint_count
 
 
 def test_constants_that_the_model_lacks_are_refused() -> None:

@@ -149,13 +149,13 @@ def test_impossible_conditions_are_refused(wrong, name):
 def test_euler_truth_satisfies_the_filters_recursion(profile):
     motion = profile.evaluate(np.arange(4.0, 8.0, 0.01))
     truth = euler_truth(motion, SRS.gravity, SRS.imu.position)
-    states = np.zeros((15, len(truth.position)))
-    states[:9] = np.hstack([truth.position, truth.velocity, truth.attitude]).T
+    states = np.zeros((len(truth.position), 15))
+    states[:, :9] = np.hstack([truth.position, truth.velocity, truth.attitude])
     process = InertialProcess(SRS.gravity, INTEGRATORS['euler'])
     inputs = np.hstack([truth.specific_force, truth.angular_rate])
     for k in range(0, len(inputs) - 1, 40):
-        moved = process.propagate(states[:, k : k + 1].copy(), inputs[k], inputs[k], 0.01)
-        assert moved[:, 0] == pytest.approx(states[:, k + 1], abs=1e-13)
+        moved = process.propagate(states[k : k + 1].copy(), inputs[k], inputs[k], 0.01)
+        assert moved[0] == pytest.approx(states[k + 1], abs=1e-13)
     # and is close to the exact signals, half a step apart
     exact = np.hstack(imu_truth(motion, SRS.gravity, SRS.imu.position, np.eye(3)))[: len(inputs)]
     assert np.abs(inputs - exact).max() < 0.05

@@ -192,7 +192,7 @@ def test_points_are_those_of_the_output_with_constants_too():
     filter_.ukf.state[filter_.layout.imu_rotation] = 0.03, -0.02, 0.05
     filter_.ukf.state[filter_.layout.imu_position] = 0.01, 0.02, -0.03
     expected = filter_.point_motion(sample, point)
-    points = filter_.points(filter_.ukf.state[:, None], sample)
+    points = filter_.points(filter_.ukf.state[None], sample)
     np.testing.assert_allclose(points.position(point)[0], expected.position, atol=1e-12)
     np.testing.assert_allclose(points.rotation[0], expected.rotation_base_platform, atol=1e-12)
     velocity = expected.rotation_base_platform @ expected.velocity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import EXACT_SIGN
@@ -24,6 +23,8 @@ def nearest_viscous_coulomb(law: FrictionLaw, speed: float) -> tuple[float, floa
     """
     if isinstance(law, ViscousCoulomb) and law.sign == EXACT_SIGN:
         return float(law.viscous), float(law.coulomb)
+    from scipy.optimize import nnls  # a third of a second, for laws that few machines have
+
     speeds = _SPEEDS * (speed if np.isfinite(speed) else 1.0)
     forces = 0.5 * (law.force(speeds, 0.0) - law.force(-speeds, 0.0))
     solution, _ = nnls(np.column_stack([speeds, np.ones_like(speeds)]), forces)

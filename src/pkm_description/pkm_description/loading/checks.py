@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.errors import MachineFileError
 from pkm_description.loading.drive_checks import check_drives
 from pkm_description.loading.home_checks import check_home
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, machine_error
@@ -84,7 +83,6 @@ def check_machine(machine: Machine) -> None:
         Naming the key concerned and what to do.
     """
     check_names(machine)
-    _check_drives(machine)
     _check_units(machine)
     check_home(machine)
     # after home: a mass in grams shows in these, too, and is better recognised by the forces at home
@@ -98,7 +96,7 @@ def _check_inertias(machine: Machine) -> None:
         radius = (3.0 * body.mass / (4.0 * np.pi * _DENSEST)) ** (1.0 / 3.0)
         ball = 0.4 * body.mass * radius**2
         largest = float(np.linalg.eigvalsh(body.inertia)[-1])
-        if largest < _POINT_LIKE * ball:
+        if largest < _POINT_LIKE * ball:  # also a body without mass, as between the axes of a universal joint
             raise machine_error(
                 machine, f'{key}.inertia', body.inertia,
                 f'is too small for {body.mass:.6g} kg: a ball of osmium, the densest metal, has {ball:.3g} kg m^2, '
@@ -106,18 +104,11 @@ def _check_inertias(machine: Machine) -> None:
             )  # fmt: skip
 
 
-def _check_drives(machine: Machine) -> None:
-    driven = [joint.name for joint in machine.legs[0].joints if joint.actuated]
-    if len(driven) != 1:
-        found = 'no joint is driven' if not driven else f'{len(driven)} joints are driven ({", ".join(driven)})'
-        raise MachineFileError(
-            machine.path, 'leg_chain', driven or None, f'{found}; set actuated: true for exactly one joint'
-        )
-
-
 def _check_units(machine: Machine) -> None:
     for leg in machine.legs:
-        for key, point in (('base_point', leg.base_point), ('platform_point', leg.platform_point)):
+        points = [('base_point', leg.base_point)]
+        points += [('platform_point', closure.other_point) for closure in leg.platform_closures]
+        for key, point in points:
             if np.abs(point).max() > _LARGEST_MACHINE:
                 raise machine_error(machine, f'legs.{leg.name}.{key}', point, MILLIMETRES)
     if np.abs(machine.home.position).max() > _LARGEST_MACHINE:

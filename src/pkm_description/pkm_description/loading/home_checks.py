@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics import gravity_forces
-from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kernels.pose import CLOSING_TOLERANCE
-from pkm_description.kinematics.closed_legs import body_poses, close_legs
-from pkm_description.kinematics.drive_map import scaled_condition
-from pkm_description.kinematics.failures import holds_platform
-from pkm_description.kinematics.joint_motion import joint_positions
+from pkm_description.errors import KinematicsError
+from pkm_description.kernels.closures import closure_gaps
+from pkm_description.kernels.drive_map import map_drives
+from pkm_description.kernels.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
+from pkm_description.kinematics.failures import holds_platform, require_ok
+from pkm_description.loading.graph_checks import check_closed_the_right_way, check_mobility
+from pkm_description.loading.home_forces import home_forces
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
-from pkm_description.machine import Joint, Machine
+from pkm_description.loading.plane_checks import check_plane
+from pkm_description.machine import Joint, Leg, Machine
 
 #: condition number of the drives' Jacobian (rotations scaled by the platform's radius) at home that is refused
 MAX_CONDITION = 1e3
@@ -26,7 +27,7 @@ _BODY_RATIO = 3.0
 
 
 def check_home(machine: Machine) -> None:
-    """Check lengths, drives, condition, joint limits and drive forces at home.
+    """Check the graph, lengths, drives, condition, joint limits and drive forces at home.
 
     Raises
     ------
@@ -34,64 +35,85 @@ def check_home(machine: Machine) -> None:
         Naming the key concerned and what to do.
     """
     try:
-        machine.check_legs()
+        _ = machine.model
     except KinematicsError as error:
-        raise machine_error(machine, 'leg_chain', None, str(error)) from None
+        raise machine_error(machine, _chains_key(machine), None, str(error)) from None
     if not machine.has_platform:
         _check_positions(machine, machine.home_positions)
         return
-    _check_drive_count(machine)
     _check_platform_points(machine)
-    if machine.has_closed_form:
-        _check_strokes(machine)
+    _check_strokes(machine)
     _check_sizes(machine)
     if machine.planar:
-        _check_plane(machine)
+        check_plane(machine)
+    _check_closed(machine)
+    check_closed_the_right_way(machine)
+    check_mobility(machine)
+    _check_drive_count(machine)
     _check_condition(machine)
-    _check_joints_and_forces(machine)
+    _check_positions(machine, machine.model.home_joints)
+    _check_forces(machine)
+
+
+def _chains_key(machine: Machine) -> str:
+    return 'leg_chains' if machine.legs[0].chain else 'leg_chain'
 
 
 def _check_drive_count(machine: Machine) -> None:
-    if machine.actuated_count == machine.degrees_of_freedom:
-        return
-    raise machine_error(
-        machine, 'legs', [leg.name for leg in machine.legs],
-        f'{len(machine.legs)} legs of {machine.joint_count} joints leave the platform {machine.degrees_of_freedom} '
-        f'degrees of freedom, but {machine.actuated_count} drives act; one drive per degree of freedom is needed '
-        '(a free platform: 6 legs of three joints or 3 of two; a planar one: 3 legs of two)',
-    )  # fmt: skip
+    freedom, drives = machine.degrees_of_freedom, machine.actuated_count
+    if freedom == 0:
+        raise machine_error(
+            machine, 'legs', [leg.name for leg in machine.legs],
+            'the legs leave the platform no degree of freedom: it cannot move; take closures or legs away, or let '
+            'closures hold less',
+        )  # fmt: skip
+    if drives < freedom:
+        raise machine_error(
+            machine, 'legs', [leg.name for leg in machine.legs],
+            f'the legs leave the platform {freedom} degrees of freedom, but the number of drives is {drives}; one '
+            'per degree of freedom is needed at least: set actuated: true for more joints, or let closures hold more',
+        )  # fmt: skip
+    if machine.drive_weights and not machine.is_redundant:
+        raise machine_error(
+            machine, 'drive_forces', list(machine.drive_weights),
+            f'there are {drives} drives for {freedom} degrees of freedom, so their forces are determined; leave it out',
+        )  # fmt: skip
 
 
-def _anchors(machine: Machine) -> Array:
-    turned: Array = machine.platform_points @ machine.home.rotation_base_platform.T
-    return turned
+def _anchors(machine: Machine, leg: Leg) -> Array:
+    """Platform points (C, 3) m of a leg at home, base axes."""
+    points = np.array([closure.other_point for closure in leg.platform_closures])
+    anchors: Array = machine.home.position + points @ machine.home.rotation_base_platform.T
+    return anchors
 
 
-def _leg_vectors(machine: Machine) -> Array:
-    vectors: Array = machine.home.position + _anchors(machine) - machine.base_points
-    return vectors
+def _leg_lengths(machine: Machine) -> Array:
+    """Largest distance (L,) m from base joint to platform points at home."""
+    return np.array(
+        [np.linalg.norm(_anchors(machine, leg) - leg.base_point, axis=1).max() for leg in machine.legs]
+    )
 
 
 def _check_platform_points(machine: Machine) -> None:
-    lengths = np.linalg.norm(_leg_vectors(machine), axis=1)
-    if lengths.min() == 0.0:
-        leg = machine.legs[int(lengths.argmin())].name
+    lengths = _leg_lengths(machine)
+    for leg, length, is_strut in zip(machine.legs, lengths, machine.model.closed_form, strict=True):
+        if is_strut and length == 0.0:
+            reason = 'at home this leg has no length; move home or the joint points'
+            raise machine_error(machine, f'legs.{leg.name}', 0.0, reason)
+    ends = [closure for leg in machine.legs for closure in leg.platform_closures]
+    points = np.array([closure.other_point for closure in ends])
+    if not np.any(points) and all(closure.kind in ('ball', 'pin') for closure in ends):
         raise machine_error(
-            machine, f'legs.{leg}', 0.0, 'at home this leg has no length; move home or the joint points'
+            machine, 'legs', points, 'all platform points lie in the platform origin; give their places'
         )
-    if not np.any(machine.platform_points):
-        raise machine_error(
-            machine, 'legs', machine.platform_points,
-            'all platform points lie in the platform origin; give their places',
-        )  # fmt: skip
 
 
 def _check_strokes(machine: Machine) -> None:
     """Every strut must reach its platform joint at home."""
-    lengths = np.linalg.norm(_leg_vectors(machine), axis=1)
-    for leg, length in zip(machine.legs, lengths, strict=True):
-        drive = next(joint for joint in leg.joints if joint.actuated)
-        if drive.kind != 'prismatic':
+    lengths = _leg_lengths(machine)
+    for leg, length, is_strut in zip(machine.legs, lengths, machine.model.closed_form, strict=True):
+        drive = leg.joints[-1]
+        if not is_strut or not drive.actuated:
             continue
         shortest = leg.length_at_zero + drive.limits.lower
         longest = leg.length_at_zero + drive.limits.upper
@@ -110,75 +132,51 @@ def _check_strokes(machine: Machine) -> None:
             f'at home this leg is {length:.6g} m long, outside of its stroke {shortest:.6g} to {longest:.6g} m; {hint}',
         )  # fmt: skip
 
+
 def _check_sizes(machine: Machine) -> None:
     """Nothing may be a thousand times longer than the legs."""
-    lengths = np.linalg.norm(_leg_vectors(machine), axis=1)
-    size = float(max(lengths.max(), np.abs(machine.platform_points).max()))
+    longest = float(_leg_lengths(machine).max())
+    ends = [np.abs(closure.other_point).max() for leg in machine.legs for closure in leg.platform_closures]
+    size = max(longest, *ends, machine.model.radius[0])
     vectors = [(f'{key}.center_of_mass', body.center_of_mass) for key, body in bodies_with_keys(machine)]
     if machine.has_imu:
         vectors.insert(0, ('sensors.imu.xyz', machine.imu.position))
     for key, vector in vectors:
         if np.abs(vector).max() > _BODY_RATIO * size:
-            at_home = f'at home the legs are {lengths.max():.6g} m long'
+            at_home = f'at home the legs are {longest:.6g} m long'
             raise machine_error(machine, key, vector, f'{MILLIMETRES} ({at_home})')
     for key, body in bodies_with_keys(machine):
-        gyration = np.sqrt(np.linalg.eigvalsh(body.inertia)[-1] / body.mass)
+        gyration = np.sqrt(np.linalg.eigvalsh(body.inertia)[-1] / body.mass) if body.mass else 0.0
         if gyration > _BODY_RATIO * size:
             raise machine_error(
                 machine, f'{key}.inertia', body.inertia,
                 f'with {body.mass:.6g} kg the radius of gyration is {gyration:.6g} m, at home the legs are '
-                f'{lengths.max():.6g} m long; give kg m^2 (CAD programs: kg mm^2, g mm^2), and the mass in kg',
+                f'{longest:.6g} m long; give kg m^2 (CAD programs: kg mm^2, g mm^2), and the mass in kg',
             )  # fmt: skip
 
 
-def _check_plane(machine: Machine) -> None:
-    """The legs of a planar machine must move in planes across z, each at the height of its platform point."""
-    rotations, origins = (found[0] for found in body_poses(machine, machine.home_positions[None]))
-    axes = (rotations @ machine.model.axis[..., None])[..., 0]
-    for joint, axis in zip(machine.joints, axes, strict=True):
-        off = np.linalg.norm(axis[:2]) if joint.kind == 'revolute' else abs(axis[2])
-        if off > CLOSING_TOLERANCE:
-            raise machine_error(
-                machine, f'{joint_key(machine, joint)}.axis', joint.axis,
-                f'of {joint.name} does not keep the leg in the plane (x, y) of a planar machine; revolute '
-                'axes must be along z of base_link, prismatic ones across it: change axis, origin.rpy or base_rpy',
-            )  # fmt: skip
-    bodies = machine.model.closure_body
-    ends = origins[bodies] + (rotations[bodies] @ machine.model.closure_point[..., None])[..., 0]
-    tips, anchors = ends[:, 2], machine.home.position[2] + _anchors(machine)[:, 2]
-    off = np.abs(tips - anchors)
-    if off.max() > CLOSING_TOLERANCE:
-        worst = int(off.argmax())
-        leg = machine.legs[worst]
-        raise machine_error(
-            machine, f'legs.{leg.name}.platform_point', leg.platform_point,
-            f'is at height {anchors[worst]:.6g} m at home, but the leg ends at {tips[worst]:.6g} m and moves in a '
-            'plane (freedom: planar); give z of base_point, of the chain and of platform_point the same height',
-        )  # fmt: skip
-
-
-def _check_condition(machine: Machine) -> None:
-    """The drives must hold the platform at home."""
+def _check_closed(machine: Machine) -> None:
+    """The legs must close at home."""
+    memory, scratch = machine.scratch
+    model = machine.compiled_model
+    start_at_home(model, scratch)
     home = machine.home
+    status = pose_of_joints(model, scratch, home.position[None], home.rotation_base_platform[None], 0)
     try:
-        legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
+        require_ok(machine, status, memory.detail)
     except KinematicsError as error:
         raise machine_error(machine, *_not_closed_at_home(machine, error)) from None
-    condition = float(scaled_condition(legs)[0])
-    if condition > MAX_CONDITION:
-        raise machine_error(
-            machine, 'platform.home', home.position,
-            # no more digits than rounding leaves
-            f'singular pose: the legs do not hold the platform at home (condition number {min(condition, 1e16):.3g}, '
-            f'at most {MAX_CONDITION:g}); parallel legs, or a platform of the same shape as the base, do that. '
-            'Move home or the joint points',
-        )  # fmt: skip
+    for index, leg in enumerate(machine.legs):
+        gap = float(closure_gaps(model, scratch, index))
+        if gap > CLOSING_TOLERANCE:
+            missed = KinematicsError(f'{leg.name} misses its closures by {gap:.3g} m')
+            raise machine_error(machine, *_not_closed_at_home(machine, missed))
 
 
 def _not_closed_at_home(machine: Machine, error: KinematicsError) -> tuple[str, object, str]:
     """Key, value and reason of a home at which the legs do not close."""
     if not holds_platform(machine):
-        return 'leg_chain', None, f'{error} (at home)'
+        return _chains_key(machine), None, f'{error} (at home)'
     reason = str(error).removeprefix('sample 0: ').split(':')[0]
     return (
         'platform.home', machine.home.position,
@@ -187,15 +185,24 @@ def _not_closed_at_home(machine: Machine, error: KinematicsError) -> tuple[str, 
     )  # fmt: skip
 
 
-def _check_joints_and_forces(machine: Machine) -> None:
-    """Passive joints must reach home and the drives must hold the weight there."""
-    pose = machine.home.position[None], machine.home.rotation_base_platform[None]
-    _check_positions(machine, joint_positions(machine, *pose)[0])
-    try:
-        forces = gravity_forces(machine, *pose)[0]
-    except SingularPoseError as error:
-        raise machine_error(machine, 'leg_chain', None, str(error)) from None
-    for drive, force in zip(machine.actuated_joints, forces, strict=True):
+def _check_condition(machine: Machine) -> None:
+    """The drives must hold the platform at home, where the legs are mapped already."""
+    memory, scratch = machine.scratch
+    map_drives(machine.compiled_model, scratch)
+    condition = float(memory.detail[2])
+    if condition > MAX_CONDITION:
+        raise machine_error(
+            machine, 'platform.home', machine.home.position,
+            # no more digits than rounding leaves
+            f'singular pose: the legs do not hold the platform at home (condition number {min(condition, 1e16):.3g}, '
+            f'at most {MAX_CONDITION:g}); parallel legs, or a platform of the same shape as the base, do that. '
+            'Move home or the joint points',
+        )  # fmt: skip
+
+
+def _check_forces(machine: Machine) -> None:
+    """The drives must hold the weight at home."""
+    for drive, force in zip(machine.actuated_joints, home_forces(machine), strict=True):
         if abs(force) > drive.limits.effort:
             unit = 'N' if drive.kind == 'prismatic' else 'N m'
             raise machine_error(

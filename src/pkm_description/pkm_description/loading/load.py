@@ -10,6 +10,7 @@ from typing import Any
 from pkm_description.errors import MachineFileError, UnknownMachineError
 from pkm_description.loading.checks import check_machine, check_provenance
 from pkm_description.loading.overlay import apply_overlay, blame_overlay
+from pkm_description.loading.read_drive_forces import read_drive_weights
 from pkm_description.loading.read_driver import driver_of
 from pkm_description.loading.read_legs import read_legs
 from pkm_description.loading.read_parts import read_platform
@@ -97,7 +98,8 @@ def machine_of_content(path: Path, content: dict[str, Any], driver: str | Path |
     machine = unchecked_machine(path, content)
     check_provenance(path, content)
     check_machine(machine)
-    return replace(machine, driver=driver_of(machine, content, driver))
+    own = driver_of(machine, content, driver)
+    return machine if own is machine.driver else replace(machine, driver=own)
 
 
 def machine_content(path: Path, overlay: str | Path | None = None) -> tuple[dict[str, Any], list[str]]:
@@ -122,16 +124,23 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
     # type: YAML's true equals 1
     if 'schema' in content and (content['schema'] != SCHEMA or type(content['schema']) is not int):
         raise top.error('schema', content['schema'], f'this version reads schema {SCHEMA}')
-    needed = ['schema', 'name', 'description', 'gravity', 'leg_chain', 'legs']
+    needed = ['schema', 'name', 'description', 'gravity', 'legs']
     optional = ['sensors', 'servo', 'driver', 'provenance']
-    if 'platform' in content:
-        top.expect_keys([*needed, 'platform', 'leg_tip'], [*optional, 'ball_joint'])
+    if 'leg_chains' in content:
+        platform_keys = ['platform'] if 'platform' in content else []
+        top.expect_keys([*needed, 'leg_chains', *platform_keys], [*optional, 'drive_forces'])
+    elif 'platform' in content:
+        top.expect_keys([*needed, 'leg_chain', 'platform', 'leg_tip'], [*optional, 'ball_joint', 'drive_forces'])
     else:
         _require_open_chain(top)
-        top.expect_keys(needed, optional)
+        top.expect_keys([*needed, 'leg_chain'], optional)
     freedom, home, platform = read_platform(top)
-    legs = read_legs(top)
-    imu, leg_sensors, servo = read_sensors(top, len(legs))
+    legs = read_legs(top, freedom)
+    drives = [joint.name for leg in legs for joint in leg.joints if joint.actuated]
+    if not drives:
+        key = 'leg_chains' if 'leg_chains' in content else 'leg_chain'
+        raise top.error(key, None, 'no joint is driven; set actuated: true for those with a drive')
+    imu, leg_sensors, servo = read_sensors(top, len(drives), 'leg' if len(drives) == len(legs) else 'drive')
     return Machine(
         name=top.identifier('name'),
         path=path,
@@ -145,6 +154,7 @@ def unchecked_machine(path: Path, content: dict[str, Any]) -> Machine:
         servo=servo,
         provenance=dict(top.section('provenance').content) if 'provenance' in content else {},
         freedom=freedom,
+        drive_weights=read_drive_weights(top, drives),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.errors import MachineFileError
-from pkm_description.loading.keys import joint_key
+from pkm_description.loading.keys import closure_key, joint_key
 from pkm_description.machine import Machine
 from pkm_description.machine.closure_ends import closure_ends
 
@@ -48,6 +48,9 @@ def check_names(machine: Machine) -> None:
     for end in closure_ends(machine):
         links += [(f'legs.{end.leg.name}', end.tip), (f'legs.{end.leg.name}', end.anchor)]
         joints += [(f'legs.{end.leg.name}', f'{end.tip}_mount'), (f'legs.{end.leg.name}', f'{end.anchor}_mount')]
+    joints += [
+        (closure_key(leg, closure), closure.name) for leg in machine.legs for closure in leg.closures if leg.chain
+    ]
     _check_unique(machine, 'links', links)
     _check_reserved(machine, links)
     _check_unique(machine, 'joints', joints)

@@ -7,15 +7,15 @@ from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, ImuSensor, LegSensors, ServoGains
 
 
-def read_sensors(top: Section, count: int) -> tuple[ImuSensor, LegSensors, ServoGains]:
-    """IMU, sensors of ``count`` drives and servo of the whole file."""
+def read_sensors(top: Section, count: int, each: str = 'leg') -> tuple[ImuSensor, LegSensors, ServoGains]:
+    """IMU, sensors of ``count`` drives and servo of the whole file; ``each``: what messages call one of them."""
     imu, legs, servo = NO_IMU, NO_LEG_SENSORS, NO_SERVO
     if 'sensors' in top.content:
         sensors = top.section('sensors')
         # an open chain has no platform to mount an IMU on
         sensors.expect_keys([], ['legs', 'imu'] if 'platform' in top.content else ['legs'])
         imu = _read_imu(sensors.section('imu')) if 'imu' in sensors.content else imu
-        legs = _read_leg_sensors(sensors.section('legs'), count) if 'legs' in sensors.content else legs
+        legs = _read_leg_sensors(sensors.section('legs'), count, each) if 'legs' in sensors.content else legs
     if 'servo' in top.content:
         gains = top.section('servo')
         gains.expect_keys(['stiffness', 'damping'])
@@ -41,8 +41,9 @@ def _read_imu(section: Section) -> ImuSensor:
     )
 
 
-def _read_leg_sensors(section: Section, count: int) -> LegSensors:
+def _read_leg_sensors(section: Section, count: int, each: str) -> LegSensors:
     """Sensors of the drives."""
     noise = ['position_noise', 'velocity_noise', 'effort_noise']
     section.expect_keys(['rate', *noise])
-    return LegSensors(section.number('rate', above=0.0), *(section.per_leg(key, count, least=0.0) for key in noise))
+    values = [section.per_leg(key, count, least=0.0, each=each) for key in noise]
+    return LegSensors(section.number('rate', above=0.0), *values)

@@ -153,15 +153,18 @@ class Section:
         default: float | None = None,
         above: float | None = None,
         least: float | None = None,
+        each: str = 'leg',
     ) -> Array:
-        """One number for all legs, or a list with one per leg; (count,)."""
+        """One number for all legs (drives, ...), or a list with one for each; (count,)."""
         if key not in self.content and default is not None:
             return np.full(count, default)
         value = self.content[key]
         if not isinstance(value, list):
             return np.full(count, self._number(key, value, above, least))
         if len(value) != count:
-            raise self.error(key, value, f'has {len(value)} entries for {count} legs; give one number, or one per leg')
+            raise self.error(
+                key, value, f'has {len(value)} entries for {count} {each}s; give one number, or one per {each}'
+            )
         return np.array([self._number(f'{key}[{i}]', item, above, least) for i, item in enumerate(value)])
 
     def vector_per_leg(self, key: str, length: int, count: int) -> Array:

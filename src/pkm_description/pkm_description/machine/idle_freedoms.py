@@ -100,7 +100,7 @@ def locked_joints(machine: str, leg: Leg, home: AtHome, index: int) -> list[int]
     _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
     rank = int(np.sum(sizes > _DEPENDENT * sizes.max(initial=1e-300)))
     free = []
-    for direction in directions[rank:]:
+    for direction in _apart(directions[rank:]):
         if _is_finite(home, index, closed, direction, gap):
             free.append(direction)
     memory.joints[:] = closed
@@ -108,16 +108,32 @@ def locked_joints(machine: str, leg: Leg, home: AtHome, index: int) -> list[int]
     if not free:
         return []  # as good as none, or stretched and folded legs, which is for the checks at home to say
     first = int(model.joint_start[index])
+    turning: set[str] = set()
     for direction in free:
         rates = np.zeros(len(model.kind))
         rates[columns] = scale * direction
         moving = [leg.joints[joint - first].name for joint in columns if abs(rates[joint]) > 1e-3 * np.abs(rates).max()]
-        if not _turns_about_a_line(leg, home, index, rates):
+        bodies = _turning_about_a_line(leg, home, index, rates)
+        if not bodies or turning & bodies:
             raise KinematicsError(
                 f'{machine}: {leg.name} has more freedom than platform and closures determine: {", ".join(moving)} can '
                 'move while the platform stands still; take a joint away, or choose a closure that holds more'
             )
+        turning |= bodies
     return _pivots(machine, leg, columns, first, np.array(free), model)
+
+
+def _apart(directions: Array) -> Array:
+    """The same directions (F, C) combined so that each moves as few joints as possible: reduced to row echelon form."""
+    rows = directions.copy()
+    for row in range(len(rows)):
+        left = np.abs(rows[row:])
+        pivot, column = divmod(int(left.argmax()), left.shape[1])
+        rows[[row, row + pivot]] = rows[[row + pivot, row]]
+        rows[row] /= rows[row, column]
+        others = np.arange(len(rows)) != row
+        rows[others] -= np.outer(rows[others, column], rows[row])
+    return rows
 
 
 def _pivots(machine: str, leg: Leg, columns: Integers, first: int, free: Array, model: ModelData) -> list[int]:
@@ -154,25 +170,26 @@ def _is_finite(home: AtHome, leg: int, closed: Array, direction: Array, gap: flo
     return bool(left <= gap + 1e-9 and moved @ step > 0.25 * step @ step)
 
 
-def _turns_about_a_line(leg: Leg, home: AtHome, index: int, rates: Array) -> bool:
-    """Whether all bodies of mass that move at joint rates (J,) turn about one line; the leg's bodies are placed."""
+def _turning_about_a_line(leg: Leg, home: AtHome, index: int, rates: Array) -> set[str]:
+    """Bodies of mass that move at joint rates (J,), if all turn about one line, else none; the bodies are placed."""
     model, memory = home.model, home.memory
     part = slice(int(model.joint_start[index]), int(model.joint_start[index + 1]))
     body_velocities(home.compiled, home.scratch, rates)
     spins, velocities, origins = memory.spin[part], memory.velocity[part], memory.origin[part]
     fastest = np.linalg.norm(spins, axis=1).max(initial=0.0)
-    line = None
+    line, turning = None, set()
     for joint, spin, velocity, origin in zip(leg.joints, spins, velocities, origins, strict=True):
         size = float(np.linalg.norm(spin))
         slowest = 1e-6 * fastest
         if joint.body.mass == 0.0 or (size <= slowest and np.linalg.norm(velocity) <= slowest * model.radius[0]):
             continue
         if size <= slowest:
-            return False  # slides
+            return set()  # slides
         if line is None:
             line = spin / size, origin + np.cross(spin, velocity) / size**2
         axis, point = line
         still = velocity + np.cross(spin, point - origin)
         if np.linalg.norm(np.cross(spin, axis)) > 1e-5 * size or np.linalg.norm(still) > 1e-5 * size * model.radius[0]:
-            return False
-    return line is not None
+            return set()
+        turning.add(joint.body.name)
+    return turning

@@ -10,7 +10,14 @@ from typing import Any, Literal
 
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
-from pkm_description.kernels.model import ModelData, ScratchData, make_model, make_scratch, scratch_data
+from pkm_description.kernels.model import (
+    ModelData,
+    ScratchData,
+    constraint_row_count,
+    make_model,
+    make_scratch,
+    scratch_data,
+)
 from pkm_description.machine.model_data import model_data
 from pkm_description.machine.parts import Leg, Pose, RigidBody
 from pkm_description.machine.sensors import (
@@ -87,6 +94,26 @@ class Machine(StackedLegs):
         """Return the same machine, whose driver publishes on other topics; empty: its own."""
         driver = self.driver.with_topics(joint_topic, imu_topic)
         return self if driver is self.driver else replace(self, driver=driver)
+
+    @cached_property
+    def degrees_of_freedom(self) -> int:
+        """Degrees of freedom of the closed machine, by the rank of its closures at home."""
+        return int(self.model.degrees_of_freedom[0])
+
+    @cached_property
+    def constraint_count(self) -> int:
+        """Equations K that legs and plane put on the platform's twist, dependent ones included."""
+        return constraint_row_count(self.model) if self.has_platform else 0
+
+    @property
+    def legs_hold_platform(self) -> bool:
+        """Whether legs take freedom from the platform (3-RPS), so that they admit some poses only."""
+        return self.constraint_count > (3 if self.planar else 0)
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether there are more drives than degrees of freedom, which then share the force by ``drive_weights``."""
+        return self.actuated_count > self.degrees_of_freedom
 
     @cached_property
     def model(self) -> ModelData:

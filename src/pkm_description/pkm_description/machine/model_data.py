@@ -36,6 +36,9 @@ _LONGEST_TURN, _LONGEST_SLIDE = 0.5, 0.5
 #: sine or cosine of the angle between two joint axes below which they count as parallel or normal
 _ALIGNED = 1e-9
 
+#: m, largest gap of a closed leg
+_CLOSED = 1e-6
+
 _ITERATIONS = 50
 
 _FREEDOM = {'free': [0, 1, 2, 3, 4, 5], 'planar': [0, 1, 5], 'none': []}
@@ -55,15 +58,17 @@ def model_data(machine: JointArrays) -> ModelData:
     model = _with_columns(machine, _tables(machine), columns)
     if not machine.has_platform:
         return model._replace(degrees_of_freedom=np.array([len(model.kind)]))
+    _check_ends(machine)
     home = AtHome.of(model)
     locked: set[int] = set()
+    gaps = []
     for index, leg in enumerate(machine.legs):
-        nearest_closed(home, index)
+        gaps.append(nearest_closed(home, index))
         locked |= set(locked_joints(machine.name, leg, home, index))
     model = model._replace(home_joints=home.memory.joints.copy())
     if locked:
         model = _with_columns(machine, model, [[joint for joint in own if joint not in locked] for own in columns])
-    _check_rows(machine, model)
+    _check_rows(machine, model, gaps)
     return _known_at_home(machine, model)
 
 
@@ -152,14 +157,32 @@ def _with_columns(machine: JointArrays, model: ModelData, columns: list[list[int
     )
 
 
-def _check_rows(machine: JointArrays, model: ModelData) -> None:
-    """Every leg must reach the platform, and its closures must determine its joints."""
-    rows, columns = np.diff(model.row_start[model.closure_start]), np.diff(model.column_start)
-    for leg, own_rows, own_columns in zip(machine.legs, rows, columns, strict=True):
+def _check_ends(machine: JointArrays) -> None:
+    """Every leg must reach the platform, and no body may end free."""
+    for leg in machine.legs:
         if not leg.platform_closures:
             raise KinematicsError(
                 f'{machine.name}: {leg.name} does not reach the platform; close one of its bodies '
                 f'({", ".join(joint.body.name for joint in leg.joints)}) on {machine.platform.name}'
+            )
+        carrying = {leg.joints[parent].body.name for parent in leg.parents if parent >= 0}
+        closed = {closure.body for closure in leg.closures} | {closure.other for closure in leg.closures}
+        for joint in leg.joints:
+            if joint.body.name not in carrying | closed:
+                raise KinematicsError(
+                    f'{machine.name}: {joint.body.name} ends free: no joint and no closure follows it; close it, or '
+                    'leave it out'
+                )
+
+
+def _check_rows(machine: JointArrays, model: ModelData, gaps: list[float]) -> None:
+    """The closures of every leg must be able to determine its joints."""
+    rows, columns = np.diff(model.row_start[model.closure_start]), np.diff(model.column_start)
+    for leg, own_rows, own_columns, gap in zip(machine.legs, rows, columns, gaps, strict=True):
+        if own_columns > own_rows and gap > _CLOSED:
+            raise KinematicsError(
+                f'{machine.name}: {leg.name} misses its closures at home by {gap:.3g} m; change platform.home, '
+                'home of its joints, or its lengths'
             )
         if own_columns > own_rows:
             raise KinematicsError(

@@ -130,6 +130,7 @@ class Joint:
     rotor_inertia : kg or kg m^2, inertia of rotor and screw reflected to the joint (Mata et al. 2008, Eq. 18)
     parent : link name of the body that carries the joint; empty: the body of the joint before it in the leg, of the
         first joint ``base_link``
+    part_of : name of the universal, spherical or cylindrical joint of the file that it is part of; empty: of none
     """
 
     name: str
@@ -144,6 +145,7 @@ class Joint:
     home: float = 0.0
     rotor_inertia: float = 0.0
     parent: str = ''
+    part_of: str = ''
 
 
 @dataclass(frozen=True)
@@ -184,11 +186,13 @@ class Leg:
     name : e.g. ``leg1``
     joints : from base to platform; a joint's parent stands before it
     closures : see the class
+    chain : kind of leg in the file, key of ``leg_chains``; empty where all legs have the same
     """
 
     name: str
     joints: tuple[Joint, ...]
     closures: tuple[Closure, ...] = ()
+    chain: str = ''
 
     @classmethod
     def to_platform(

@@ -53,31 +53,6 @@ class StackedLegs(JointArrays):
         """Equations that close a leg: 3 (ball joint), 2 (pin) or 0 (open chain)."""
         return _CLOSING_EQUATIONS[self.freedom]
 
-    @cached_property
-    def constraint_count(self) -> int:
-        """Equations K that legs and plane put on the platform's twist."""
-        if not self.has_platform:
-            return 0
-        missing = self.closing_equations - self.joint_count
-        if missing not in ((0,) if self.planar else (0, 1)):
-            usable = '2 joints' if self.planar else '2 or 3 joints'
-            raise KinematicsError(
-                f'{self.name}: a leg has {self.joint_count} joints; legs of a '
-                f'{"planar" if self.planar else "free"} platform need {usable} before the closing joint'
-            )
-        return missing * self.leg_count + (3 if self.planar else 0)
-
-    @property
-    def legs_hold_platform(self) -> bool:
-        """Whether legs take freedom from the platform (3-RPS), so that they admit some poses only."""
-        return self.constraint_count > (3 if self.planar else 0)
-
-    @cached_property
-    def degrees_of_freedom(self) -> int:
-        """Degrees of freedom of the closed machine, away from singular poses."""
-        coordinates = 6 if self.has_platform else self.leg_count * self.joint_count
-        return coordinates - self.constraint_count
-
     # -- geometry ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -223,7 +198,7 @@ class StackedLegs(JointArrays):
 
     def check_legs(self) -> None:
         """Raise the KinematicsError that any of the arrays would raise; does nothing for legs that fit together."""
-        _ = self.joint_kinds, self.actuated_index, self.constraint_count
+        _ = self.joint_kinds, self.actuated_index
 
     def _stack(self, value: Callable[[Joint], object]) -> Array:
         """Stack ``value(joint)`` of every joint to (L, J, ...)."""

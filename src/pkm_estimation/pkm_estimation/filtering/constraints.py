@@ -38,7 +38,7 @@ def update_with_constraints(
     """
     drives = _onto_constraints(ukf, legs, values, noise_of_constraints)
     used = np.arange(drives) if used is None else used
-    innovation = ukf.update_iterated(legs.observe, values, noise, used, limit)
+    innovation = ukf.update_iterated(legs, values, noise, used, limit)
     return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
 
 
@@ -51,7 +51,7 @@ def predicted_with_constraints(
     """
     state, covariance = ukf.state.copy(), ukf.covariance.copy()
     drives = _onto_constraints(ukf, legs, values, noise_of_constraints)
-    residual, spread = ukf.predicted_innovation(legs.observe, values, noise)
+    residual, spread = ukf.predicted_innovation(legs, values, noise)
     ukf.state[:], ukf.covariance[:] = state, covariance
     return residual[:drives], spread[:drives, :drives]
 
@@ -59,5 +59,5 @@ def predicted_with_constraints(
 def _onto_constraints(ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array) -> int:
     """Correct with the constraints, the last of ``values`` (m,); returns the number of values before them."""
     drives = len(values) - legs.constraint_count
-    ukf.update_iterated(legs.observe, values, noise, np.arange(drives, len(values)))
+    ukf.update_iterated(legs, values, noise, np.arange(drives, len(values)))
     return drives

@@ -26,7 +26,6 @@ from pkm_estimation.models import (
     EstimatorGeometry,
     LegLengthModel,
 )
-from pkm_estimation.models.calibrated_legs import CalibratedLegModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.leg_model import LegModel
@@ -63,9 +62,7 @@ def measurement_model(
             )
         return DriveModel(machine, geometry.imu_position)
     points = geometry.platform_points_from_imu
-    if estimate:
-        return CalibratedLegModel(geometry.base_points, points, geometry.gravity, geometry.lengths_at_zero, layout)
-    return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero)
+    return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout)
 
 
 def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None:

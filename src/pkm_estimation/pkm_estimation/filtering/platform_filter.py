@@ -19,10 +19,11 @@ from pkm_estimation.filtering.parts import constant_states, make_filter, measure
 from pkm_estimation.filtering.platform_points import PlatformPoints, observed
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
-from pkm_estimation.filters import INTEGRATORS, Innovation
+from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import InertialStep
 
 #: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
 CHART_RADIUS = 0.1
@@ -66,7 +67,7 @@ class PlatformFilter:
         self.geometry, self.config = geometry, config
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
         size = self.layout.size
-        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], size, self.layout.imu_rotation)
+        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation)
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
@@ -86,7 +87,7 @@ class PlatformFilter:
         if self.legs.constraint_count:
             noise = block_diag(noise, config.constraint_std**2 * np.eye(self.legs.constraint_count))
         self.length_covariance = noise
-        self._imu_noise_factor: Array = np.linalg.cholesky(self.imu_covariance).astype(float)
+        self.process.set_noise(self.imu_covariance)
 
     @property
     def state(self) -> Array:
@@ -158,13 +159,13 @@ class PlatformFilter:
             innovation = self.update(drive_positions)
             # these filters never leave the mirror assembly mode
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
-        ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(1.0)
+        ukf, legs, noise = self.ukf, self.legs, self._leg_noise(1.0)
         values, drives = self.legs.measured(drive_positions), np.arange(len(drive_positions))
 
         def here() -> bool:
             return is_home_mode(self.imu_point, self.rotation)
 
-        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, observe, values, noise, drives), here)
+        return likeliest_update(ukf, lambda begin: ukf.update_from(begin, legs, values, noise, drives), here)
 
     def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
         """Predict over ``duration`` seconds with IMU samples (6,) at both ends.
@@ -177,8 +178,7 @@ class PlatformFilter:
         bent_start, bent_end = imu_start, imu_end
         if self._constants is not None:
             bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
-        noise = process.noise_factor(ukf.state, self._imu_noise_factor, (duration * imu_interval) ** 0.5)
-        ukf.predict(lambda points: process.propagate(points, bent_start, bent_end, duration), noise)
+        ukf.predict(InertialStep(process, bent_start, bent_end, duration, (duration * imu_interval) ** 0.5))
         if self._walk is not None:
             if duration != self._walk_duration:  # the same for thousands of steps
                 self._walk_duration, self._walk_covariance = duration, np.diag(duration * self._walk)
@@ -206,14 +206,14 @@ class PlatformFilter:
         Returns the innovation of the prediction. If its NIS is above ``limit``, the state is not corrected.
         ``noise_scale`` multiplies the noise variances of the legs. Raises CovarianceError.
         """
-        ukf, observe, noise, constants = self.ukf, self.legs.observe, self._leg_noise(noise_scale), self._constants
-        values = self.legs.measured(drive_positions)
-        if self.legs.constraint_count:
-            return update_with_constraints(ukf, self.legs, values, noise, self._leg_noise(1.0), used, limit)
+        ukf, legs, noise, constants = self.ukf, self.legs, self._leg_noise(noise_scale), self._constants
+        values = legs.measured(drive_positions)
+        if legs.constraint_count:
+            return update_with_constraints(ukf, legs, values, noise, self._leg_noise(1.0), used, limit)
         if constants is None:
-            return ukf.update_iterated(observe, values, noise, used, limit)
+            return ukf.update_iterated(legs, values, noise, used, limit)
         state, covariance = ukf.state.copy(), ukf.covariance.copy()
-        innovation = ukf.update_iterated(observe, values, noise, used, limit)
+        innovation = ukf.update_iterated(legs, values, noise, used, limit)
         if innovation.nis <= limit:
             constants.after_update(ukf, state, covariance)
         return innovation
@@ -240,12 +240,11 @@ class PlatformFilter:
         Raises ObservationError if a prediction is not finite or has another shape, and CovarianceError.
         """
         count = len(value)
-        return self.ukf.update(
-            lambda states: observed(observe, self.points(states, imu), count), value, noise_covariance, limit=limit
-        )
+        model = FunctionModel(lambda points: observed(observe, self.points(points, imu), count).T)
+        return self.ukf.update(model, value, noise_covariance, limit=limit)
 
     def points(self, states: Array, imu: Array) -> PlatformPoints:
-        """Motions of the platform for the filter's own states (n, N), with the current IMU sample (6,)."""
+        """Motions of the platform for the filter's own states (N, n), with the current IMU sample (6,)."""
         return PlatformPoints(self.layout, self.geometry, self.chart, states, imu, self.legs.angular_acceleration)
 
     def snapshot(self) -> tuple[object, ...]:
@@ -268,11 +267,11 @@ class PlatformFilter:
 
     def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Innovation (L,) and its covariance (L, L) for positions (L,) of the drives; the state is not changed."""
-        ukf, observe, noise = self.ukf, self.legs.observe, self._leg_noise(noise_scale)
+        ukf, noise = self.ukf, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
         if self.legs.constraint_count:
             return predicted_with_constraints(ukf, self.legs, values, noise, self._leg_noise(1.0))
-        return ukf.predicted_innovation(observe, values, noise)
+        return ukf.predicted_innovation(self.legs, values, noise)
 
     def _set_chart(self, rotation: Array) -> None:
         """Express positions in the axes of a chart from now on."""

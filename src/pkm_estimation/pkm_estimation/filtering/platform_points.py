@@ -37,7 +37,7 @@ class PlatformPoints:
     ----------
     layout, geometry : of the filter's states, and of the machine
     chart : (3, 3), the chart's axes to base axes
-    states : (n, N), position and attitude seen from the chart
+    states : (N, n), position and attitude seen from the chart
     imu : (6,) current IMU sample, nominal platform axes
     angular_acceleration : (3,) rad/s^2, current, the same axes; needed if the delay of the IMU is a state
 
@@ -57,12 +57,11 @@ class PlatformPoints:
         imu: Array,
         angular_acceleration: Array,
     ) -> None:
-        rows = states.T
-        rotation, _ = rotations_of(rows[:, ATTITUDE])
-        position, rotation = rows[:, POSITION] @ chart.T, chart @ rotation
-        motion = ImuMotion.of(rows, position, rotation, imu, angular_acceleration, geometry.imu_position)
+        rotation, _ = rotations_of(states[:, ATTITUDE])
+        position, rotation = states[:, POSITION] @ chart.T, chart @ rotation
+        motion = ImuMotion.of(states, position, rotation, imu, angular_acceleration, geometry.imu_position)
         if layout.groups:
-            motion = with_constants(layout, rows, motion, geometry.gravity)
+            motion = with_constants(layout, states, motion, geometry.gravity)
         self.rotation, self.angular_velocity = motion.rotation, motion.angular_velocity
         self.specific_force = motion.specific_force
         self._imu_point, self._velocity = motion.position, motion.velocity

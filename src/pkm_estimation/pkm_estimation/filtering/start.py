@@ -50,15 +50,15 @@ def start_spread(layout: StateLayout, state: Array, observe: Callable[[Array], A
     Parameters
     ----------
     state : (n,) at the start
-    observe : the measurement model, leg lengths (L, N) of states (n, N)
+    observe : the measurement model, leg lengths (N, L) of points (N, n)
     """
     spread = np.eye(layout.size)
     if layout.imu_position is not None:
         spread[POSITION, layout.imu_position] = rotation_of(state[ATTITUDE])
     if layout.leg_offsets is not None:
-        step = 1e-6 * np.eye(layout.size)[:, _POSE]
-        lengths = observe(np.hstack([state[:, None] + step, state[:, None] - step]))
-        slope = (lengths[:, :6] - lengths[:, 6:]) / 2e-6
+        step = 1e-6 * np.eye(layout.size)[_POSE]
+        lengths = observe(np.vstack([state + step, state - step]))
+        slope = (lengths[:6] - lengths[6:]).T / 2e-6
         spread[np.ix_(_POSE, range(layout.leg_offsets.start, layout.leg_offsets.stop))] = -np.linalg.pinv(slope)
     return spread
 

@@ -1,17 +1,18 @@
 """Extended and iterated extended Kalman filter (EKF, IEKF) on the same models as the unscented filter.
 
-The jacobians are central differences: the models take all points in one call, so a jacobian costs as much as a set of
-sigma points, and it is the derivative of the same model that the unscented filter uses.
+The jacobians are central differences: of the same model that the unscented filter uses, at as many points.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Model
+from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5
@@ -35,17 +36,18 @@ class ExtendedKalmanFilter(KalmanFilter):
         self.covariance = np.array(covariance, dtype=float)
         self.iterations = iterations
         step = _STEP * np.eye(len(state))
-        self._steps = np.hstack([np.zeros((len(state), 1)), step, -step])
+        self._steps = np.vstack([np.zeros(len(state)), step, -step])
 
-    def predict(self, propagate: Model, noise_factor: Array) -> None:
-        """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
-        moved, slope = self._linearise(propagate, self.state)
+    def predict(self, step: ProcessStep) -> None:
+        """Move the state by a step of a process."""
+        noise_factor = step.noise_factor(self.state)
+        moved, slope = self._linearise(step.propagate, self.state)
         self.state[:] = moved
         self.covariance[:] = slope @ self.covariance @ slope.T + noise_factor @ noise_factor.T
 
     def update(
         self,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
@@ -57,7 +59,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         prior, here = self.state.copy(), self.state
         first: Innovation | None = None
         for _ in range(self.iterations):
-            predicted, slope = self._linearise(observe, here)
+            predicted, slope = self._linearise(model.observe, here)
             predicted, slope = predicted[rows], slope[rows]
             spread = slope @ self.covariance @ slope.T + noise
             residual = measurement[rows] - predicted - slope @ (prior - here)
@@ -87,14 +89,14 @@ class ExtendedKalmanFilter(KalmanFilter):
         return first
 
     def predicted_innovation(
-        self, observe: Model, measurement: Array, noise_covariance: Array
+        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
-        predicted, slope = self._linearise(observe, self.state)
+        predicted, slope = self._linearise(model.observe, self.state)
         return measurement - predicted, slope @ self.covariance @ slope.T + noise_covariance
 
-    def _linearise(self, function: Model, state: Array) -> tuple[Array, Array]:
+    def _linearise(self, function: Callable[[Array], Array], state: Array) -> tuple[Array, Array]:
         """Value (m,) and slope (m, n) of a function of points (n, N) at a state."""
         size = len(state)
-        values = function(state[:, None] + self._steps)
-        return values[:, 0], (values[:, 1 : size + 1] - values[:, size + 1 :]) / (2.0 * _STEP)
+        values = function(state + self._steps)
+        return values[0], (values[1 : size + 1] - values[size + 1 :]).T / (2.0 * _STEP)

@@ -11,10 +11,13 @@ from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
+from scipy.linalg import solve_triangular
 
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, Model
+from pkm_estimation.filters.interface import MeasurementModel
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation
 from pkm_estimation.filters.unscented import UnscentedKalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.kernels.unscented import innovate
 
 MAX_ITERATIONS = 30
 
@@ -45,27 +48,27 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
 
     def update_iterated(
         self,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
         limit: float = inf,
     ) -> Innovation:
         """Correct the state; the innovation is the one that the prediction had."""
-        innovation = self.update(observe, measurement, noise_covariance, used, min(limit, self._iteration_nis))
+        innovation = self.update(model, measurement, noise_covariance, used, min(limit, self._iteration_nis))
         if self._iteration_nis < innovation.nis <= limit:
             state, covariance = self.state.copy(), self.covariance.copy()
             try:
-                self.update_from(None, observe, measurement, noise_covariance, used)
+                self.update_from(None, model, measurement, noise_covariance, used)
             except CovarianceError:  # no answer that stays: the plain update's is as good as any
                 self.state[:], self.covariance[:] = state, covariance
-                self.update(observe, measurement, noise_covariance, used)
+                self.update(model, measurement, noise_covariance, used)
         return innovation
 
     def update_from(
         self,
         begin: Array | None,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
@@ -75,7 +78,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         Parameters
         ----------
         begin : (n,) where to linearise first; ``None``: the prior mean
-        observe, measurement, noise_covariance, used : as in :meth:`KalmanFilter.update`
+        model, measurement, noise_covariance, used : as in :meth:`KalmanFilter.update`
 
         Returns
         -------
@@ -93,7 +96,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         if begin is not None:
             self.state[:] = begin
         for _ in range(MAX_ITERATIONS):
-            slope, predicted, excess = self._linearise(observe, rows)
+            slope, predicted, excess = self._linearise(model, measurement, rows)
             spread = slope @ prior_covariance @ slope.T + noise + excess
             gain = np.linalg.solve(spread, slope @ prior_covariance).T
             residual = measurement[rows] - predicted - slope @ (prior - self.state)
@@ -108,23 +111,16 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
                     return _innovation(residual, spread, rows, len(measurement))
         raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
 
-    def _linearise(self, observe: Model, rows: Indices) -> tuple[Array, Array, Array]:
+    def _linearise(
+        self, model: MeasurementModel, measurement: Array, rows: Indices
+    ) -> tuple[Array, Array, Array]:
         """Statistical linear regression over the present distribution: slope, mean, covariance of the rest."""
-        points = self.draw_points()
-        deviations = points[:, 1:] - points[:, :1]
-        values = observe(points)[rows]
-        weight = self.transform.weight
-        changes = values[:, 1:] - values[:, :1]
-        shift = weight * changes.sum(axis=1)
-        cross = weight * changes @ deviations.T
-        slope: Array = np.asarray(np.linalg.solve(self.covariance, cross.T).T, dtype=float)
-        spread = weight * changes @ changes.T + self.transform.shift_weight * np.outer(shift, shift)
-        rest = spread - slope @ self.covariance @ slope.T
-        # rounding can make the rest slightly indefinite where the model is linear
-        values_, vectors = np.linalg.eigh(0.5 * (rest + rest.T))
-        excess: Array = (vectors * np.maximum(values_, 0.0)) @ vectors.T
-        mean: Array = values[:, 0] + shift
-        return slope, mean, excess
+        work = self._prepared(measurement, np.zeros((len(measurement), len(measurement))), rows)
+        data, count = work.data, len(rows)
+        data.values[:] = model.observe(self.draw_points())
+        innovate(self.memory.struct, work.struct)
+        slope = solve_triangular(self.memory.data.factor, data.slopes[:count].T, trans=1, lower=True).T
+        return slope, measurement[rows] - data.residual[rows], data.excess[:count, :count].copy()
 
 
 def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Innovation:

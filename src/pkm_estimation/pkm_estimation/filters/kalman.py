@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
+from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
+
 Indices = NDArray[np.intp]
-#: maps states (n, N) to states (n, N) or to measurements (m, N), all columns in one call
-Model = Callable[[Array], Array]
 
 
 class CovarianceError(Exception):
@@ -54,13 +53,13 @@ class KalmanFilter(ABC):
     covariance: Array
 
     @abstractmethod
-    def predict(self, propagate: Model, noise_factor: Array) -> None:
-        """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
+    def predict(self, step: ProcessStep) -> None:
+        """Move the state by a step of a process. Raises CovarianceError."""
 
     @abstractmethod
     def update(
         self,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
@@ -70,10 +69,10 @@ class KalmanFilter(ABC):
 
         Parameters
         ----------
-        observe : maps points (n, 2n+1) to predicted measurements (m, 2n+1)
+        model : predicts the measurement
         measurement : (m,)
         noise_covariance : (m, m)
-        used : indices of the entries to use, all by default; the others come back as NaN in the innovation
+        used : indices of the entries to use, ascending, all by default; the others come back as NaN in the innovation
         limit : normalised innovation squared beyond which nothing is corrected
 
         Raises
@@ -84,28 +83,28 @@ class KalmanFilter(ABC):
 
     def update_iterated(
         self,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
         limit: float = inf,
     ) -> Innovation:
         """Do the same; filters that can do so linearise a measurement that surprises them around its own result."""
-        return self.update(observe, measurement, noise_covariance, used, limit)
+        return self.update(model, measurement, noise_covariance, used, limit)
 
     def update_from(
         self,
         begin: Array | None,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
     ) -> Innovation:
         """Correct the state, linearised first at the state (n,) ``begin`` by filters that can choose."""
-        return self.update(observe, measurement, noise_covariance, used)
+        return self.update(model, measurement, noise_covariance, used)
 
     @abstractmethod
     def predicted_innovation(
-        self, observe: Model, measurement: Array, noise_covariance: Array
+        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""

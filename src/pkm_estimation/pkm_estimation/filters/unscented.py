@@ -1,16 +1,16 @@
-"""Unscented Kalman filter with additive noise; every model sees all sigma points in one call."""
+"""Unscented Kalman filter with additive noise, see :mod:`pkm_estimation.kernels.unscented`."""
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
-from numpy import add, multiply, negative
 from pkm_description.arrays import Array
-from scipy.linalg.lapack import dpotrf, dtrtri
 
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter, Model
+from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
+from pkm_estimation.kernels.unscented import STATE_INDEFINITE, draw_points, filter_data, innovate, make_filter
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -22,178 +22,98 @@ class UnscentedKalmanFilter(KalmanFilter):
     state : (n,)
     covariance : (n, n)
 
-    Notes
-    -----
-    Points are columns (n, 2 n + 1), so that each state is contiguous. Covariances are formed as ``Z Z^T``: symmetric to
-    the last bit and positive semi-definite by construction as long as ``beta >= alpha^2``. That holds for the update,
-    too: deviations of the state less gain times deviations of the measurement, and the gain times the noise's root.
+    Attributes
+    ----------
+    memory : state and covariance, as kernels read them
     """
 
     def __init__(self, transform: ScaledUnscentedTransform, state: Array, covariance: Array) -> None:
         size = transform.size
+        if np.shape(state) != (size,) or np.shape(covariance) != (size, size):
+            raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
         self.transform = transform
-        self.state = np.array(state, dtype=float)
-        self.covariance = np.array(covariance, dtype=float)
-        if self.state.shape != (size,) or self.covariance.shape != (size, size):
-            raise ValueError(f'state {self.state.shape}, covariance {self.covariance.shape}: expected size {size}')
-        self._shift_weight = transform.shift_weight
-        mean_weights = np.full(2 * size + 1, transform.weight)
-        mean_weights[0] = 0.0  # applied to deviations from the centre point
-        less_first = np.eye(2 * size + 1)
-        less_first[0] -= 1.0
-        self._shift_of_points = less_first.dot(mean_weights)
-        # points @ this: a root of their covariance, see _root. As exact as subtracting the first point from each, and
-        # faster than operations that broadcast
-        self._root_of_points = sqrt(transform.weight) * less_first
-        root_of_shift = sqrt(max(0.0, self._shift_weight))
-        self._root_of_points[:, 0] = root_of_shift * self._shift_of_points
-        # an array of zero dimensions, which ufuncs take faster than a float
-        self._shift_of_root = np.array(1.0 / root_of_shift) if root_of_shift > 0.0 else None
-        self._offsets = transform.offsets()
-        # times the factor^T: the state's deviations, a root of its covariance, one row for each point
-        self._deviations_of_factor = np.ascontiguousarray(sqrt(transform.weight) * self._offsets[1:].T)
-        # column-major: LAPACK factorises the covariance in place, beside the mean
-        self._mean_and_factor = np.zeros((size, size + 1), order='F')
-        self._mean = self._mean_and_factor[:, 0]
-        self._factor = self._mean_and_factor[:, 1:]
-        self._factor_by_rows = self._factor.T
-        self._points = np.empty((size, 2 * size + 1))
-        self._noise = np.empty((size, size))
-        self._roots: dict[int, tuple[Array, Array, Array]] = {}
-        self._corrections: dict[int, _Correction] = {}
+        data = filter_data(size, transform.spread, transform.weight, transform.shift_weight)
+        self.memory = FilterMemory(data, make_filter(data))
+        self.state, self.covariance = state, covariance
+        self._corrections: dict[int, _Work] = {}
 
-    def predict(self, propagate: Model, noise_factor: Array) -> None:
-        """Move the state: ``propagate`` maps points (n, 2n+1) to points, ``noise_factor`` (n, k) is a noise root."""
-        points = propagate(self.draw_points())
-        root, transposed, shift = self._root(points)
-        add(points[:, 0], shift, self.state)
-        covariance = root.dot(transposed, self.covariance)
-        covariance += noise_factor.dot(noise_factor.T, self._noise)
-        if self._shift_weight < 0.0:  # beta < alpha^2: no root of this part exists
-            self.covariance += self._shift_weight * np.outer(shift, shift)
+    @property
+    def state(self) -> Array:
+        """State (n,)."""
+        return self.memory.data.state
+
+    @state.setter
+    def state(self, state: Array) -> None:
+        self.memory.data.state[:] = state
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (n, n)."""
+        return self.memory.data.covariance
+
+    @covariance.setter
+    def covariance(self, covariance: Array) -> None:
+        self.memory.data.covariance[:] = covariance
+
+    def predict(self, step: ProcessStep) -> None:
+        """Move the state by a step of a process."""
+        _check(step.predict(self.memory))
 
     def update(
         self,
-        observe: Model,
+        model: MeasurementModel,
         measurement: Array,
         noise_covariance: Array,
         used: Indices | None = None,
         limit: float = inf,
     ) -> Innovation:
         """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
-        predicted = observe(self.draw_points())
-        if used is not None:
-            predicted, measurement = predicted[used], measurement[used]
-            full_size, noise_covariance = len(noise_covariance), noise_covariance[np.ix_(used, used)]
-        work = self._correction(len(predicted))
-        if noise_covariance is not work.noise_covariance:
-            work.set_noise(noise_covariance)
-        root, transposed, shift = self._root(predicted)
-        innovation_covariance = root.dot(transposed)
-        innovation_covariance += noise_covariance
-        if self._shift_weight < 0.0:
-            innovation_covariance += self._shift_weight * np.outer(shift, shift)
-        residual = measurement - predicted[:, 0]
-        residual -= shift
-
-        factor, info = dpotrf(innovation_covariance.T, 1)
-        if info != 0:
-            raise CovarianceError('innovation covariance is not positive definite')
-        # with the small root inverted all else is products; LAPACK's solver (dtrtrs) is no alternative: OpenBLAS runs
-        # it in several threads even for six rows, and waits for milliseconds where the processor is busy
-        whitener, _ = dtrtri(factor, 1)
-        error = whitener.dot(residual)
-        nis = float(error.dot(error))
-        variance = innovation_covariance.diagonal()
-        innovation = Innovation(residual, variance, nis)
-        if used is not None:
-            innovation = Innovation(_spread(residual, used, full_size), _spread(variance, used, full_size), nis)
-        if nis > limit:
-            return innovation
-        slope = whitener.dot(root.dot(self._deviations_of_factor))
-        work.factor[:] = self._factor_by_rows
-        gain = whitener.T.dot(slope).dot(work.factor, work.gain)
-        self.state += residual.dot(gain)
-        # deviations of the state less gain times those of the measurement, and gain times the noise's root
-        negative(transposed, work.minus_root)
-        deviations = work.coefficients.dot(work.factor_and_gain, work.deviations)
-        work.transposed_deviations.dot(deviations, self.covariance)
-        if self._shift_weight < 0.0:  # beta < alpha^2: the root above lacks this part
-            own = shift.dot(gain)
-            self.covariance += self._shift_weight * np.outer(own, own)
-        return innovation
+        work = self._prepared(measurement, noise_covariance, used)
+        _check(model.correct(self.memory, work, limit))
+        data = work.data
+        return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item())
 
     def predicted_innovation(
-        self, observe: Model, measurement: Array, noise_covariance: Array
+        self, model: MeasurementModel, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
-        predicted = observe(self.draw_points())
-        root, transposed, shift = self._root(predicted)
-        covariance: Array = root.dot(transposed) + noise_covariance
-        if self._shift_weight < 0.0:
-            covariance += self._shift_weight * np.outer(shift, shift)
-        residual: Array = measurement - predicted[:, 0] - shift
-        return residual, covariance
+        memory = self._prepared(measurement, noise_covariance, None)
+        memory.data.values[:] = model.observe(self.draw_points())
+        innovate(self.memory.struct, memory.struct)
+        return memory.data.residual.copy(), memory.data.spread.copy()
 
     def draw_points(self) -> Array:
-        """Sigma points (n, 2n+1) of the present state; the array is reused by the next call."""
-        self._mean[:] = self.state
-        self._factor_by_rows[:] = self.covariance  # symmetric
-        _, info = dpotrf(self._factor, 1, 1, 1)  # lower, clean, overwrite
-        # a NaN in the covariance passes LAPACK's test of the pivots on some builds: look at the last pivot, too
-        if info != 0 or not self._factor.item(-1) > 0.0:
-            raise CovarianceError('state covariance is not positive definite')
-        return self._mean_and_factor.dot(self._offsets, self._points)
+        """Sigma points (2n+1, n) of the present state; the array is reused by the next call."""
+        _check(draw_points(self.memory.struct))
+        return self.memory.data.points
 
-    def _root(self, points: Array) -> tuple[Array, Array, Array]:
-        """Return a root (rows, 2n+1) of the covariance of points, its transpose, and the shift of their mean.
-
-        The shift is the mean's distance from the first point. The first column of the root, where that point's own
-        deviation would be zero, is the shift's part in the covariance. The next call for as many rows overwrites it.
-        """
-        work = self._roots.get(len(points))
+    def _prepared(self, measurement: Array, noise_covariance: Array, used: Indices | None) -> CorrectionMemory:
+        """Memory for the correction by a measurement (m,), with the measurement in it."""
+        work = self._corrections.get(len(measurement))
         if work is None:
-            root = np.empty(points.shape)
-            work = self._roots[len(points)] = (root, root.T, root[:, 0])
-        root, transposed, first = work
-        points.dot(self._root_of_points, root)
-        if self._shift_of_root is None:
-            return root, transposed, points.dot(self._shift_of_points)
-        return root, transposed, multiply(first, self._shift_of_root)
-
-    def _correction(self, count: int) -> _Correction:
-        work = self._corrections.get(count)
-        if work is None:
-            work = self._corrections[count] = _Correction(self._deviations_of_factor, count)
-        return work
+            work = self._corrections[len(measurement)] = _Work(len(self.state), len(measurement))
+        data = work.memory.data
+        data.measurement[:] = measurement
+        if noise_covariance is not work.noise or used is not work.used:
+            work.noise, work.used = noise_covariance, used
+            rows = np.arange(len(measurement)) if used is None else used
+            data.noise[:], data.used[: len(rows)], data.used_count[0] = noise_covariance, rows, len(rows)
+        return work.memory
 
 
-class _Correction:
-    """Memory of an update with so many measured numbers.
+class _Work:
+    """Memory of a correction, and what of it was written for the last one."""
 
-    ``coefficients @ [factor^T; gain^T]`` is a root of the corrected covariance: deviations of the state less gain times
-    deviations of the measurement, and gain times root of the noise.
-    """
+    __slots__ = ('memory', 'noise', 'used')
 
-    def __init__(self, deviations_of_factor: Array, count: int) -> None:
-        points, size = deviations_of_factor.shape
-        self.coefficients = np.zeros((points + count, size + count))
-        self.coefficients[:points, :size] = deviations_of_factor
-        self.minus_root = self.coefficients[:points, size:]
-        self.noise_covariance: Array | None = None
-        self.factor_and_gain = np.empty((size + count, size))
-        self.factor, self.gain = self.factor_and_gain[:size], self.factor_and_gain[size:]
-        self.deviations = np.empty((points + count, size))
-        self.transposed_deviations = self.deviations.T
-
-    def set_noise(self, covariance: Array) -> None:
-        """Take another covariance of the noise (m, m)."""
-        self.noise_covariance = covariance
-        count = len(covariance)
-        self.coefficients[-count:, -count:] = np.linalg.cholesky(covariance).T
+    def __init__(self, size: int, count: int) -> None:
+        self.memory = CorrectionMemory.of(size, count)
+        self.noise: Array | None = None
+        self.used: Indices | None = None
 
 
-def _spread(values: Array, used: Indices, size: int) -> Array:
-    full = np.full(size, np.nan)
-    full[used] = values
-    return full
+def _check(status: int) -> None:
+    """Raise CovarianceError if a kernel's status says so."""
+    if status < 0:
+        whose = 'state' if status == STATE_INDEFINITE else 'innovation'
+        raise CovarianceError(f'{whose} covariance is not positive definite')

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from pkm_description.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,3 @@ class ScaledUnscentedTransform:
         ``weight sum D_i D_i^T + (beta - alpha^2) d d^T``: the large cancelling weights are gone.
         """
         return self.beta - self.alpha**2
-
-    def offsets(self) -> Array:
-        """Matrix (n + 1, 2 n + 1) that makes all sigma points from ``[mean | Cholesky factor]`` in one product."""
-        step = np.sqrt(self.spread) * np.eye(self.size)
-        rows = np.zeros((self.size + 1, 2 * self.size + 1))
-        rows[0] = 1.0
-        rows[1:, 1 : self.size + 1] = step
-        rows[1:, self.size + 1 :] = -step
-        return rows

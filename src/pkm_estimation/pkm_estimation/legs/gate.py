@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from scipy.stats import chi2, norm
+from scipy.special import chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
@@ -71,8 +71,8 @@ class LegGate:
         self._names = tuple(leg.name for leg in machine.legs)
         count = len(self._names)
         self._most_left_out = count // 2
-        self._limits = [0.0, *chi2.isf(2.0 * norm.sf(gate), np.arange(1, count + 1)).tolist()]
-        self._clean = [0.0, *chi2.isf(_CLEAN, np.arange(1, count + 1)).tolist()]
+        self._limits = [0.0, *chdtri(np.arange(1, count + 1), 2.0 * ndtr(-gate)).tolist()]
+        self._clean = [0.0, *chdtri(np.arange(1, count + 1), _CLEAN).tolist()]
         self._gate = gate
         ends = [(joint.limits.lower, joint.limits.upper) for joint in machine.actuated_joints]
         self._sensors = [
@@ -115,7 +115,7 @@ class LegGate:
 
     def limit_of(self, count: int) -> float:
         """Bound of the same probability for any measurement of ``count`` numbers."""
-        return float(chi2.isf(2.0 * norm.sf(self._gate), count)) if self.active else float('inf')
+        return float(chdtri(count, 2.0 * ndtr(-self._gate))) if self.active else float('inf')
 
     def accept(self, positions: Array, innovation: Innovation) -> None:
         """Add a measurement (L,) that was used to the statistics."""

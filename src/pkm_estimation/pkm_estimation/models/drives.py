@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import drive_positions, joint_positions, leg_lengths
-from pkm_description.kinematics.chain import chain_pose, tip_jacobian
-from pkm_description.kinematics.leg_inverse import leg_inverse
-from pkm_description.kinematics.leg_iterations import nearest_positions
+from pkm_description.kernels.model import constraint_row_count, make_scratch, scratch_data
+from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.machine import Machine
 
-from pkm_estimation.models.attitude import rotations_of
-from pkm_estimation.models.inertial_process import ATTITUDE, POSITION
+from pkm_estimation.kernels.drives import DrivesData, drives_of_all, make_drives
+from pkm_estimation.models.inertial_process import as_points
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -29,9 +27,10 @@ def measured_positions(machine: Machine, position: Array, rotation_base_platform
 
 
 class DriveModel(LegModel):
-    """Drive positions and constraint residuals for all points (columns) in one call.
+    """Drive positions and constraint residuals of all points in one call.
 
-    The legs are closed onto each point by iterations that begin at the legs of the last first point, the filter's mean.
+    The legs are closed onto the first point by iterations that begin at the legs of the last first point, the filter's
+    mean, and onto the others from there. The equations are in :mod:`pkm_estimation.kernels.drives`.
 
     Parameters
     ----------
@@ -40,60 +39,49 @@ class DriveModel(LegModel):
 
     Attributes
     ----------
-    constraint_count : K, rows behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
+    constraint_count : K, numbers behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
         about x and y times the platform's radius [m]
-    joints : (L, J) where the legs were last; the next iteration begins there
     """
 
     def __init__(self, machine: Machine, imu_position: Array) -> None:
-        self.machine, self._imu_position = machine, imu_position
-        self.leg_count = machine.actuated_count
-        self.constraint_count = machine.constraint_count
-        self._outside = 0
-        home = machine.home
-        self._home_height, self._home_up = home.position[2], home.rotation_base_platform[2]
-        self.joints = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-        self._chart = np.eye(3)
+        self.machine = machine
+        self.drive_count = machine.actuated_count
+        self.constraint_count = constraint_row_count(machine.model)
+        memory = scratch_data(machine.model)
+        self._scratch = make_scratch(memory)
+        self._data = DrivesData(
+            chart=np.eye(3)[None],
+            imu_position=np.array(imu_position, dtype=float),
+            start=machine.model.home_joints.copy(),
+            rows=np.zeros_like(memory.rows),
+            reflections=np.zeros_like(memory.reflections),
+            outside=np.zeros(1, dtype=np.int64),
+        )
+        self._struct = make_drives(self._data)
 
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return self._outside
+        return int(self._data.outside[0])
 
     def snapshot(self) -> Array:
-        """State for :meth:`restore`; it is never changed in place."""
-        return self.joints
+        """State for :meth:`restore`."""
+        return self._data.start.copy()
 
     def restore(self, snapshot: Array) -> None:
         """Restore a snapshot."""
-        self.joints = snapshot
+        self._data.start[:] = snapshot
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
-        self._chart = rotation
+        self._data.chart[0] = rotation
 
     def measured(self, drive_positions: Array) -> Array:
-        """Positions of the drives (L,), and zeros for the constraints (K,)."""
+        """Positions of the drives (A,), and zeros for the constraints (K,)."""
         return np.concatenate([drive_positions, np.zeros(self.constraint_count)])
 
-    def observe(self, states: Array) -> Array:
-        """Positions of the drives, then residuals of the constraints, (A + K, N) of ``states`` (n, N)."""
-        machine = self.machine
-        rotation, outside = rotations_of(states[ATTITUDE].T)
-        self._outside += outside
-        rotation = self._chart @ rotation
-        position = states[POSITION].T @ self._chart.T - rotation @ self._imu_position
-        levers = machine.platform_points @ np.swapaxes(rotation, 1, 2)
-        anchors = position[:, None] + levers
-        joints = nearest_positions(machine, anchors, self.joints)
-        self.joints = joints[0]
-        rows = [joints[..., machine.actuated_index]]
-        chain = chain_pose(machine, joints)
-        _, held = leg_inverse(machine, tip_jacobian(machine, chain))
-        if held.shape[-1]:
-            gap = np.swapaxes(held, -1, -2) @ (anchors - chain.tip)[..., None]
-            rows.append(gap.reshape(len(position), -1))
-        if machine.planar:
-            tilt = machine.platform_radius * (rotation[:, 2] - self._home_up)[:, :2]
-            rows.append(np.column_stack([position[:, 2] - self._home_height, tilt]))
-        return np.concatenate(rows, axis=1).T
+    def observe(self, points: Array) -> Array:
+        """Positions of the drives, then residuals of the constraints, (N, A + K) of ``points`` (N, n)."""
+        values = np.empty((len(points), self.drive_count + self.constraint_count))
+        drives_of_all(self.machine.compiled_model, self._scratch, self._struct, as_points(points), values)
+        return values

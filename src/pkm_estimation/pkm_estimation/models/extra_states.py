@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from pkm_description.kernels.model import Integers
+
 #: names that the setting ``estimate`` takes, with their units
 EXTRA_STATES = {'leg_offsets': 'm', 'imu_delay': 's', 'imu_rotation': 'rad', 'imu_position': 'm'}
 
@@ -32,7 +35,7 @@ class StateLayout:
     imu_position: slice | None = None
 
     @classmethod
-    def of(cls, base_size: int, leg_count: int, estimate: Sequence[str]) -> StateLayout:
+    def of(cls, base_size: int, drive_count: int, estimate: Sequence[str]) -> StateLayout:
         """Layout with the extra states named in ``estimate``, in the order of :data:`EXTRA_STATES`.
 
         Raises
@@ -43,7 +46,7 @@ class StateLayout:
         unknown = [name for name in estimate if name not in EXTRA_STATES]
         if unknown:
             raise ValueError(f'{unknown[0]!r} cannot be estimated; there are {", ".join(EXTRA_STATES)}')
-        sizes = {'leg_offsets': leg_count, 'imu_delay': 1, 'imu_rotation': 3, 'imu_position': 3}
+        sizes = {'leg_offsets': drive_count, 'imu_delay': 1, 'imu_rotation': 3, 'imu_position': 3}
         rows, end = {}, base_size
         for name in EXTRA_STATES:
             if name in estimate:
@@ -55,3 +58,8 @@ class StateLayout:
     def groups(self) -> dict[str, slice]:
         """Rows of each extra state that is estimated."""
         return {name: rows for name in EXTRA_STATES if (rows := getattr(self, name)) is not None}
+
+    @cached_property
+    def first_rows(self) -> Integers:
+        """First row of each extra state, in the order of :data:`EXTRA_STATES`; -1 where it is not estimated."""
+        return np.array([-1 if (rows := getattr(self, name)) is None else rows.start for name in EXTRA_STATES])

@@ -1,84 +1,99 @@
-"""Leg lengths as a function of the state: the measurement model (Miletovic Eq. 20 with Eqs 1 and 25)."""
+"""Leg lengths as a function of the state: the measurement model (Miletovic Eq. 20 with Eqs 1 and 25).
+
+The equations are in :mod:`pkm_estimation.kernels.leg_lengths`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy import multiply, sqrt
 from pkm_description.arrays import Array
 
-from pkm_estimation.models.attitude import QUATERNION_PAIRS, ScalarPart, rotation_table
+from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory
+from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all, make_legs
+from pkm_estimation.kernels.steps import update
+from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
 from pkm_estimation.models.leg_model import LegModel
-
-# rows of the factors: c, V (unused, but copied along with its neighbours), (q, e0), 1
-_P, _ONE = 6, 10
-_TERMS = [(row, _ONE) for row in (0, 1, 2, _ONE)] + [(_P + a, _P + b) for a, b in QUATERNION_PAIRS]
-_FACTORS = np.array([left for left, _ in _TERMS] + [right for _, right in _TERMS])
-
-
-class _Workspace:
-    """Arrays (and views of them) for one number of points."""
-
-    def __init__(self, count: int, leg_count: int) -> None:
-        self.rows = np.ones((11, count))
-        self.states = self.rows[0:9]
-        self.scalar_part = ScalarPart(self.rows[6:9], self.rows[9:10])
-        self.factors = np.empty((2 * len(_TERMS), count))
-        self.terms, self.right = self.factors[: len(_TERMS)], self.factors[len(_TERMS) :]
-        self.vectors = np.empty((3 * leg_count, count))
 
 
 class LegLengthModel(LegModel):
-    """Distances between base and platform joint centres, for all points (columns) in one call.
+    """Distances between base and platform joint centres.
+
+    Leg offsets, and delay, mounting and place of the IMU may be states.
 
     Parameters
     ----------
     base_points : (L, 3) m, base frame
-    platform_points : (L, 3) m, from the point that the state describes (the IMU), platform axes
+    platform_points : (L, 3) m, from the point that the state describes (the IMU's nominal place), platform axes
     lengths_at_zero : (L,) m, of legs whose drives are at zero; default: lengths themselves are measured
+    gravity : (3,) m/s^2, base frame; needed where the delay is a state
+    layout : where constants lie as states; default: there are none
+
+    Attributes
+    ----------
+    data, struct : what the kernels read, for NumPy and for kernels
     """
 
-    def __init__(self, base_points: Array, platform_points: Array, lengths_at_zero: Array | float = 0.0) -> None:
-        self.leg_count = len(base_points)
+    def __init__(
+        self,
+        base_points: Array,
+        platform_points: Array,
+        lengths_at_zero: Array | float = 0.0,
+        gravity: Array | None = None,
+        layout: StateLayout | None = None,
+    ) -> None:
+        self.drive_count = len(base_points)
         self._lengths_at_zero = lengths_at_zero
-        self._base_points, self._platform_points = base_points, platform_points
-        self.set_chart(np.eye(3))
-        # x^2 + y^2 + z^2 of each leg; a product is faster than two additions
-        self._sum_of_squares = np.kron(np.ones((1, 3)), np.eye(self.leg_count))
-        self._workspaces: dict[int, _Workspace] = {}
-
-    def set_chart(self, rotation: Array) -> None:
-        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
-        base_points = self._base_points @ rotation
-        # leg vector i of leg l = c_i - b_li + sum_j T_ij a_lj: linear in (c, 1, products of quaternion components)
-        table = np.zeros((3, self.leg_count, len(_TERMS)))
-        for i in range(3):
-            table[i, :, i] = 1.0
-            table[i, :, 3] = -base_points[:, i]
-        rotated_points = np.tensordot(self._platform_points, rotation_table(), axes=(1, 1))  # (L, 3, pairs)
-        table[:, :, 4:] = rotated_points.transpose(1, 0, 2)
-        self._table = table.reshape(3 * self.leg_count, -1)
+        self._base_points, self._gravity = base_points, np.zeros(3) if gravity is None else gravity
+        self.data = LegsData(
+            base_points=np.array(base_points, dtype=float),
+            platform_points=np.array(platform_points, dtype=float),
+            gravity=np.array(self._gravity, dtype=float),
+            rows=(layout or StateLayout(STATE_SIZE)).first_rows,
+            imu=np.zeros(6),
+            angular_acceleration=np.zeros(3),
+            outside=np.zeros(1, dtype=np.int64),
+        )
+        self.struct = make_legs(self.data)
 
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return sum(work.scalar_part.outside_unit_sphere for work in self._workspaces.values())
+        return int(self.data.outside[0])
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (3,) rad/s^2 of now, the slope of the last two samples, nominal platform axes."""
+        return self.data.angular_acceleration.copy()
+
+    def set_chart(self, rotation: Array) -> None:
+        """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
+        self.data.base_points[:] = self._base_points @ rotation
+        self.data.gravity[:] = rotation.T @ self._gravity
 
     def measured(self, drive_positions: Array) -> Array:
         """Leg lengths (L,) m by the positions of the drives (L,) m."""
         return drive_positions + self._lengths_at_zero
 
-    def observe(self, states: Array) -> Array:
-        """Leg lengths (L, N) of ``states`` (>= 9, N); only position and attitude are used."""
-        count = states.shape[1]
-        work = self._workspaces.get(count)
-        if work is None:
-            work = self._workspaces[count] = _Workspace(count, self.leg_count)
-        work.states[:] = states[0:9]
-        work.scalar_part.update()
-        # mode='clip' only because 'raise' makes take() buffer its output
-        work.rows.take(_FACTORS, 0, work.factors, 'clip')
-        multiply(work.terms, work.right, work.terms)
-        self._table.dot(work.terms, work.vectors)
-        multiply(work.vectors, work.vectors, work.vectors)
-        lengths: Array = self._sum_of_squares.dot(work.vectors)
-        return sqrt(lengths, lengths)
+    def observe(self, points: Array) -> Array:
+        """Leg lengths (N, L) of points (N, n)."""
+        values = np.empty((len(points), self.drive_count))
+        lengths_of_all(self.struct, as_points(points), values)
+        return values
+
+    def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
+        """Correct an unscented filter in a single call."""
+        status: int = update(memory.struct, self.struct, correction.struct, limit)
+        return status
+
+    def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """Store the last IMU sample (6,) and the angular acceleration."""
+        self.data.imu[:], self.data.angular_acceleration[:] = imu_end, (imu_end[3:] - imu_start[3:]) / duration
+
+    def snapshot(self) -> tuple[Array, Array]:
+        """State for :meth:`restore`."""
+        return self.data.imu.copy(), self.angular_acceleration
+
+    def restore(self, snapshot: tuple[Array, Array]) -> None:
+        """Restore a snapshot."""
+        self.data.imu[:], self.data.angular_acceleration[:] = snapshot

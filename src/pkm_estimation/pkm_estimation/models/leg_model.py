@@ -1,27 +1,32 @@
-"""Interface of the measurement models of the legs, for any kind of legs."""
+"""Interface of the measurement models of the drives, for any kind of legs."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
 
+from pkm_estimation.filters.interface import MeasurementModel
 
-class LegModel(ABC):
-    """Predicts the leg measurements for all points (columns) in one call.
+
+class LegModel(MeasurementModel):
+    """Predicts what the drives measure.
 
     Attributes
     ----------
-    leg_count : L
-    constraint_count : K, rows of :meth:`observe` behind those of the legs, whose measured value is always zero
-    angular_acceleration : (3,) rad/s^2 of now, nominal platform axes; zero in models that do not need it
+    drive_count : A
+    constraint_count : K, numbers of :meth:`observe` behind those of the drives, whose measured value is always zero
     """
 
-    leg_count: int
+    drive_count: int
     constraint_count: int = 0
-    angular_acceleration: Array = np.zeros(3)
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """Angular acceleration (3,) rad/s^2 of now, nominal platform axes; zero in models that do not need it."""
+        return np.zeros(3)
 
     @property
     @abstractmethod
@@ -33,12 +38,8 @@ class LegModel(ABC):
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
 
     @abstractmethod
-    def observe(self, states: Array) -> Array:
-        """Predictions (L + K, N) for ``states`` (n, N)."""
-
-    @abstractmethod
     def measured(self, drive_positions: Array) -> Array:
-        """What :meth:`observe` predicts, as measured (L + K,), by the positions of the drives (L,) m or rad."""
+        """What :meth:`observe` predicts, as measured (A + K,), by the positions of the drives (A,) m or rad."""
 
     # what follows concerns models that depend on more than the state
 

@@ -12,8 +12,15 @@ from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import INTEGRATORS
-from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
-from pkm_estimation.models.calibrated_legs import CalibratedLegModel
+from pkm_estimation.models import (
+    ATTITUDE,
+    POSITION,
+    STATE_SIZE,
+    VELOCITY,
+    EstimatorGeometry,
+    InertialProcess,
+    LegLengthModel,
+)
 from pkm_estimation.models.extra_states import EXTRA_STATES, StateLayout
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors.imu import imu_truth
@@ -106,29 +113,29 @@ def observability(
     layout = StateLayout.of(STATE_SIZE, machine.leg_count, estimate)
     chart = motion.rotation_base_platform[0]
     gravity = chart.T @ machine.gravity
-    process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.size, layout.imu_rotation)
-    legs = CalibratedLegModel(
-        geometry.base_points, geometry.platform_points_from_imu, machine.gravity, geometry.lengths_at_zero, layout
+    process = InertialProcess(gravity, INTEGRATORS[config.integrator], layout.imu_rotation)
+    legs = LegLengthModel(
+        geometry.base_points, geometry.platform_points_from_imu, geometry.lengths_at_zero, machine.gravity, layout
     )
     legs.set_chart(chart)
     factors = config.noise_inflation * config.q_scale, config.noise_inflation * config.r_scale
-    imu_noise = np.linalg.cholesky(factors[0] * ImuFrame(machine.imu).noise_covariance).astype(float)
+    process.set_noise(factors[0] * ImuFrame(machine.imu).noise_covariance)
     length_noise = np.diag(factors[1] * machine.leg_sensors.position_noise**2)
     states = _true_states(motion, geometry, chart, layout.size)
     inputs = np.hstack(imu_truth(motion, machine.gravity, machine.imu.position, np.eye(3)))
     prior = start_std(config, layout, *_BROAD)
     covariance = np.diag(prior**2)
     step = _STEP * np.eye(layout.size)
-    offsets = np.hstack([step, -step])
+    offsets = np.vstack([step, -step])
     intervals = np.diff(motion.time)
     for k, state in enumerate(states):  # a recursion: each covariance comes from the one before
         if k:
-            moved = process.propagate(states[k - 1][:, None] + offsets, inputs[k - 1], inputs[k], intervals[k - 1])
+            moved = process.propagate(states[k - 1] + offsets, inputs[k - 1], inputs[k], intervals[k - 1])
             slope = _slope(moved)
-            root = process.noise_factor(states[k - 1], imu_noise, intervals[k - 1])
+            root = process.noise_factor(states[k - 1], intervals[k - 1])
             covariance = slope @ covariance @ slope.T + root @ root.T
-        legs.imu = inputs[k]
-        slope = _slope(legs.observe(state[:, None] + offsets))
+        legs.follow(inputs[k], inputs[k], 1.0)
+        slope = _slope(legs.observe(state + offsets))
         gain = np.linalg.solve(slope @ covariance @ slope.T + length_noise, slope @ covariance).T
         kept = np.eye(layout.size) - gain @ slope
         covariance = kept @ covariance @ kept.T + gain @ length_noise @ gain.T
@@ -152,9 +159,9 @@ def _true_states(motion: PlatformMotion, geometry: EstimatorGeometry, chart: Arr
 
 
 def _slope(values: Array) -> Array:
-    """Derivative (m, n) from values (m, 2 n) at steps forward and back."""
-    forward, back = np.hsplit(values, 2)
-    slope: Array = (forward - back) / (2.0 * _STEP)
+    """Derivative (m, n) from values (2 n, m) at steps forward and back."""
+    forward, back = np.split(values, 2)
+    slope: Array = (forward - back).T / (2.0 * _STEP)
     return slope
 
 

@@ -1,0 +1,239 @@
+"""Read the joints of a leg: revolute and prismatic ones, and those that are composed of several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.loading.read_friction import read_friction
+from pkm_description.loading.read_parts import BODY_KEYS, LARGEST_ANGLE, read_body, read_rotation
+from pkm_description.loading.yaml_reader import Section
+from pkm_description.machine import Joint, JointFriction, JointLimits, RigidBody
+
+_SIMPLE = ('revolute', 'prismatic')
+_COMPOSED = ('universal', 'spherical', 'cylindrical')
+_OPTIONAL = ['actuated', 'limits', 'friction', 'home', 'rotor_inertia', 'parent']
+
+
+class Placed(NamedTuple):
+    """A frame in another one: translation (3,) m and rotation (3, 3)."""
+
+    translation: Array
+    rotation: Array
+
+    def inside(self, outer: Placed) -> Placed:
+        """The same frame, where this one is given in another."""
+        return Placed(outer.translation + outer.rotation @ self.translation, outer.rotation @ self.rotation)
+
+
+@dataclass(frozen=True)
+class LegPlace:
+    """One of the legs that share a chain.
+
+    Attributes
+    ----------
+    leg : name
+    index, count : of the leg among those that use its chain
+    base : the leg's base frame in ``base_link``
+    """
+
+    leg: str
+    index: int
+    count: int
+    base: Placed
+
+
+def read_joints(sections: dict[str, Section], place: LegPlace) -> tuple[Joint, ...]:
+    """Joints of a leg, from base to platform.
+
+    Raises
+    ------
+    MachineFileError
+        Naming file, key, value and what to do.
+    """
+    joints: list[Joint] = []
+    bodies: list[str] = []
+    for name, section in sections.items():
+        read = read_joint(name, section, place, bodies)
+        bodies.append(section.content['body']['name'])
+        joints += read
+    return tuple(joints)
+
+
+def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) -> list[Joint]:
+    """One joint of the file, as the revolute and prismatic joints that it is made of.
+
+    Parameters
+    ----------
+    bodies : names of the bodies before it, as the file has them
+    """
+    kind = section.content.get('type')
+    if kind in _COMPOSED and 'actuated' in section.content:
+        reason = f'a {kind} joint is passive; write it as revolute and prismatic joints, and drive one of them'
+        raise section.error('actuated', section.content['actuated'], reason)
+    needed = ['axes' if kind == 'universal' else 'axis', 'origin', 'body']
+    section.expect_keys(['type', *needed], _OPTIONAL if kind not in _COMPOSED else _optional_of_composed(kind))
+    kind = section.text('type')
+    if kind not in (*_SIMPLE, *_COMPOSED):
+        raise section.error(
+            'type', kind, "choose 'revolute' or 'prismatic'; or 'universal', 'spherical', 'cylindrical', made of them"
+        )
+    parent = _parent(section, bodies)
+    origin = _origin(section, place)
+    if not bodies or parent == 'base_link':
+        origin = origin.inside(place.base)
+    body_section = section.section('body')
+    body_section.expect_keys(['name', *BODY_KEYS])
+    body = read_body(body_section, f'{place.leg}_{body_section.identifier("name")}', place.index, place.count)
+    if kind in _COMPOSED:
+        joints = _composed(kind, name, section, place, body)
+    else:
+        joints = [_simple(kind, name, section, place, body)]
+    link = parent if parent in ('', 'base_link') else f'{place.leg}_{parent}'
+    first = replace(joints[0], translation=origin.translation, rotation_parent_joint=origin.rotation, parent=link)
+    return [first, *joints[1:]]
+
+
+def _optional_of_composed(kind: object) -> list[str]:
+    return ['home', 'parent'] if kind == 'cylindrical' else ['home', 'parent', 'limits', 'friction']
+
+
+def _parent(section: Section, bodies: list[str]) -> str:
+    """Name of the body that carries the joint, as the file has it; empty: the one before."""
+    if 'parent' not in section.content:
+        return ''
+    parent = section.text('parent')
+    if parent not in ('base_link', *bodies):
+        known = ', '.join(['base_link', *bodies])
+        raise section.error('parent', parent, f'is no body that stands before this joint; choose one of: {known}')
+    return parent
+
+
+def _origin(section: Section, place: LegPlace) -> Placed:
+    origin = section.section('origin')
+    origin.expect_keys(['xyz', 'rpy'])
+    return Placed(origin.vector_per_leg('xyz', 3, place.count)[place.index], read_rotation(origin, 'rpy'))
+
+
+def _simple(kind: str, name: str, section: Section, place: LegPlace, body: RigidBody) -> Joint:
+    actuated = section.flag('actuated', False)
+    if actuated and 'limits' not in section.content:
+        raise section.error('limits', None, 'is missing; a driven joint needs lower, upper, velocity and effort')
+    limits = _limits(section, place, actuated) if 'limits' in section.content else JointLimits()
+    return Joint(
+        name=f'{place.leg}_{name}',
+        kind=kind,
+        axis=read_axis(section, 'axis', section.vector('axis', 3)),
+        translation=np.zeros(3),
+        rotation_parent_joint=np.eye(3),
+        actuated=actuated,
+        limits=limits,
+        friction=_friction(section, place, limits),
+        body=body,
+        home=_home(section, kind, limits, place),
+        rotor_inertia=float(section.per_leg('rotor_inertia', place.count, 0.0, least=0.0)[place.index]),
+    )
+
+
+def _composed(kind: str, name: str, section: Section, place: LegPlace, body: RigidBody) -> list[Joint]:
+    """Joints of a universal (two turns), spherical (three) or cylindrical one (slide, turn), massless between them."""
+    limits = _limits(section, place, False) if 'limits' in section.content else JointLimits()
+    friction = _friction(section, place, limits)
+    parts: list[tuple[str, str, Array, JointLimits]]
+    if kind == 'cylindrical':
+        axis = read_axis(section, 'axis', section.vector('axis', 3))
+        parts = [('slide', 'prismatic', axis, JointLimits()), ('turn', 'revolute', axis, JointLimits())]
+    elif kind == 'universal':
+        first, second = _universal_axes(section)
+        parts = [('1', 'revolute', first, limits), ('2', 'revolute', second, limits)]
+    else:
+        # the turn about the axis comes last: the first two tilt it, and it may be idle
+        axis = read_axis(section, 'axis', section.vector('axis', 3))
+        first = _across(axis)
+        parts = [
+            ('1', 'revolute', first, limits),
+            ('2', 'revolute', np.cross(axis, first), limits),
+            ('3', 'revolute', axis, JointLimits()),
+        ]
+    homes = np.zeros(len(parts))
+    if 'home' in section.content:
+        homes = section.vector_per_leg('home', len(parts), place.count)[place.index]
+    joints = []
+    for number, (suffix, part_kind, axis, own_limits) in enumerate(parts):
+        last = number == len(parts) - 1
+        joints.append(
+            Joint(
+                name=f'{place.leg}_{name}_{suffix}', kind=part_kind, axis=axis, translation=np.zeros(3),
+                rotation_parent_joint=np.eye(3), actuated=False, limits=own_limits, friction=friction,
+                body=body if last else _massless(f'{body.name}_{name}_{suffix}'), home=float(homes[number]),
+                part_of=f'{place.leg}_{name}',
+            )
+        )  # fmt: skip
+    return joints
+
+
+def _massless(name: str) -> RigidBody:
+    return RigidBody(name, 0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def _universal_axes(section: Section) -> tuple[Array, Array]:
+    value = section.content['axes']
+    if not isinstance(value, list) or len(value) != 2:
+        raise section.error('axes', value, 'must be a list of the two axes of the joint, each of three numbers')
+    parts = Section(section.path, section.place, {f'axes[{i}]': axis for i, axis in enumerate(value)})
+    first, second = (read_axis(parts, key, parts.vector(key, 3)) for key in parts.content)
+    if abs(first @ second) > 1e-9:
+        raise section.error('axes', value, f'must be perpendicular; the cosine between them is {first @ second:.6g}')
+    return first, second
+
+
+def _across(axis: Array) -> Array:
+    """A unit vector across an axis: the coordinate axis that is farthest from it, made perpendicular."""
+    unit = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    across: Array = unit - (unit @ axis) * axis
+    return across / np.linalg.norm(across)
+
+
+def read_axis(section: Section, key: str, axis: Array) -> Array:
+    """Refuse an axis (3,) that is no unit vector."""
+    if abs(np.linalg.norm(axis) - 1.0) > 1e-9:
+        raise section.error(key, axis.tolist(), f'must be a unit vector; its length is {np.linalg.norm(axis):.6g}')
+    return axis
+
+
+def _friction(section: Section, place: LegPlace, limits: JointLimits) -> JointFriction:
+    if 'friction' not in section.content:
+        return JointFriction()
+    return read_friction(section.section('friction'), place.index, place.count, limits.velocity)
+
+
+def _home(section: Section, kind: str, limits: JointLimits, place: LegPlace) -> float:
+    """Joint position at home; where the file is silent, zero, or the middle of a prismatic joint's stroke."""
+    middle = 0.5 * (limits.lower + limits.upper)
+    default = middle if kind == 'prismatic' and np.isfinite(middle) else 0.0
+    home = float(section.per_leg('home', place.count, default)[place.index])
+    if kind == 'revolute' and abs(home) > LARGEST_ANGLE:
+        raise section.error('home', home, 'looks like degrees; give rad')
+    return home
+
+
+def _limits(section: Section, place: LegPlace, actuated: bool) -> JointLimits:
+    part, keys = section.section('limits'), ['lower', 'upper', 'velocity', 'effort']
+    part.expect_keys(keys if actuated else [], [] if actuated else keys)
+    index, count = place.index, place.count
+    limits = JointLimits(
+        lower=float(part.per_leg('lower', count, -np.inf)[index]),
+        upper=float(part.per_leg('upper', count, np.inf)[index]),
+        velocity=float(part.per_leg('velocity', count, np.inf, above=0.0)[index]),
+        effort=float(part.per_leg('effort', count, np.inf, above=0.0)[index]),
+    )
+    if not limits.lower < limits.upper:
+        raise part.error('upper', limits.upper, f'must be greater than lower = {limits.lower}')
+    if section.content['type'] != 'prismatic':
+        for key, value in (('lower', limits.lower), ('upper', limits.upper)):
+            if np.isfinite(value) and abs(value) > LARGEST_ANGLE:
+                raise part.error(key, value, 'looks like degrees; give rad')
+    return limits

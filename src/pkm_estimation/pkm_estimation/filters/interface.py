@@ -1,0 +1,109 @@
+"""What a filter needs of a process and of a measurement; points are rows (N, n), each a state."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pkm_description.arrays import Array
+
+from pkm_estimation.kernels.unscented import (
+    NOISES,
+    CorrectionData,
+    FilterData,
+    correct,
+    correction_data,
+    draw_points,
+    make_correction,
+    predict_from_points,
+)
+
+
+class FilterMemory(NamedTuple):
+    """Memory of an unscented filter for NumPy, and the same for kernels."""
+
+    data: FilterData
+    struct: FilterData
+
+
+class CorrectionMemory(NamedTuple):
+    """Memory of a correction for NumPy, and the same for kernels."""
+
+    data: CorrectionData
+    struct: CorrectionData
+
+    @classmethod
+    def of(cls, size: int, count: int) -> CorrectionMemory:
+        """Memory for a measurement of m numbers of n states."""
+        data = correction_data(size, count)
+        return cls(data, make_correction(data))
+
+
+class ProcessStep(ABC):
+    """One step of a process model."""
+
+    @abstractmethod
+    def propagate(self, points: Array) -> Array:
+        """Points (N, n) after the step; may overwrite the given ones."""
+
+    @abstractmethod
+    def noise_factor(self, state: Array) -> Array:
+        """Square root (n, k), k <= 6, of the process noise at a state (n,)."""
+
+    def predict(self, memory: FilterMemory) -> int:
+        """Predict an unscented filter; returns the kernels' status. Compiled models do so in a single call."""
+        data, struct = memory
+        status = draw_points(struct)
+        if status < 0:
+            return status
+        factor, first = self.noise_factor(data.state), data.root.shape[1] - NOISES
+        data.root[:, first:] = 0.0
+        data.root[:, first : first + factor.shape[1]] = factor
+        data.points[:] = self.propagate(data.points)
+        predict_from_points(struct)
+        return status
+
+
+class MeasurementModel(ABC):
+    """Predicts a measurement."""
+
+    @abstractmethod
+    def observe(self, points: Array) -> Array:
+        """Predictions (N, m) of points (N, n)."""
+
+    def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
+        """Correct an unscented filter; returns the kernels' status. Compiled models do so in a single call."""
+        status = draw_points(memory.struct)
+        if status < 0:
+            return status
+        correction.data.values[:] = self.observe(memory.data.points)
+        return correct(memory.struct, correction.struct, limit)
+
+
+@dataclass(frozen=True)
+class FunctionStep(ProcessStep):
+    """Step by a function of points (N, n), with noise of a square root (n, k) of its own."""
+
+    function: Callable[[Array], Array]
+    noise: Array
+
+    def propagate(self, points: Array) -> Array:
+        """Points (N, n) after the step."""
+        return self.function(points)
+
+    def noise_factor(self, state: Array) -> Array:
+        """Square root (n, k) of the process noise."""
+        return self.noise
+
+
+@dataclass(frozen=True)
+class FunctionModel(MeasurementModel):
+    """Measurement by a function from points (N, n) to predictions (N, m)."""
+
+    function: Callable[[Array], Array]
+
+    def observe(self, points: Array) -> Array:
+        """Predictions (N, m) of points (N, n)."""
+        return self.function(points)

@@ -1,0 +1,106 @@
+"""Positions of the drives of any machine, and gaps of its constraints, as functions of the state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.closures import closure_gaps, leg_rows
+from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.legs import close_leg, close_strut
+from pkm_description.kernels.linalg import reflect
+from pkm_description.kernels.model import Integers, ModelData, ScratchData
+from pkm_description.kernels.vectors import minus, store
+
+from pkm_estimation.kernels.attitude import product, rotation, scalar_part, triple, turn
+from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW
+
+#: most iterations of a leg
+MOST = 50
+
+
+class DrivesData(NamedTuple):
+    """Where the states lie, and memory. R constraint rows of the leg that has most, of W columns.
+
+    Attributes
+    ----------
+    chart : (1, 3, 3) axes of positions and attitudes to base axes
+    imu_position : (3,) m, platform axes; states describe this point
+    start : (J,) joint positions where the iterations of the first point begin; afterwards those that they found
+    rows, reflections : (L, R, W), (L, R) QR of the closure rows of each leg at the first point
+    outside : (1,) number of evaluated points with ``q.q > 1`` so far
+    """
+
+    chart: Array
+    imu_position: Array
+    start: Array
+    rows: Array
+    reflections: Array
+    outside: Integers
+
+
+Drives = structure(DrivesData)
+
+
+@kernel
+def make_drives(data: DrivesData) -> DrivesData:
+    """Compiled form of :class:`DrivesData`."""
+    made: DrivesData = Drives(
+        data.chart, data.imu_position, data.start, data.rows, data.reflections, data.outside
+    )
+    return made
+
+
+@kernel
+def place_platform(model: ModelData, scratch: ScratchData, drives: DrivesData, points: Array, point: int) -> None:
+    """Pose of the platform at a point (row)."""
+    platform, chart, imu = len(model.kind), drives.chart, drives.imu_position
+    to_base = triple(chart[0], 0, 0), triple(chart[0], 1, 0), triple(chart[0], 2, 0)
+    q = triple(points, point, ATTITUDE_ROW)
+    attitude = product(to_base, rotation(q, scalar_part(q, drives.outside)))
+    imu_point = turn(to_base, triple(points, point, POSITION_ROW))
+    store(scratch.origin, platform, minus(imu_point, turn(attitude, (imu[0], imu[1], imu[2]))))
+    for i in range(3):
+        for k in range(3):
+            scratch.rotation[platform, i, k] = attitude[i][k]
+
+
+@kernel
+def drives_of_all(
+    model: ModelData, scratch: ScratchData, drives: DrivesData, points: Array, values: Array
+) -> None:
+    """Positions of the drives, then gaps of legs and plane, (N, A + K), of all points.
+
+    The gaps are seen along what the legs forbid at the first point, so that they have the same sense at all of them.
+    The legs of the other points are closed from those of the first.
+    """
+    platform, columns_of = len(model.kind), model.column_start
+    for point in range(len(points)):
+        place_platform(model, scratch, drives, points, point)
+        for joint in range(platform):
+            scratch.joints[joint] = drives.start[joint]
+        column = len(model.drive_joint)
+        for leg in range(len(model.closed_form)):
+            if model.closed_form[leg]:
+                close_strut(model, scratch, leg)
+                continue
+            close_leg(model, scratch, leg, MOST)
+            columns, rows = columns_of[leg + 1] - columns_of[leg], leg_rows(model, leg)
+            if point == 0:
+                drives.rows[leg, :, :] = scratch.rows[leg]
+                drives.reflections[leg, :] = scratch.reflections[leg]
+            closure_gaps(model, scratch, leg)
+            reflect(drives.rows[leg], drives.reflections[leg], rows, columns, scratch.bias)
+            for row in range(columns, rows):
+                values[point, column] = scratch.bias[row]
+                column += 1
+        if len(model.freedom) < 6:  # in a plane: height and tilt
+            values[point, column] = scratch.origin[platform, 2] - model.home_position[2]
+            for k in range(2):
+                tilt = scratch.rotation[platform, 2, k] - model.home_rotation[2, k]
+                values[point, column + 1 + k] = model.radius[0] * tilt
+        for drive in range(len(model.drive_joint)):
+            values[point, drive] = scratch.joints[model.drive_joint[drive]]
+        if point == 0:
+            for joint in range(platform):
+                drives.start[joint] = scratch.joints[joint]

@@ -1,0 +1,153 @@
+"""Kinematics of the platform driven by an IMU: the process model (Eqs 16-19), one state.
+
+State: position c of the IMU's point (base axes), its velocity V (platform axes), vector part q of the platform's
+quaternion, biases of accelerometer and gyroscope (platform axes); constants may follow. Input: specific force f and
+angular rate omega as measured, platform axes.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.model import Integers
+from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, times
+
+from pkm_estimation.kernels.attitude import IDENTITY, exponential, rotation, scalar_part, triple, turn, turn_back
+
+#: first rows of the states
+POSITION_ROW, VELOCITY_ROW, ATTITUDE_ROW, ACCELEROMETER_ROW, GYROSCOPE_ROW = 0, 3, 6, 9, 12
+
+#: rates of c, V, q, e0
+Rates = tuple[Vector, Vector, Vector, float]
+
+
+class ProcessData(NamedTuple):
+    """Constants of the process model.
+
+    Attributes
+    ----------
+    gravity : (3,) m/s^2, axes of the positions
+    nodes, weights : (S,) of the integrator, in parts of the step
+    mounting : (1,) first row of a rotation vector from the IMU's nominal to the true platform axes, where that is a
+        state; else -1. Biases are in nominal axes, all else in true ones
+    noise_root : (6, 6) square root of Q, the covariance of one IMU sample (Eq. 23)
+    outside : (1,) number of evaluated points with ``q.q > 1`` so far
+    """
+
+    gravity: Array
+    nodes: Array
+    weights: Array
+    mounting: Integers
+    noise_root: Array
+    outside: Integers
+
+
+Process = structure(ProcessData)
+
+
+@kernel
+def make_process(data: ProcessData) -> ProcessData:
+    """Compiled form of :class:`ProcessData`."""
+    made: ProcessData = Process(data.gravity, data.nodes, data.weights, data.mounting, data.noise_root, data.outside)
+    return made
+
+
+@kernel
+def rates(velocity: Vector, q: Vector, e0: float, force: Vector, omega: Vector, gravity: Vector) -> Rates:
+    """Eq. 16, force and rate free of bias: ``T_ba V``, ``f + T_ab g - omega x V``, and the quaternion's rate.
+
+    The scalar part of the quaternion is integrated along within a step.
+    """
+    to_base = rotation(q, e0)
+    return (
+        turn(to_base, velocity),
+        minus(plus(force, turn_back(to_base, gravity)), cross(omega, velocity)),
+        times(0.5, plus(times(e0, omega), cross(q, omega))),
+        -0.5 * dot(omega, q),
+    )
+
+
+@kernel
+def between(before: Array, after: Array, start: int, part: float) -> Vector:
+    """Three numbers of an input that is linear between two samples (6,)."""
+    return (
+        (1.0 - part) * before[start] + part * after[start],
+        (1.0 - part) * before[start + 1] + part * after[start + 1],
+        (1.0 - part) * before[start + 2] + part * after[start + 2],
+    )
+
+
+@kernel
+def rates_of_point(process: ProcessData, points: Array, point: int, sample: Array) -> Rates:
+    """``f(x, u)`` of a point (row) with an IMU sample (6,)."""
+    q = triple(points, point, ATTITUDE_ROW)
+    force = minus(between(sample, sample, 0, 0.0), triple(points, point, ACCELEROMETER_ROW))
+    omega = minus(between(sample, sample, 3, 0.0), triple(points, point, GYROSCOPE_ROW))
+    if process.mounting[0] >= 0:
+        mounting = exponential(triple(points, point, process.mounting[0]))
+        force, omega = turn(mounting, force), turn(mounting, omega)
+    gravity = process.gravity[0], process.gravity[1], process.gravity[2]
+    return rates(triple(points, point, VELOCITY_ROW), q, scalar_part(q, process.outside), force, omega, gravity)
+
+
+@kernel
+def propagate(
+    process: ProcessData, points: Array, point: int, before: Array, after: Array, duration: float
+) -> None:
+    """Advance a point (row) by ``duration`` s, the input linear between two samples (6,): a Runge-Kutta step."""
+    gravity = process.gravity[0], process.gravity[1], process.gravity[2]
+    velocity, q = triple(points, point, VELOCITY_ROW), triple(points, point, ATTITUDE_ROW)
+    accelerometer, gyroscope = triple(points, point, ACCELEROMETER_ROW), triple(points, point, GYROSCOPE_ROW)
+    is_turned = process.mounting[0] >= 0
+    mounting = exponential(triple(points, point, process.mounting[0])) if is_turned else IDENTITY
+    e0 = scalar_part(q, process.outside)
+    change, change_v, change_q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    v_here, q_here, e0_here = velocity, q, e0
+    for stage in range(len(process.nodes)):
+        part = process.nodes[stage]
+        force = minus(between(before, after, 0, part), accelerometer)
+        omega = minus(between(before, after, 3, part), gyroscope)
+        if is_turned:
+            force, omega = turn(mounting, force), turn(mounting, omega)
+        rate, rate_v, rate_q, rate_e0 = rates(v_here, q_here, e0_here, force, omega, gravity)
+        weight = duration * process.weights[stage]
+        change = plus(change, times(weight, rate))
+        change_v = plus(change_v, times(weight, rate_v))
+        change_q = plus(change_q, times(weight, rate_q))
+        if stage + 1 < len(process.nodes):
+            reach = duration * process.nodes[stage + 1]
+            v_here = plus(velocity, times(reach, rate_v))
+            q_here = plus(q, times(reach, rate_q))
+            e0_here = e0 + reach * rate_e0
+    for i in range(3):
+        points[point, POSITION_ROW + i] += change[i]
+        points[point, VELOCITY_ROW + i] += change_v[i]
+        points[point, ATTITUDE_ROW + i] += change_q[i]
+
+
+@kernel
+def propagate_all(process: ProcessData, points: Array, before: Array, after: Array, duration: float) -> None:
+    """Advance all points."""
+    for point in range(len(points)):
+        propagate(process, points, point, before, after, duration)
+
+
+@kernel
+def noise_factor(process: ProcessData, state: Array, duration: float, factor: Array, first: int) -> None:
+    """Rows of V and q of ``duration G(x) Q^(1/2)`` (Eq. 19), into six columns of ``factor`` (n, k), from ``first``."""
+    velocity = state[VELOCITY_ROW], state[VELOCITY_ROW + 1], state[VELOCITY_ROW + 2]
+    q = state[ATTITUDE_ROW], state[ATTITUDE_ROW + 1], state[ATTITUDE_ROW + 2]
+    square = 1.0 - dot(q, q)
+    e0 = sqrt(square) if square > 0.0 else 0.0
+    root = process.noise_root
+    for column in range(6):
+        force = duration * root[0, column], duration * root[1, column], duration * root[2, column]
+        omega = duration * root[3, column], duration * root[4, column], duration * root[5, column]
+        by_velocity = plus(force, cross(velocity, omega))
+        by_attitude = times(0.5, plus(times(e0, omega), cross(q, omega)))
+        for i in range(3):
+            factor[VELOCITY_ROW + i, first + column] = by_velocity[i]
+            factor[ATTITUDE_ROW + i, first + column] = by_attitude[i]
