@@ -9,6 +9,7 @@ from verification.consistency import plan as consistency
 from verification.engines import checks as engines
 from verification.engines import dart_checks as engine_dart
 from verification.engines import model_checks as engine_models
+from verification.engines import plan as engine_plan
 from verification.heimann_abdellatif import c_export, control_identified, hydraulic_axis
 from verification.heimann_abdellatif import control as heimann_control
 from verification.heimann_abdellatif import dynamics as heimann_dynamics
@@ -105,7 +106,8 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         _machine_suite('mechanics', 'laws that any machine obeys'),
-        _machine_suite('engines', 'any machine against Pinocchio, MuJoCo and DART'),
+        Suite('engines', 'any machine against Pinocchio, MuJoCo and DART', partial(engine_plan.plan, GROUPS['engines']),
+              takes_files=True),
         _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum'),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS'),
         _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR'),

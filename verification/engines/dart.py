@@ -12,8 +12,7 @@ step earlier than the positions: so the reference is.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,10 @@ from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors
-from scipy.linalg import qr
 
+from verification.engines.drives import driven_by, independent_drives
 from verification.engines.result import EngineMissingError
 from verification.engines.sdf_reader import Pose, SdfModel, compose
 
@@ -164,25 +161,6 @@ def drive_motion(machine: Machine, home: Array, time: Array) -> tuple[PlatformMo
         return motion, positions, velocities
     joints = joint_motion(machine, motion)
     return motion, joints.positions[:, machine.drive_columns], joints.velocities[:, machine.drive_columns]
-
-
-def independent_drives(machine: Machine) -> list[int]:
-    """Numbers of as many drives as there are degrees of freedom, those that determine the motion at home best."""
-    home = machine.home
-    legs = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    jacobian = reduced_jacobian(legs)[0]
-    pivots = qr(jacobian.T, mode='r', pivoting=True)[1]
-    return sorted(int(drive) for drive in pivots[: jacobian.shape[1]])
-
-
-def driven_by(machine: Machine, drives: Sequence[int]) -> Machine:
-    """The machine with some of its drives only."""
-    names = {machine.actuated_joint_names[drive] for drive in drives}
-    legs = tuple(
-        replace(leg, joints=tuple(replace(joint, actuated=joint.name in names) for joint in leg.joints))
-        for leg in machine.legs
-    )
-    return machine if len(names) == machine.actuated_count else replace(machine, legs=legs)
 
 
 def dart_errors(machine: Machine, step: float) -> DartErrors:

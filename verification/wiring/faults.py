@@ -47,8 +47,8 @@ class Fault:
             return False
         kinds = {
             '': True,
-            'prismatic': machine.joint_kinds[machine.actuated_index] == 'prismatic',
-            'revolute': machine.joint_kinds[machine.actuated_index] == 'revolute',
+            'prismatic': machine.actuated_joints[0].kind == 'prismatic',
+            'revolute': machine.actuated_joints[0].kind == 'revolute',
             'strut': machine.drives_are_struts,
             'hexapod': machine.degrees_of_freedom == 6,
             'spatial': not machine.planar,
@@ -61,7 +61,7 @@ def carries_weight(machine: Machine, at_rest: bool) -> bool:
     if machine.planar and abs(machine.gravity[2]) > 0.9 * float(np.linalg.norm(machine.gravity)):
         return False
     weight = np.abs(gravity_forces(machine, machine.home.position, machine.home.rotation_base_platform)).ravel()
-    return not at_rest or bool((weight > 3.0 * machine.leg_coulomb[:, machine.actuated_index]).all())
+    return not at_rest or bool((weight > 3.0 * machine.coulomb[machine.drive_columns]).all())
 
 
 def _leg(random: np.random.Generator, streams: Streams) -> int:
@@ -184,8 +184,8 @@ def _current(streams: Streams, machine: Machine, random: np.random.Generator) ->
 
 
 def _offset(streams: Streams, machine: Machine, random: np.random.Generator) -> None:
-    place = machine.actuated_index
-    stroke = machine.leg_position_upper[:, place] - machine.leg_position_lower[:, place]
+    drives = machine.drive_columns
+    stroke = machine.position_upper[drives] - machine.position_lower[drives]
     leg = _leg(random, streams)
     streams.positions[:, leg] += 1.2 * stroke[leg]
 

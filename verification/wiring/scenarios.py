@@ -215,7 +215,7 @@ def _drive_signals(
     pose = motion.position, motion.rotation_base_platform
     positions = drive_positions(machine, *pose)
     if rests:
-        coulomb = machine.leg_coulomb[:, machine.actuated_index]
+        coulomb = machine.coulomb[machine.drive_columns]
         efforts = gravity_forces(machine, *pose) + coulomb * random.uniform(-0.7, 0.7, size=len(coulomb))
         return positions, np.zeros_like(positions), efforts
     twist = np.hstack([motion.linear_velocity, motion.angular_velocity])

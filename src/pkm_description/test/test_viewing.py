@@ -59,9 +59,9 @@ def test_all_loops_close_where_the_sliders_put_the_platform(name: str) -> None:
     values = {slider.coordinate: 0.3 * slider.upper for slider in poser.sliders()[-3:]}
     posture = poser.from_coordinates(values)
     assert posture.position is not None and posture.rotation_base_platform is not None
-    for leg, positions in zip(machine.legs, posture.joint_positions, strict=True):
+    for leg, part in zip(machine.legs, machine.leg_slices, strict=True):
         point, turn = np.zeros(3), np.eye(3)
-        for joint, value in zip(leg.joints, positions, strict=True):
+        for joint, value in zip(leg.joints, posture.joint_positions[part], strict=True):
             point, turn = point + turn @ joint.translation, turn @ joint.rotation_parent_joint
             if joint.kind == 'revolute':
                 turn = turn @ Rotation.from_rotvec(joint.axis * value).as_matrix()
@@ -101,7 +101,7 @@ def test_open_chains_are_moved_by_their_joints() -> None:
     assert tuple(slider.name for slider in poser.sliders()) == poser.coordinates == names
     posture = poser.from_coordinates({'chain_joint1': 0.4})
     assert posture.position is None
-    assert posture.joint_positions.tolist() == [[0.0, 0.4, 0.0]]
+    assert posture.joint_positions.tolist() == [0.0, 0.4, 0.0]
     limited = with_limit(machine, 1, JointLimits(-0.5, 0.5))
     assert [(s.lower, s.upper) for s in Poser(limited).sliders()][1] == (-0.5, 0.5)
     with pytest.raises(

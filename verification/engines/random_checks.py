@@ -1,0 +1,121 @@
+"""Machines with mixed legs, drawn at random, against Pinocchio: motion, forces and forward dynamics.
+
+The comparison uses Pinocchio's joint Jacobians, mass matrix and recursion only. A machine that the library refuses is
+counted with its reason; one whose figures differ without a refusal is what must not happen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import forward_dynamics, inverse_dynamics, rigid_body_parameters, rigid_body_regressor
+from pkm_description.errors import PkmError
+from pkm_description.kinematics import forward_kinematics, joint_motion
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine.variants import without_rotors
+
+from verification.check import Check, at_most, holds, not_reachable, relative_error
+from verification.engines.drives import driven_by, independent_drives
+from verification.engines.pinocchio import pinocchio_result
+from verification.engines.pinocchio_models import forward_motion
+from verification.engines.random_machines import random_machines
+from verification.engines.result import EngineMissingError
+
+#: random states of each machine
+_SAMPLES = 3
+#: relative, what rounding makes of conditions up to a thousand in a random state
+_LIMIT = 1e-8
+#: part of the machines that may be refused: states near singular poses
+_REFUSED = 0.05
+_SEED = 2026
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Largest errors of one machine, by what was compared; relative, gaps in m."""
+
+    name: str
+    errors: dict[str, float]
+
+
+def checks(count: int) -> Iterator[Check]:
+    """Compare so many random machines; one check for each quantity, and how many were refused."""
+    found: list[Comparison] = []
+    reasons: Counter[str] = Counter()
+    try:
+        for number, machine in enumerate(random_machines(count, _SEED)):
+            try:
+                found.append(compared(machine, number))
+            except PkmError as error:
+                reasons[f'{machine.name}: {error}'] += 1
+    except EngineMissingError as error:
+        yield not_reachable('random', f'{count} random machines', f'<= {_LIMIT:g}', str(error))
+        return
+    for what in dict.fromkeys(what for one in found for what in one.errors):
+        worst = max((one for one in found if what in one.errors), key=lambda one: _size(one.errors[what]))
+        yield at_most('random', f'{len(found)} random machines, {what} (worst: {worst.name})', _LIMIT, worst.errors[what])
+    refused = sum(reasons.values())
+    text = f'{refused} of {count}' + ''.join(f'; {reason}' for reason in list(reasons)[:3])
+    required = f'at most {_REFUSED:.0%}'
+    yield holds('random', 'random machines refused, with the reason', required, text, refused <= _REFUSED * count)
+
+
+def _size(error: float) -> float:
+    return np.inf if np.isnan(error) else error
+
+
+def compared(machine: Machine, seed: int) -> Comparison:
+    """Compare one machine at random states without friction.
+
+    Raises
+    ------
+    PkmError
+        The library refuses the machine or all of its states.
+    """
+    motion = states(machine, seed)
+    joints = joint_motion(machine, motion)
+    result = pinocchio_result(machine, joints.positions, motion)
+    forces = inverse_dynamics(machine, motion, friction=False)
+    errors = {
+        'closures at our joint positions [m]': float(result.gaps.max()),
+        'joint velocities, relative': relative_error(joints.velocities, result.velocities),
+        'joint accelerations, relative': relative_error(joints.accelerations, result.accelerations),
+        'inverse dynamics, relative': relative_error(forces, result.drive_forces),
+    }
+    rigid = rigid_body_regressor(machine, motion, False) @ rigid_body_parameters(machine, False)
+    bare = inverse_dynamics(without_rotors(machine), motion, friction=False)
+    errors['regressor x parameters, relative'] = relative_error(rigid, bare)
+    pushed = forces * np.random.default_rng(seed).uniform(0.5, 1.5, forces.shape)
+    expected, _, _ = forward_motion(machine, joints.positions, motion, pushed)
+    pose = motion.position, motion.rotation_base_platform
+    moved = forward_dynamics(machine, *pose, motion.twist, pushed, friction=False)
+    errors['forward dynamics, relative'] = relative_error(moved, expected)
+    errors['forward kinematics near the pose [m, 1]'] = _forward_error(machine, motion, joints.positions)
+    return Comparison(machine.name, errors)
+
+
+def _forward_error(machine: Machine, motion: PlatformMotion, positions: Array) -> float:
+    """Largest difference of pose found from drive positions, starting from a pose beside it."""
+    drives = positions[:, machine.drive_columns]
+    near = forward_kinematics(machine, drives)
+    good = near.trusted
+    if not good.any():
+        return 0.0  # nothing claimed, nothing wrong
+    apart = np.abs(near.joint_positions[good] - positions[good]).max(axis=1)
+    same = apart < 0.1  # another configuration of the same drives is no error
+    if not same.any():
+        return 0.0
+    shift = near.position[good][same] - motion.position[good][same]
+    turn = near.rotation_base_platform[good][same] - motion.rotation_base_platform[good][same]
+    return float(max(np.abs(shift).max(), np.abs(turn).max()))
+
+
+def states(machine: Machine, seed: int) -> PlatformMotion:
+    """Random states; where drives are redundant, of as many of them as there are degrees of freedom."""
+    chosen = driven_by(machine, independent_drives(machine))
+    return random_states(chosen, _SAMPLES, seed=seed, turn=0.15, move=0.06)
