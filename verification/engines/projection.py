@@ -49,7 +49,8 @@ def project(torques: Array, driven: Array, idle: Array, jacobian: Array, weights
     selection, held = np.eye(count)[:, driven], np.eye(count)[:, idle]
     if drives + len(idle) + len(jacobian) == count:
         try:
-            solution: Array = np.asarray(np.linalg.solve(np.hstack([selection, jacobian.T, held]), torques), dtype=float)
+            square = np.hstack([selection, jacobian.T, held])
+            solution: Array = np.asarray(np.linalg.solve(square, torques), dtype=float)
             return Projection(solution[:drives], solution[drives : drives + len(jacobian)], True)
         except np.linalg.LinAlgError:
             pass  # closures that depend on each other, and as many drives too many

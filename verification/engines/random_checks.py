@@ -58,7 +58,8 @@ def checks(count: int) -> Iterator[Check]:
         return
     for what in dict.fromkeys(what for one in found for what in one.errors):
         worst = max((one for one in found if what in one.errors), key=lambda one: _size(one.errors[what]))
-        yield at_most('random', f'{len(found)} random machines, {what} (worst: {worst.name})', _LIMIT, worst.errors[what])
+        text = f'{len(found)} random machines, {what} (worst: {worst.name})'
+        yield at_most('random', text, _LIMIT, worst.errors[what])
     refused = sum(reasons.values())
     text = f'{refused} of {count}' + ''.join(f'; {reason}' for reason in list(reasons)[:3])
     required = f'at most {_REFUSED:.0%}'

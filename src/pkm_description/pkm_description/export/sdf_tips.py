@@ -18,7 +18,7 @@ _FIRST_SHARE = 1e-3
 _LEAST_MASS = 1e-5
 
 #: kg and kg m^2 of bodies without mass, and of links at the base, whose mass no force shows
-_SMALL_MASS, _SMALL_INERTIA = 1e-4, 1e-7
+SMALL_MASS, _SMALL_INERTIA = 1e-4, 1e-7
 
 
 class ExportError(PkmError):
@@ -68,7 +68,7 @@ def split_bodies(
 
 
 def _small(name: str) -> RigidBody:
-    return RigidBody(name, _SMALL_MASS, np.zeros(3), _SMALL_INERTIA * np.eye(3))
+    return RigidBody(name, SMALL_MASS, np.zeros(3), _SMALL_INERTIA * np.eye(3))
 
 
 def _split(machine: Machine, body: RigidBody, ends: Sequence[ClosureEnd]) -> tuple[RigidBody, dict[str, RigidBody]]:
