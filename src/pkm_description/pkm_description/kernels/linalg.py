@@ -89,3 +89,37 @@ def substitute_back_columns(matrix: Array, size: int, first: int, last: int) -> 
             for j in range(i + 1, size):
                 total -= matrix[i, j] * matrix[j, k]
             matrix[i, k] = total / diagonal
+
+
+@kernel
+def substitute_transposed(matrix: Array, size: int, right: Array) -> None:
+    """Solve ``R^T x = right`` in place with the upper triangle of the first ``size`` columns."""
+    for i in range(size):
+        total = right[i]
+        for k in range(i):
+            total -= matrix[k, i] * right[k]
+        right[i] = total / matrix[i, i]
+
+
+@kernel
+def reflect_back(matrix: Array, factors: Array, rows: int, columns: int, right: Array) -> None:
+    """Apply the inverse of :func:`reflect` to (rows,), in place: the reflections in reverse order."""
+    for j in range(columns - 1, -1, -1):
+        total = right[j]
+        for i in range(j + 1, rows):
+            total += matrix[i, j] * right[i]
+        total *= factors[j]
+        right[j] -= total
+        for i in range(j + 1, rows):
+            right[i] -= total * matrix[i, j]
+
+
+@kernel
+def solve_square(matrix: Array, factors: Array, size: int, right: Array) -> bool:
+    """Solve ``matrix x = right`` in place by QR, which overwrites the matrix; False where it is singular or NaN."""
+    regular = reflect_columns(matrix, factors, size, 0, size, size)
+    if not regular > 1e-15:
+        return False
+    reflect(matrix, factors, size, size, right)
+    substitute_back(matrix, size, right)
+    return True

@@ -70,7 +70,16 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
             f'{float(detail[3]):.3g} rad'
         )
     if result == status.MOTION_NOT_FINITE:
-        raise KinematicsError(f'{sample}: the velocity or acceleration of the platform contains NaN or infinity')
+        raise KinematicsError(f'{sample}: a velocity, acceleration or force contains NaN or infinity')
+    if result == status.FRICTION_NOT_SETTLED:
+        raise ConvergenceError(
+            f'{sample}: friction and the forces in the joints do not settle, the loads still change by {value:.3g} N; '
+            'a joint locks itself, its friction coefficient is too large for this pose'
+        )
+    if result == status.MASS_SINGULAR:
+        raise SingularPoseError(
+            f'{sample}: a freedom of {machine.name} moves no mass, its acceleration is not determined'
+        )
     raise ConvergenceError(f'{sample}: the iterations do not close the loops')
 
 
