@@ -241,11 +241,11 @@ def test_open_chains(machine: Machine, seed: int) -> None:
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
     regressor = open_chain_regressor(machine, positions, velocities, accelerations)
     parameters = rigid_body_parameters(machine, identical_legs=False)
-    rotors = (machine.leg_rotor_inertia * accelerations).reshape(4, -1)
+    rotors = machine.rotor_inertia * accelerations
     tolerance = 1e-9 * (1.0 + largest(forces))
-    assert largest(regressor @ parameters + rotors - forces.reshape(4, -1)) < tolerance
+    assert largest(regressor @ parameters + rotors - forces) < tolerance
     base = base_parameters(machine, {})
-    assert largest(base.columns(regressor) @ base.values(parameters) + rotors - forces.reshape(4, -1)) < 10 * tolerance
+    assert largest(base.columns(regressor) @ base.values(parameters) + rotors - forces) < 10 * tolerance
     found = open_chain_accelerations(machine, positions, velocities, forces, friction=False)
     assert largest(found - accelerations) < 1e-7 * (1.0 + largest(accelerations))
 
@@ -254,7 +254,7 @@ def test_open_chains(machine: Machine, seed: int) -> None:
     for shift in (-step, step):
         moved = positions + shift * velocities + 0.5 * shift**2 * accelerations
         energies.append(sum(open_chain_energy(machine, moved, velocities + shift * accelerations)))
-    power = np.sum(forces * velocities, axis=(1, 2))
+    power = np.sum(forces * velocities, axis=1)
     slope = (energies[1] - energies[0]) / (2.0 * step)
     assert largest(power - slope) < 1e-6 * (1.0 + largest(power) + largest(energies[0]))
 
