@@ -83,4 +83,6 @@ def _drives(machine: Machine) -> Iterator[Call]:
     yield partial(kinematics.forward_kinematics, machine, positions, initial=found, verify_branch=True)
     yield partial(kinematics.forward_kinematics, machine, positions, initial=machine.home)
     yield partial(kinematics.forward_kinematics_sequence, machine, positions)
+    yield partial(kinematics.assembly_modes, machine, positions[0], max_batches=1)
+    yield partial(kinematics.PoseSolver(machine, 1e-9, 10).series, positions, np.zeros(len(positions), dtype=bool))
     yield partial(kinematics.motion_from_drives, machine, motion.time, positions, still, still)

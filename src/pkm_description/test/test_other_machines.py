@@ -23,10 +23,10 @@ from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConvergenceError, KinematicsError, SingularPoseError
 from pkm_description.kinematics import (
     drive_positions,
+    forward_kinematics,
     joint_motion,
     joint_positions,
     motion_from_drives,
-    solve_closure,
 )
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, PlatformMotion
@@ -67,7 +67,7 @@ def test_loops_are_closed_and_drives_are_where_they_were_told(machine: Machine) 
     positions = joint_positions(machine, motion.position, motion.rotation_base_platform)
     assert closing_gap(machine, positions, motion.position, motion.rotation_base_platform) < 2e-12
     drives = positions[:, machine.drive_columns]
-    again = solve_closure(machine, drives).require()
+    again = forward_kinematics(machine, drives).require()
     np.testing.assert_allclose(again.position, motion.position, atol=1e-11)
     np.testing.assert_allclose(again.joint_positions, positions, atol=1e-11)
     np.testing.assert_allclose(again.rotation_base_platform, motion.rotation_base_platform, atol=1e-11)
@@ -191,7 +191,7 @@ def test_unreachable_and_singular_drives_are_named() -> None:
     drives = np.tile(home_drives(machine), (3, 1))
     drives[1, 0] += 2.0
     drives[2, 2] = np.nan
-    result = solve_closure(machine, drives)
+    result = forward_kinematics(machine, drives)
     assert result.trusted.tolist() == [True, False, False]
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()

@@ -150,6 +150,7 @@ class ScratchData(NamedTuple):
         ``kernels.tangents`` and ``kernels.derivatives``
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
+    states : (4, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
     detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
     """
 
@@ -201,6 +202,7 @@ class ScratchData(NamedTuple):
     zeros: Array
     target_position: Array
     target_rotation: Array
+    states: Array
     detail: Array
 
 
@@ -235,7 +237,8 @@ def make_scratch(data: ScratchData) -> ScratchData:
         data.joint_forces, data.wrench, data.forces, data.body_map, data.unit, data.mass, data.constraint_basis,
         data.constraint_factor, data.constraint_reflections, data.held, data.multipliers, data.constraint_forces,
         data.friction, data.loads, data.last_loads, data.tangents,
-        data.joint_tangents, data.twist, data.zeros, data.target_position, data.target_rotation, data.detail,
+        data.joint_tangents, data.twist, data.zeros, data.target_position, data.target_rotation, data.states,
+        data.detail,
     )  # fmt: skip
 
 
@@ -273,7 +276,8 @@ def scratch_data(model: ModelData) -> ScratchData:
         multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints), friction=np.zeros(joints),
         loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((12, joints + 2, 3)),
         joint_tangents=np.zeros((5, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
-        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), detail=np.zeros(4),
+        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
+        detail=np.zeros(4),
     )  # fmt: skip
 
 
