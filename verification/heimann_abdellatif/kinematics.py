@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from pkm_description.arrays import Array
-from pkm_description.kinematics import joint_motion, joint_positions, leg_lengths
+from pkm_description.kinematics import forward_kinematics, joint_motion, joint_positions, leg_lengths
 from pkm_description.kinematics.cardan_angles import (
     angle_motion,
     angle_rate_matrix,
@@ -19,7 +19,6 @@ from pkm_description.kinematics.cardan_angles import (
 )
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import twist_per_drive
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_log, skew
 from pkm_description.loading import load_machine
@@ -90,7 +89,7 @@ def pose_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
         direction[:, leg] = (turn_1 * turn_2).apply(third.rotation_parent_joint @ third.axis)
     error = direction - legs / lengths[..., None]
     yield at_most('R4-02', 'cardan angles point the legs at the platform joints (scipy rotations)', 1e-12, error)
-    found = forward_from_lengths(machine, lengths)
+    found = forward_kinematics(machine, lengths - machine.lengths_at_zero)
     yield at_most('R4-02', 'round trip by Newton, position', 1e-10, found.position - pose[0], 'm')
     turned = rotation_log(np.swapaxes(found.rotation_base_platform, 1, 2) @ pose[1])
     yield at_most('R4-02', 'round trip by Newton, rotation', 1e-10, turned, 'rad')
@@ -109,7 +108,7 @@ def jacobian_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     for leg, unit in enumerate(np.eye(6)):
 
         def coordinates(step: float, unit: Array = unit) -> Array:
-            other = forward_from_lengths(machine, lengths + step * unit).require()
+            other = forward_kinematics(machine, lengths + step * unit - machine.lengths_at_zero).require()
             turn = rotation_log(other.rotation_base_platform @ np.swapaxes(pose[1], 1, 2))
             return np.concatenate([other.position, turn], axis=1)
 

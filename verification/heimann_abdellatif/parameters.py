@@ -18,8 +18,9 @@ from pkm_description.dynamics import (
     rigid_body_regressor,
     sharing_matrix,
 )
+from pkm_description.dynamics.body_blocks import identical_leg_groups
 from pkm_description.dynamics.friction import JointSelection
-from pkm_description.dynamics.parameter_maps import ParameterMap, identical_legs
+from pkm_description.dynamics.parameter_maps import ParameterMap
 from pkm_description.dynamics.parameter_reduction.backward_elimination import backward_elimination
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
@@ -105,23 +106,19 @@ def friction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     rubbing = with_friction_everywhere(machine, seed=55)
     share = inverse_dynamics(rubbing, motion) - inverse_dynamics(rubbing, motion, friction=False)
     joints = joint_motion(rubbing, motion)
-    viscous, dry = (
-        np.array([[getattr(joint.friction, name) for joint in leg.joints] for leg in rubbing.legs])
-        for name in ('viscous', 'coulomb')
-    )
-    own = viscous * joints.velocities + dry * np.sign(joints.velocities)
+    own = rubbing.viscous * joints.velocities + rubbing.coulomb * np.sign(joints.velocities)
 
     # dq'/dtheta' by differences of positions, and eq. (3) with J = (dq_a'/dtheta')^-1
     per_twist = numeric_joint_map(rubbing, motion)
-    generalised = np.einsum('nlji,nlj->ni', per_twist, own)
-    expected = np.linalg.solve(np.swapaxes(per_twist[:, :, 2], 1, 2), generalised[..., None])[..., 0]
+    generalised = np.einsum('nji,nj->ni', per_twist, own)
+    expected = np.linalg.solve(np.swapaxes(per_twist[:, rubbing.drive_columns], 1, 2), generalised[..., None])[..., 0]
     error = relative_error(share, expected)
     yield at_most('R4-17', 'friction of 18 joints at the drives = eq. (3), finite differences, relative', 1e-6, error)
     regressor = friction_regressor(rubbing, joints, joints='all')
     error = relative_error(regressor @ friction_parameters(rubbing, joints='all'), share)
     yield at_most('R4-19', 'A_f p_f = friction of the inverse dynamics, relative', 1e-10, error)
-    at_drives = np.sum(share * joints.velocities[..., 2], axis=1)
-    in_joints = np.sum(own * joints.velocities, axis=(1, 2))
+    at_drives = np.sum(share * joints.velocities[:, rubbing.drive_columns], axis=1)
+    in_joints = np.sum(own * joints.velocities, axis=1)
     yield at_most(
         'R4-18',
         'power of friction at the drives = in the joints, relative',
@@ -171,7 +168,7 @@ def elimination_checks(machine: Machine, samples: int) -> Iterator[Check]:
 
 
 def _assumption(machine: Machine, shared: bool, forms: dict[str, BodyForm]) -> ParameterMap:
-    sharing = sharing_matrix(machine, identical_legs(machine) if shared else {})
+    sharing = sharing_matrix(machine, identical_leg_groups(machine) if shared else {})
     return sharing.then(body_form_map(sharing.names, forms))
 
 

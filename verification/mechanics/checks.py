@@ -20,7 +20,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.energy_model import energy_regressor
 from pkm_description.dynamics.terms import drive_force_terms
-from pkm_description.kinematics import drive_positions, joint_motion, joint_positions, solve_closure
+from pkm_description.kinematics import drive_positions, forward_kinematics, joint_motion, joint_positions
 from pkm_description.kinematics.closed_legs import close_legs, closing_points
 from pkm_description.kinematics.jacobian_rates import joint_map_rate
 from pkm_description.kinematics.random_states import random_states
@@ -51,7 +51,7 @@ def kinematics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Chec
     own, other = closing_points(machine, positions, *pose)
     gap = np.linalg.norm(own - other, axis=-1)
     yield at_most('closure', 'leg tips lie in the platform joints', 1e-11, gap, 'm')
-    found = solve_closure(machine, drive_positions(machine, *pose))
+    found = forward_kinematics(machine, drive_positions(machine, *pose))
     yield at_most('closure', 'forward kinematics gives the position back', 1e-10, found.position - pose[0], 'm')
     turned = found.rotation_base_platform - pose[1]
     yield at_most('closure', 'forward kinematics gives the rotation matrix back', 1e-10, turned)

@@ -12,10 +12,10 @@ from pkm_description.kinematics import (
     AssemblyModes,
     ForwardKinematicsResult,
     assembly_modes,
+    forward_kinematics_sequence,
     leg_lengths,
     length_jacobian,
 )
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
 
@@ -61,7 +61,7 @@ _SAMPLES = 200
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Judge all poses, paths that join modes of one sign, and paths through singular poses; legs are the machine's."""
     hexapod = _with_points(machine)
-    modes = assembly_modes(hexapod, LENGTHS)
+    modes = assembly_modes(hexapod, LENGTHS - hexapod.lengths_at_zero)
     yield equal('FK-40', "Dietmaier's platform: real poses", 40, len(modes))
     yield at_most('FK-40', "Dietmaier's platform: lengths of all poses", 1e-12, modes.residual, 'm')
     published = leg_lengths(hexapod, POSE.position[None], POSE.rotation_base_platform[None]) - LENGTHS
@@ -110,7 +110,7 @@ def _joined_modes(machine: Machine, modes: AssemblyModes) -> tuple[int, float]:
 def _solved(machine: Machine, position: Array, rotation: Array) -> ForwardKinematicsResult:
     """Solve the lengths of a path for its poses."""
     lengths = leg_lengths(machine, position, rotation)
-    return sequence_from_lengths(machine, lengths, Pose(position[0], rotation[0]))
+    return forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, Pose(position[0], rotation[0]))
 
 
 def _error(result: ForwardKinematicsResult, position: Array, rotation: Array) -> Array:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics import leg_lengths
+from pkm_description.kinematics import drive_positions, forward_kinematics, leg_lengths
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.hexapod.assembly_mode import regular_from_home
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
+from pkm_description.kinematics.continuation import regular_from_home
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.kinematics.workspace import single_axis_limits
@@ -69,7 +68,9 @@ def count_wrong_answers(
     verify_branch : see :func:`pkm_description.kinematics.forward_kinematics`
     """
     position, rotation = random_workspace_poses(machine, count, seed, largest_turn)
-    result = forward_from_lengths(machine, leg_lengths(machine, position, rotation), verify_branch=verify_branch)
+    result = forward_kinematics(
+        machine, drive_positions(machine, position, rotation), verify_branch=verify_branch
+    )
     moved = np.abs(result.position - position).max(axis=1) / machine.platform_radius
     same = np.maximum(moved, np.abs(result.rotation_base_platform - rotation).max(axis=(1, 2))) < SAME_POSE
     wrong = result.trusted & ~same

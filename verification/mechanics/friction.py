@@ -49,9 +49,8 @@ def power_check(id: str, machine: Machine, name: str, motion: PlatformMotion) ->
     joints, loads = joint_motion(rough, motion), friction_loads(rough, motion)
     share = inverse_dynamics(rough, motion) - inverse_dynamics(rough, motion, friction=False)
     lost = np.zeros(len(share))
-    for leg, chain in enumerate(rough.legs):
-        for place, joint in enumerate(chain.joints):
-            lost += joint.friction.law.dissipated_power(joints.velocities[:, leg, place], loads[:, leg, place])
+    for place, joint in enumerate(rough.joints):
+        lost += joint.friction.law.dissipated_power(joints.velocities[:, place], loads[:, place])
     power = np.sum(share * joints.velocities[..., rough.drive_columns], axis=1)
     columns = friction_regressor(rough, joints, 'all', loads=loads) @ friction_parameters(rough, 'all')
     errors = [relative_error(power, lost), relative_error(columns, share)]

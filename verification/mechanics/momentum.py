@@ -8,8 +8,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.dynamics.reactions import joint_reactions
-from pkm_description.kinematics.chain import chain_velocities
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 
 from verification.check import Check, at_most, relative_error
@@ -25,9 +25,10 @@ def reaction_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     error = relative_error(reactions.drive_forces, inverse_dynamics(machine, motion))
     yield at_most('reactions', 'drive forces of the reactions = inverse dynamics, relative', 1e-10, error)
 
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    force = reactions.joint_forces[:, :, 0]
-    moment = np.cross(legs.chain.origins[0], force) + reactions.joint_moments[:, :, 0]
+    _, origins = body_poses(machine, joint_motion(machine, motion).positions)
+    roots = [place for place, parent in enumerate(machine.model.parent) if parent > len(machine.joints)]
+    force = reactions.joint_forces[:, roots]
+    moment = np.cross(origins[:, roots], force) + reactions.joint_moments[:, roots]
     force, moment = force.sum(axis=1), moment.sum(axis=1)
     if machine.planar:
         # the plane holds the platform itself: force along z, moments about x and y
@@ -53,9 +54,9 @@ def momenta(machine: Machine, motion: PlatformMotion) -> Array:
 
     Rotors have none.
     """
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
-    rates = chain_velocities(machine, legs.chain, velocities)
+    legs = joint_motion(machine, motion)
+    rotations, origins = body_poses(machine, legs.positions)
+    velocities, spins = body_twists(machine, rotations, origins, legs.velocities)
     result = np.zeros((1 + machine.leg_count, 2, len(motion), 3))
     result[0] = _body_momentum(
         machine.platform,
@@ -64,27 +65,39 @@ def momenta(machine: Machine, motion: PlatformMotion) -> Array:
         motion.linear_velocity,
         motion.angular_velocity,
     )
-    for leg, described in enumerate(machine.legs):
-        for place, joint in enumerate(described.joints):
+    for leg, part in enumerate(machine.leg_slices):
+        for place in range(part.start, part.stop):
             result[1 + leg] += _body_momentum(
-                joint.body,
-                legs.chain.rotations[place][:, leg],
-                legs.chain.origins[place][:, leg],
-                rates.linear[place][:, leg],
-                rates.angular[place][:, leg],
-            )
+                machine.joints[place].body, rotations[:, place], origins[:, place], velocities[:, place],
+                spins[:, place],
+            )  # fmt: skip
     return result
+
+
+def body_twists(machine: Machine, rotations: Array, origins: Array, rates: Array) -> tuple[Array, Array]:
+    """Velocities and spins (N, J, 3) of the leg bodies, from their poses and the joint rates (N, J)."""
+    velocities, spins = np.zeros_like(origins), np.zeros_like(origins)
+    base = len(machine.joints) + 1
+    for place, joint in enumerate(machine.joints):
+        before = machine.model.parent[place]
+        own = rates[:, place, None] * (rotations[:, place] @ joint.axis)
+        if before != base:
+            arm = origins[:, place] - origins[:, before]
+            spins[:, place] = spins[:, before]
+            velocities[:, place] = velocities[:, before] + np.cross(spins[:, before], arm)
+        (spins if joint.kind == 'revolute' else velocities)[:, place] += own
+    return velocities, spins
 
 
 def weights(machine: Machine, motion: PlatformMotion) -> Array:
     """Weights (1 + L, 2, N, 3) of the platform and of each leg: force, and moment about the base's origin."""
-    chain = close_legs(machine, motion.position, motion.rotation_base_platform).chain
+    rotations, origins = body_poses(machine, joint_motion(machine, motion).positions)
     result = np.zeros((1 + machine.leg_count, 2, len(motion), 3))
     bodies = [(0, machine.platform, motion.position, motion.rotation_base_platform)]
-    for leg, described in enumerate(machine.legs):
+    for leg, part in enumerate(machine.leg_slices):
         bodies += [
-            (1 + leg, joint.body, chain.origins[place][:, leg], chain.rotations[place][:, leg])
-            for place, joint in enumerate(described.joints)
+            (1 + leg, machine.joints[place].body, origins[:, place], rotations[:, place])
+            for place in range(part.start, part.stop)
         ]
     for group, body, origin, rotation in bodies:
         force = body.mass * machine.gravity

@@ -26,11 +26,10 @@ STEP = 2e-4
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Dynamics of a machine without a platform, at random states."""
     position, velocity, acceleration = random_joint_states(machine, 60 if quick else 400, seed=5)
-    shape = position.shape
     forces = open_chain_forces(machine, position, velocity, acceleration, friction=False)
     regressor = open_chain_regressor(machine, position, velocity, acceleration)
     full = rigid_body_parameters(machine, identical_legs=False)
-    product = (regressor @ full).reshape(shape) + machine.leg_rotor_inertia * acceleration
+    product = regressor @ full + machine.rotor_inertia * acceleration
     error = relative_error(product, forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     base = reduce_parameters(
@@ -41,7 +40,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield at_most('base', 'base parameters give the forces of all parameters, relative', 1e-9, error)
 
     mass = open_chain_mass_matrix(machine, position)
-    from_matrix = 0.5 * np.sum(velocity * (mass @ velocity[..., None])[..., 0], axis=(1, 2))
+    from_matrix = 0.5 * np.sum(velocity * (mass @ velocity[..., None])[..., 0], axis=1)
     kinetic, _ = open_chain_energy(machine, position, velocity)
     error = relative_error(from_matrix, kinetic)
     yield at_most('energy', 'energy of the mass matrix = sum over the bodies, relative', 1e-10, error)
@@ -50,7 +49,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
         later = position + step * velocity + 0.5 * step**2 * acceleration
         return np.add(*open_chain_energy(machine, later, velocity + step * acceleration))
 
-    power = np.sum(forces * velocity, axis=(1, 2))
+    power = np.sum(forces * velocity, axis=1)
     error = relative_error(smooth_derivative(energy, STEP), power)
     yield at_most('power', 'd(T + V)/dt = power of the joint forces, relative', 1e-6, error)
     with_friction = open_chain_forces(machine, position, velocity, acceleration)

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import AssemblyModeError, ConvergenceError, PkmError, SingularPoseError
-from pkm_description.kinematics import leg_lengths, length_jacobian
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
+from pkm_description.kinematics import (
+    drive_positions,
+    forward_kinematics,
+    forward_kinematics_sequence,
+    leg_lengths,
+    length_jacobian,
+)
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import (
     matrix_from_quaternion,
@@ -142,9 +146,9 @@ def path_checks(machine: Machine, duration: float) -> Iterator[Check]:
     for name, pose in (('MP1', (motion.position, motion.rotation_base_platform)), ('MP2 surrogate', surrogate)):
         lengths = leg_lengths(machine, *pose)
         start = Pose(pose[0][0], pose[1][0])
-        rough = sequence_from_lengths(machine, lengths, start, tolerance=1e-9)
+        rough = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, start, tolerance=1e-9)
         yield at_most('S3-07', f'{name}, {len(lengths)} samples, warm start: iterations at 1e-9', 4, rough.iterations)
-        exact = sequence_from_lengths(machine, lengths, start, tolerance=1e-12)
+        exact = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, start, tolerance=1e-12)
         yield at_most('S3-07', f'{name}: residual without noise', 1e-12, exact.residual, 'm')
         yield at_most('S3-07', f'{name}: error of the position', 1e-11, exact.position - pose[0], 'm')
         # z down is negative where z up is positive
@@ -152,29 +156,29 @@ def path_checks(machine: Machine, duration: float) -> Iterator[Check]:
         yield equal('S3-08', f'{name}: poses on the mirrored branch', 0, below)
         yield equal('S3-08', f'{name}: poses flagged', 0, int(np.count_nonzero(~exact.right_assembly_mode)))
     home = machine.home
-    lengths = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])
+    drives = drive_positions(machine, home.position[None], home.rotation_base_platform[None])
     mirrored = Pose(home.position * np.array([1.0, 1.0, -1.0]), home.rotation_base_platform)
-    caught = _caught(lambda: forward_from_lengths(machine, lengths, mirrored).require())
+    caught = _caught(lambda: forward_kinematics(machine, drives, mirrored).require())
     yield refused('S3-08', 'start below the base: the mirrored pose is refused', AssemblyModeError, caught)
 
 
 def refusal_checks(machine: Machine) -> Iterator[Check]:
     """S3-09: unsolvable and singular cases are refused."""
     home = machine.home
-    at_home = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])
+    at_home = drive_positions(machine, home.position[None], home.rotation_base_platform[None])
     far = at_home.copy()
-    far[0, 3] *= 4.0
-    caught = _caught(lambda: forward_from_lengths(machine, far).require())
+    far[0, 3] += 3.0 * (far[0, 3] + machine.lengths_at_zero[3])
+    caught = _caught(lambda: forward_kinematics(machine, far).require())
     yield refused('S3-09', 'lengths that no pose has', ConvergenceError, caught)
     motion = random_states(machine, 1, seed=74)
-    lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    caught = _caught(lambda: forward_from_lengths(machine, lengths, home, max_iterations=2).require())
+    drives = drive_positions(machine, motion.position, motion.rotation_base_platform)
+    caught = _caught(lambda: forward_kinematics(machine, drives, home, max_iterations=2).require())
     yield refused('S3-09', 'two iterations where more are needed', ConvergenceError, caught)
-    caught = _caught(lambda: forward_from_lengths(machine, at_home, home, max_condition=3.0).require())
+    caught = _caught(lambda: forward_kinematics(machine, at_home, home, max_condition=3.0).require())
     yield refused('S3-09', 'condition number above the threshold (3.27 at home, 3 allowed)', SingularPoseError, caught)
     start = Pose(home.position, rotation_exp(np.array([0.0, 0.0, 0.5 * np.pi])))
-    lengths = leg_lengths(machine, start.position[None], start.rotation_base_platform[None])
-    caught = _caught(lambda: forward_from_lengths(machine, lengths, start).require())
+    drives = drive_positions(machine, start.position[None], start.rotation_base_platform[None])
+    caught = _caught(lambda: forward_kinematics(machine, drives, start).require())
     yield refused('S3-09', 'pose turned by 90 degrees about the vertical (singular)', SingularPoseError, caught)
 
 

@@ -17,8 +17,8 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kinematics import joint_motion, motion_from_drives, solve_closure
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics import forward_kinematics, joint_motion, motion_from_drives
+from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_gravity, with_payload
@@ -76,7 +76,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         'R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm'
     )
     yield at_most('R2-02', "inverse kinematics = the paper's", 1e-10, ours - q)
-    solved = solve_closure(machine, legs.positions[..., 0]).require()
+    solved = forward_kinematics(machine, legs.positions[:, ::2]).require()
     error = (
         np.abs(solved.position - motion.position).max()
         + np.abs(solved.rotation_base_platform - motion.rotation_base_platform).max()
@@ -91,7 +91,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
         ),
     )
     driven = motion_from_drives(
-        machine, motion.time, legs.positions[..., 0], samples.velocity[:, ACTIVE], samples.acceleration[:, ACTIVE]
+        machine, motion.time, legs.positions[:, ::2], samples.velocity[:, ACTIVE], samples.acceleration[:, ACTIVE]
     )
     for source, state in (('pose', motion), ('sliders', driven)):
         joints = joint_motion(machine, state)
@@ -149,7 +149,7 @@ def force_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotio
     error = relative_error(inverse_dynamics(machine, motion, friction=False), forces)
     yield at_most('R2-07', f"inverse dynamics = the paper's, {where}, relative", 1e-9, error)
     reactions = joint_reactions(machine, motion, friction=False)
-    gap = np.abs(reactions.joint_forces[:, :, 0, 1] - robot.normal_forces(multipliers))
+    gap = np.abs(reactions.joint_forces[:, ::2, 1] - robot.normal_forces(multipliers))
     yield at_most('R2-08', f'guide forces = multipliers, {where}', 1e-9, gap, 'N')
     pins = multipliers[:, 3:].reshape(-1, 3, 2)
     gap = np.abs(reactions.closure_forces[..., :2] - pins)
@@ -159,7 +159,7 @@ def force_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotio
     found = gravity_forces(machine, motion.position, motion.rotation_base_platform)
     yield at_most('R2-10', f"gravity forces = the paper's, {where}", 1e-9, found - weight, 'N')
     at_rest = joint_reactions(machine, platform_motion(samples.q, still, still), friction=False)
-    gap = np.abs(at_rest.joint_forces[:, :, 0, 1] - robot.normal_forces(static))
+    gap = np.abs(at_rest.joint_forces[:, ::2, 1] - robot.normal_forces(static))
     yield at_most('R2-11', f'static guide forces = multipliers, {where}', 1e-9, gap, 'N')
 
 
@@ -184,7 +184,7 @@ def load_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
     still = np.zeros_like(samples.q)
     at_rest = joint_reactions(machine, platform_motion(samples.q, still, still), friction=False)
     mass = machine.platform.mass + sum(joint.body.mass for leg in machine.legs for joint in leg.joints)
-    error = at_rest.joint_forces[:, :, 0, 1].sum(axis=1) + mass * machine.gravity[1]
+    error = at_rest.joint_forces[:, ::2, 1].sum(axis=1) + mass * machine.gravity[1]
     yield at_most('R2-11', 'static guide forces sum to the weight of 811.25 N', 1e-9, error, 'N')
 
 
@@ -231,7 +231,7 @@ def base_checks(machine: Machine, samples: PlanarSamples, motion: PlatformMotion
 
 
 def _coordinates(joints: Array, motion: PlatformMotion, of: str = 'position') -> Array:
-    """The paper's coordinates (N, 12), or their time derivatives, of the library's joints (N, 3, 2) and platform."""
+    """The paper's coordinates (N, 12), or their time derivatives, of the library's joints (N, 6) and platform."""
     if of == 'position':
         rotation = motion.rotation_base_platform
         platform = motion.position, np.arctan2(rotation[:, 1, 0], rotation[:, 0, 0])
@@ -240,7 +240,7 @@ def _coordinates(joints: Array, motion: PlatformMotion, of: str = 'position') ->
     else:
         platform = motion.linear_acceleration, motion.angular_acceleration[:, 2]
     none = np.zeros((len(joints), 3))
-    return np.hstack([joints[..., 0], none, joints[..., 1], platform[0][:, :2], platform[1][:, None]])
+    return np.hstack([joints[:, ::2], none, joints[:, 1::2], platform[0][:, :2], platform[1][:, None]])
 
 
 def _refusal(id: str, what: str, error: type[Exception], act: Callable[[], object]) -> Check:

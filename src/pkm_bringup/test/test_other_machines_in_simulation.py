@@ -7,7 +7,7 @@ import pytest
 from pkm_bringup.simulation import SimulationRecord, simulate
 from pkm_bringup.simulation.mujoco_simulation import MujocoSimulation, SimulationError
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.kinematics import motion_from_drives, solve_closure
+from pkm_description.kinematics import forward_kinematics, motion_from_drives
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
@@ -33,7 +33,7 @@ def test_loops_stay_closed_and_drives_inside_their_limits(run: Run) -> None:
 def test_simulated_platform_is_where_its_drives_put_it(run: Run) -> None:
     machine, record = run
     truth = record.truth[np.isin(record.truth_stamps, record.joint_stamps)]
-    closed = solve_closure(machine, record.joint_positions).require()
+    closed = forward_kinematics(machine, record.joint_positions).require()
     noise = float(np.max(machine.leg_sensors.position_noise))
     assert np.sqrt(np.mean((closed.position - truth.position) ** 2)) < 5.0 * noise + 2e-6
 

@@ -8,7 +8,9 @@ from functools import partial
 import numpy as np
 
 from pkm_description import dynamics, kinematics
+from pkm_description.dynamics.open_chain import open_chain_accelerations
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
+from pkm_description.dynamics.terms import drive_force_terms
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
@@ -25,7 +27,10 @@ def first_calls() -> Iterator[Call]:
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)
-        if machine.has_platform:
+        if not machine.has_platform:
+            still = np.zeros((1, len(machine.joints)))
+            yield partial(open_chain_accelerations, machine, still, still, still)
+        else:
             yield from _poses(machine)
             yield from _motions(machine)
             yield from _drives(machine)
@@ -62,6 +67,7 @@ def _motions(machine: Machine) -> Iterator[Call]:
     yield partial(dynamics.inverse_dynamics, machine, motion)
     yield partial(dynamics.inverse_dynamics, machine, motion, friction=False)
     yield partial(dynamics.friction_forces, machine, motion)
+    yield partial(drive_force_terms, machine, motion)
     joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
     yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
     yield partial(check_motion, machine, motion)
@@ -77,4 +83,6 @@ def _drives(machine: Machine) -> Iterator[Call]:
     yield partial(kinematics.forward_kinematics, machine, positions, initial=found, verify_branch=True)
     yield partial(kinematics.forward_kinematics, machine, positions, initial=machine.home)
     yield partial(kinematics.forward_kinematics_sequence, machine, positions)
+    yield partial(kinematics.assembly_modes, machine, positions[0], max_batches=1)
+    yield partial(kinematics.PoseSolver(machine, 1e-9, 10).series, positions, np.zeros(len(positions), dtype=bool))
     yield partial(kinematics.motion_from_drives, machine, motion.time, positions, still, still)

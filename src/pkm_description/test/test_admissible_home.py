@@ -10,7 +10,7 @@ import pytest
 import yaml
 from other_machines import cart_with_pendulum, three_rps
 from pkm_description.errors import ConvergenceError, KinematicsError, MachineFileError
-from pkm_description.kinematics import joint_positions, solve_closure
+from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.admissible_home import admissible_home
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.loading import load_machine
@@ -74,7 +74,7 @@ def test_the_home_is_the_nearest(machine: Machine) -> None:
     step = 1e-5
 
     def squared(shift: np.ndarray) -> float:
-        closed = solve_closure(at_home, (drives + shift)[None]).require()
+        closed = forward_kinematics(at_home, (drives + shift)[None]).require()
         move = closed.position[0] - machine.home.position
         turn = rotation_log(closed.rotation_base_platform[0] @ machine.home.rotation_base_platform.T)
         return float(move @ move + machine.platform_radius**2 * (turn @ turn))
@@ -92,7 +92,7 @@ def test_drives_may_be_given(machine: Machine) -> None:
     at_home = dataclasses.replace(machine, home=home.pose)
     drives = home.joint_positions[machine.drive_columns] + [0.01, -0.02, 0.03]
     found = admissible_home(machine, drives=drives)
-    closed = solve_closure(at_home, drives[None]).require()
+    closed = forward_kinematics(at_home, drives[None]).require()
     assert found.joint_positions[machine.drive_columns] == pytest.approx(drives, abs=1e-13)
     assert found.joint_positions == pytest.approx(closed.joint_positions[0], abs=1e-10)
     assert found.pose.position == pytest.approx(closed.position[0], abs=1e-11)
@@ -130,7 +130,7 @@ def test_planar_machines_and_hexapods_take_drive_positions_too(tmp_path: Path) -
         home = machine.home
         start = joint_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
         drives = start[machine.drive_columns] + 0.01 * np.cos(np.arange(machine.leg_count))
-        closed = solve_closure(machine, drives[None]).require()
+        closed = forward_kinematics(machine, drives[None]).require()
         found = admissible_home(machine, drives=drives)
         assert found.pose.position == pytest.approx(closed.position[0], abs=1e-10)
         assert found.joint_positions == pytest.approx(closed.joint_positions[0], abs=1e-9)

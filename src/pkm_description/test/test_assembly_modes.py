@@ -12,7 +12,7 @@ from hand_built_machines import (
     simona_z_down,
 )
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics import AssemblyModes, assembly_modes, leg_lengths
+from pkm_description.kinematics import AssemblyModes, assembly_modes, drive_positions, leg_lengths
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, Pose
 
@@ -26,7 +26,7 @@ def dietmaier() -> Machine:
 
 @pytest.fixture(scope='module')
 def forty(dietmaier: Machine) -> AssemblyModes:
-    return assembly_modes(dietmaier, LENGTHS)
+    return assembly_modes(dietmaier, LENGTHS - dietmaier.lengths_at_zero)
 
 
 def test_dietmaiers_platform_has_its_forty_poses(dietmaier: Machine, forty: AssemblyModes) -> None:
@@ -59,10 +59,10 @@ def test_as_many_modes_of_either_sign(forty: AssemblyModes) -> None:
 def test_another_seed_finds_the_same_poses_and_the_same_seed_the_same_numbers(
     dietmaier: Machine, forty: AssemblyModes
 ) -> None:
-    again = assembly_modes(dietmaier, LENGTHS)
+    again = assembly_modes(dietmaier, LENGTHS - dietmaier.lengths_at_zero)
     np.testing.assert_array_equal(again.position, forty.position)
     np.testing.assert_array_equal(again.hits, forty.hits)
-    other = assembly_modes(dietmaier, LENGTHS, seed=1)
+    other = assembly_modes(dietmaier, LENGTHS - dietmaier.lengths_at_zero, seed=1)
     # near singular poses 1e-12 m of length are some 1e-8 m of position
     np.testing.assert_allclose(other.position, forty.position, atol=1e-6)
 
@@ -74,7 +74,7 @@ def test_planar_platforms_have_every_mode_twice(machine: object) -> None:
     built = machine()
     motion = random_states(built, 3, seed=2)
     for position, rotation in zip(motion.position, motion.rotation_base_platform, strict=True):
-        modes = assembly_modes(built, leg_lengths(built, position[None], rotation[None])[0])
+        modes = assembly_modes(built, drive_positions(built, position, rotation))
         assert modes.settled
         np.testing.assert_allclose(modes.position[0], position, atol=1e-9)
         np.testing.assert_allclose(modes.rotation_base_platform[0], rotation, atol=1e-9)
@@ -94,11 +94,11 @@ def test_poses_that_are_not_isolated_are_refused(platform_radius: float) -> None
     mobile = hexapod(polar(0.6, angles), polar(platform_radius, angles), home, gravity)
     lengths = leg_lengths(mobile, home.position[None], np.eye(3)[None])[0]
     with pytest.raises(SingularPoseError, match='more than 40 poses'):
-        assembly_modes(mobile, lengths)
+        assembly_modes(mobile, lengths - mobile.lengths_at_zero)
 
 
 def test_lengths_without_a_pose_have_no_modes(dietmaier: Machine) -> None:
-    modes = assembly_modes(dietmaier, LENGTHS * [1.0, 1.0, 1.0, 1.0, 1.0, 20.0])
+    modes = assembly_modes(dietmaier, LENGTHS * [1.0, 1.0, 1.0, 1.0, 1.0, 20.0] - dietmaier.lengths_at_zero)
     assert len(modes) == 0
     assert modes.settled
 
@@ -106,5 +106,5 @@ def test_lengths_without_a_pose_have_no_modes(dietmaier: Machine) -> None:
 def test_wrong_lengths_are_clear_errors(dietmaier: Machine) -> None:
     with pytest.raises(ValueError, match='not finite'):
         assembly_modes(dietmaier, np.full(6, np.nan))
-    with pytest.raises(ValueError, match=r'expected \(1, 6\) or \(6,\)'):
+    with pytest.raises(ValueError, match=r'expected \(N, 6\) or \(6,\)'):
         assembly_modes(dietmaier, np.ones(5))

@@ -29,10 +29,10 @@ def test_forces_are_those_of_the_open_chain(motion: PendulumMotion, gravity: flo
     machine = load_machine('double_pendulum')
     machine = with_gravity(machine, machine.gravity * gravity / np.linalg.norm(machine.gravity))
     relative = [
-        np.stack([values[:, 0], values[:, 1], values[:, 2] - values[:, 1]], axis=1)[:, None]
+        np.stack([values[:, 0], values[:, 1], values[:, 2] - values[:, 1]], axis=1)
         for values in (motion.position, motion.velocity, motion.acceleration)
     ]
-    force, first, second = open_chain_forces(machine, *relative, friction=False)[:, 0].T
+    force, first, second = open_chain_forces(machine, *relative, friction=False).T
     expected = np.stack([force, first - second, second], axis=1)
     np.testing.assert_allclose(pendulum_forces(motion, PARAMETERS, gravity), expected, atol=1e-11)
 

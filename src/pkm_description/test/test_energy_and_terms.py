@@ -97,10 +97,10 @@ def test_jacobian_rates_are_time_derivatives(machine: Machine) -> None:
 
 def test_payload_adds_its_own_forces(machine: Machine) -> None:
     random = np.random.default_rng(3)
-    payload = random_body('payload', 7.0, 0.2, random)
+    payload = random_body(machine.platform.name, 7.0, 0.2, random)
     loaded = with_payload(machine, payload)
     alone = dataclasses.replace(machine, platform=payload)
-    empty = RigidBody('platform_link', 0.0, np.zeros(3), np.zeros((3, 3)))
+    empty = RigidBody(machine.platform.name, 0.0, np.zeros(3), np.zeros((3, 3)))
     bare = dataclasses.replace(machine, platform=empty)
     motion = drive_motion(machine, TIME)
     forces = [

@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot, hexapod, polar, simona_z_down
-from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
-from pkm_description.kinematics import drive_jacobian, joint_motion, leg_lengths, length_jacobian
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
+from pkm_description.errors import AssemblyModeError, ConvergenceError, SingularPoseError
+from pkm_description.kinematics import (
+    drive_jacobian,
+    forward_kinematics,
+    forward_kinematics_sequence,
+    joint_motion,
+    leg_lengths,
+    length_jacobian,
+)
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Pose
@@ -23,7 +28,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 def test_round_trip_of_ten_thousand_poses(machine: Machine) -> None:
     motion = random_states(machine, 10_000, turn=0.3, move=0.15)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    result = forward_from_lengths(machine, lengths).require()
+    result = forward_kinematics(machine, lengths - machine.lengths_at_zero).require()
     np.testing.assert_allclose(result.position, motion.position, atol=1e-10)
     np.testing.assert_allclose(result.rotation_base_platform, motion.rotation_base_platform, atol=1e-10)
     assert result.iterations.max() <= 10
@@ -38,7 +43,7 @@ def test_never_a_silent_wrong_answer(machine: Machine) -> None:
     at_home = length_jacobian(machine, home.position[None], home.rotation_base_platform[None])
     home_side = np.linalg.det(jacobian) * np.linalg.det(at_home) > 0.0
     assert 0.9 < home_side.mean() < 0.99
-    result = forward_from_lengths(machine, lengths)
+    result = forward_kinematics(machine, lengths - machine.lengths_at_zero)
     trusted = result.converged & result.right_assembly_mode & (result.condition < 1e3)
     found = leg_lengths(machine, result.position, result.rotation_base_platform)
     assert np.abs(found - lengths)[trusted].max() < 1e-11
@@ -51,7 +56,7 @@ def test_never_a_silent_wrong_answer(machine: Machine) -> None:
 def test_rotations_stay_orthogonal(machine: Machine) -> None:
     motion = random_states(machine, 100)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    rotation = forward_from_lengths(machine, lengths).rotation_base_platform
+    rotation = forward_kinematics(machine, lengths - machine.lengths_at_zero).rotation_base_platform
     np.testing.assert_allclose(
         rotation @ np.swapaxes(rotation, 1, 2), np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12
     )
@@ -60,11 +65,11 @@ def test_rotations_stay_orthogonal(machine: Machine) -> None:
 def test_single_sample_and_sequence_agree_with_the_batch(machine: Machine) -> None:
     motion = random_states(machine, 30)
     lengths = leg_lengths(machine, motion.position, motion.rotation_base_platform)
-    batch = forward_from_lengths(machine, lengths)
-    single = forward_from_lengths(machine, lengths[7:8])
+    batch = forward_kinematics(machine, lengths - machine.lengths_at_zero)
+    single = forward_kinematics(machine, lengths[7:8] - machine.lengths_at_zero)
     np.testing.assert_allclose(single.position, batch.position[7:8], atol=1e-11)
     assert single.iterations[0] == batch.iterations[7]
-    sequence = sequence_from_lengths(machine, lengths).require()
+    sequence = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero).require()
     np.testing.assert_allclose(sequence.position, motion.position, atol=1e-10)
 
 
@@ -72,7 +77,7 @@ def test_start_beyond_the_base_finds_and_reports_the_mirror_branch(machine: Mach
     home = machine.home
     lengths = leg_lengths(machine, home.position[None], home.rotation_base_platform[None])
     mirrored = Pose(home.position * [1.0, 1.0, -1.0], np.eye(3))
-    result = forward_from_lengths(machine, lengths, mirrored)
+    result = forward_kinematics(machine, lengths - machine.lengths_at_zero, mirrored)
     assert result.converged[0]
     assert not result.right_assembly_mode[0]
     np.testing.assert_allclose(result.position[0], mirrored.position, atol=1e-9)
@@ -85,13 +90,13 @@ def test_lengths_that_no_pose_has_are_reported(machine: Machine) -> None:
     lengths = np.repeat(leg_lengths(machine, home.position[None], home.rotation_base_platform[None]), 3, axis=0)
     lengths[1, 4] *= 10.0
     lengths[2, 0] = np.nan
-    result = forward_from_lengths(machine, lengths)
+    result = forward_kinematics(machine, lengths - machine.lengths_at_zero)
     np.testing.assert_array_equal(result.converged, [True, False, False])
     assert result.residual[1] > 0.1
     with pytest.raises((ConvergenceError, SingularPoseError), match='sample 1'):
         result.require()
     with pytest.raises(ConvergenceError, match=r'sample 0.*leg1 misses'):
-        forward_from_lengths(machine, lengths[2:]).require()
+        forward_kinematics(machine, lengths[2:] - machine.lengths_at_zero).require()
 
 
 def test_singular_architecture_is_refused_by_name() -> None:
@@ -100,7 +105,7 @@ def test_singular_architecture_is_refused_by_name() -> None:
     home = Pose(np.array([0.0, 0.0, 0.7]), np.eye(3))
     singular = hexapod(polar(0.6, angles), polar(0.2, angles), home, np.array([0.0, 0.0, -9.81]))
     lengths = leg_lengths(singular, home.position[None], home.rotation_base_platform[None])
-    result = forward_from_lengths(singular, lengths)
+    result = forward_kinematics(singular, lengths - singular.lengths_at_zero)
     assert result.condition[0] > 1e10
     with pytest.raises(SingularPoseError, match='sample 0: condition number'):
         result.require()
@@ -109,7 +114,7 @@ def test_singular_architecture_is_refused_by_name() -> None:
 def test_condition_at_home() -> None:
     machine = simona_z_down()
     home = machine.home
-    result = forward_from_lengths(machine, np.full((2, 6), 2.705))
+    result = forward_kinematics(machine, np.full((2, 6), 2.705) - machine.lengths_at_zero)
     np.testing.assert_allclose(result.condition, 3.27, atol=0.005)
     np.testing.assert_allclose(result.position, np.stack([home.position] * 2), atol=1e-12)
 
@@ -124,7 +129,7 @@ def test_condition_numbers_near_and_far_from_singular_poses() -> None:
     rotation = rotation_exp(turn[:, None] * np.array([0.0, 0.0, 1.0])) @ home.rotation_base_platform
     position = np.repeat(home.position[None], 40, axis=0)
     lengths = leg_lengths(palida, position, rotation)
-    result = forward_from_lengths(palida, lengths, Pose(position, rotation))
+    result = forward_kinematics(palida, lengths - palida.lengths_at_zero, Pose(position, rotation))
     exact = np.linalg.cond(length_jacobian(palida, position, rotation))
     assert exact.max() > 1e6
     np.testing.assert_allclose(result.condition, exact, rtol=1e-6)
@@ -139,7 +144,7 @@ def test_mp1_like_path_needs_few_iterations(machine: Machine) -> None:
     offset = size * np.stack([np.cos(1.26 * time), np.sin(1.26 * time), 0.0 * time], axis=1)
     rotation = rotation_exp(0.05 * np.sin(2.5 * time)[:, None] * np.array([1.0, 1.0, 0.0]))
     lengths = leg_lengths(machine, home.position + offset, rotation)
-    result = sequence_from_lengths(machine, lengths, tolerance=1e-9)
+    result = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero, tolerance=1e-9)
     assert result.converged.all()
     assert result.iterations[1:].max() <= 4
 
@@ -153,7 +158,7 @@ def test_simona_on_mp1() -> None:
     lengths = leg_lengths(simona, motion.position, motion.rotation_base_platform)
     start = Pose(motion.position[0], motion.rotation_base_platform[0])
     for tolerance, error in ((1e-9, 1e-8), (1e-12, 1e-11)):
-        result = sequence_from_lengths(simona, lengths, start, tolerance).require()
+        result = forward_kinematics_sequence(simona, lengths - simona.lengths_at_zero, start, tolerance).require()
         assert result.iterations.max() <= 4
         np.testing.assert_allclose(result.position, motion.position, atol=error)
 
@@ -166,13 +171,5 @@ def test_twist_from_leg_rates(machine: Machine) -> None:
 
 
 def test_wrong_shape_is_a_clear_error(machine: Machine) -> None:
-    with pytest.raises(ValueError, match=r'expected \(N, 6\)'):
-        forward_from_lengths(machine, np.ones(6))
-
-
-def test_legs_that_drive_no_length_are_a_clear_error() -> None:
-    from pkm_description.loading import load_machine
-
-    hexaglide = load_machine('hexaglide_6pus')
-    with pytest.raises(KinematicsError, match='hexaglide_6pus: .* forward_kinematics takes the positions'):
-        forward_from_lengths(hexaglide, np.ones((1, 6)))
+    with pytest.raises(ValueError, match=r'expected \(N, 6\) or \(6,\)'):
+        forward_kinematics(machine, np.ones(5))

@@ -9,9 +9,14 @@ import pytest
 from hand_built_machines import dietmaier_platform, heimann_check_robot
 from pkm_description.arrays import Array
 from pkm_description.errors import SingularPoseError
-from pkm_description.kinematics import AssemblyModes, assembly_modes, leg_lengths, length_jacobian
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
+from pkm_description.kinematics import (
+    AssemblyModes,
+    assembly_modes,
+    forward_kinematics,
+    forward_kinematics_sequence,
+    leg_lengths,
+    length_jacobian,
+)
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose
 
@@ -43,7 +48,7 @@ def dietmaier() -> Machine:
 
 @pytest.fixture(scope='module')
 def forty(dietmaier: Machine) -> AssemblyModes:
-    return assembly_modes(dietmaier, LENGTHS)
+    return assembly_modes(dietmaier, LENGTHS - dietmaier.lengths_at_zero)
 
 
 def _path(machine: Machine, modes: AssemblyModes, first: int, last: int, count: int) -> Path:
@@ -69,7 +74,7 @@ def test_the_mode_is_kept_where_start_and_end_have_the_same_lengths(dietmaier: M
         if path.determinant.min() <= 0.0 or np.linalg.cond(jacobian).max() > 200.0:
             continue
         np.testing.assert_allclose(path.lengths[-1], path.lengths[0], atol=1e-9)
-        result = sequence_from_lengths(dietmaier, path.lengths, path.start).require()
+        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start).require()
         assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
         # the pose it began with has the last lengths too, and so have 38 more
         assert np.abs(result.position[-1] - result.position[0]).max() > 0.1
@@ -82,10 +87,10 @@ def test_another_solution_nearby_does_not_catch_the_path(
     dietmaier: Machine, forty: AssemblyModes, pair: tuple[int, int]
 ) -> None:
     path = _path(dietmaier, forty, *pair, 100)
-    result = sequence_from_lengths(dietmaier, path.lengths, path.start).require()
+    result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start).require()
     assert path.error(result.position, result.rotation_base_platform).max() < 1e-8
     narrowest = int(np.argmax(result.condition))
-    modes = assembly_modes(dietmaier, path.lengths[narrowest], quiet_batches=1)
+    modes = assembly_modes(dietmaier, path.lengths[narrowest] - dietmaier.lengths_at_zero, quiet_batches=1)
     move = np.abs(modes.position - path.position[narrowest]).max(axis=1)
     turn = np.abs(modes.rotation_base_platform - path.rotation[narrowest]).max(axis=(1, 2))
     own, other = np.sort(np.maximum(move, turn))[:2]
@@ -103,7 +108,7 @@ def test_a_path_through_a_singular_pose_is_not_trusted_beyond_it(dietmaier: Mach
         crossing = int(np.argmax(path.determinant <= 0.0))
         if crossing < 10:
             continue  # the mode cannot be watched before the path has begun
-        result = sequence_from_lengths(dietmaier, path.lengths, path.start)
+        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start)
         wrong = path.error(result.position, result.rotation_base_platform) > 1e-6
         assert not np.any(result.trusted & wrong)
         assert not np.any(result.trusted[crossing:])
@@ -119,7 +124,7 @@ def test_a_singular_pose_passed_between_samples_is_named(dietmaier: Machine, for
     for pair in _pairs(forty, same_sign=False):
         path = _path(dietmaier, forty, *pair, 200)
         crossing = int(np.argmax(path.determinant <= 0.0))
-        result = sequence_from_lengths(dietmaier, path.lengths, path.start)
+        result = forward_kinematics_sequence(dietmaier, path.lengths - dietmaier.lengths_at_zero, path.start)
         if crossing > 100 and not result.singular.any():
             break
     assert result.trusted[: crossing - 10].all()
@@ -147,7 +152,8 @@ def test_a_singular_pose_itself_is_refused_with_the_motion_that_is_free(
     position, rotation = pose(low)
     lengths = np.concatenate([path.lengths[:1], leg_lengths(dietmaier, position, rotation)])
     start = Pose(np.stack([near, near]), np.repeat(path.rotation[crossing - 1][None], 2, axis=0))
-    result = forward_from_lengths(dietmaier, lengths, start, tolerance=1e-9, max_iterations=60)
+    drives = lengths - dietmaier.lengths_at_zero
+    result = forward_kinematics(dietmaier, drives, start, tolerance=1e-9, max_iterations=60)
     assert result.singular[1]
     with pytest.raises(SingularPoseError, match=r'sample 1: condition number .* do not hold the motion'):
         result.require()
@@ -175,7 +181,7 @@ def test_one_wrong_measurement_does_not_end_a_path() -> None:
     lengths[15] = np.nan
     lengths[16] = np.nan
     lengths[25, 2] += 0.8
-    result = sequence_from_lengths(machine, lengths)
+    result = forward_kinematics_sequence(machine, lengths - machine.lengths_at_zero)
     np.testing.assert_array_equal(np.flatnonzero(~result.trusted), [15, 16, 25])
     good = result.trusted
     np.testing.assert_allclose(result.position[good], position[good], atol=1e-10)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_description.kinematics import assembly_modes, leg_lengths, length_jacobian
-from pkm_description.kinematics.hexapod.assembly_mode import home_branch
-from pkm_description.kinematics.hexapod.continuation import follow_lengths
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.pose_newton import newton_batch
+from pkm_description.kinematics import assembly_modes, drive_positions, forward_kinematics, leg_lengths, length_jacobian
+from pkm_description.kinematics.continuation import follow_drives
+from pkm_description.kinematics.forward_start import home_branch
 from pkm_description.loading import load_machine
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, Pose
 
 from verification.mechanics.forward_kinematics import count_wrong_answers, random_workspace_poses
 
@@ -35,20 +33,18 @@ def test_no_wrong_answer_and_few_refused(name: str) -> None:
 def test_verified_branch_agrees_and_refuses_no_more(name: str) -> None:
     machine = load_machine(name)
     position, rotation = random_workspace_poses(machine, 3000, seed=12)
-    result = forward_from_lengths(machine, leg_lengths(machine, position, rotation), verify_branch=True)
+    result = forward_kinematics(machine, drive_positions(machine, position, rotation), verify_branch=True)
     assert np.mean(result.trusted) > 0.997
     np.testing.assert_allclose(result.position[result.trusted], position[result.trusted], atol=1e-7)
 
 
 def test_following_finds_poses_that_newton_steps_from_home_miss(palida: Machine) -> None:
     position, rotation = random_workspace_poses(palida, 10_000, seed=13, largest_turn=2.0)
-    lengths = leg_lengths(palida, position, rotation)
-    home = palida.home
-    start = np.repeat(home.position[None], 10_000, axis=0), np.repeat(home.rotation_base_platform[None], 10_000, axis=0)
-    plain = newton_batch(palida, lengths, *start, 1e-12, 20)
-    jacobian = length_jacobian(palida, plain.position, plain.rotation)
-    missed = (plain.residual > 1e-12) | ~home_branch(palida).contains(plain.position, jacobian)
-    result = forward_from_lengths(palida, lengths[missed])
+    drives = drive_positions(palida, position, rotation)
+    # from a start of one's own nothing is followed that has not converged
+    plain = forward_kinematics(palida, drives, palida.home, max_iterations=20)
+    missed = ~(plain.converged & plain.right_assembly_mode)
+    result = forward_kinematics(palida, drives[missed])
     found = result.trusted
     assert np.count_nonzero(found) > 0
     np.testing.assert_allclose(result.position[found], position[missed][found], atol=1e-6)
@@ -59,18 +55,19 @@ def test_following_stops_where_the_lengths_have_no_pose_any_more(palida: Machine
     home = palida.home
     pose = home.position[None], home.rotation_base_platform[None]
     lengths, longer = leg_lengths(palida, *pose), np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0])
-    followed = follow_lengths(palida, lengths + longer, *pose)
+    drives = lengths - palida.lengths_at_zero
+    followed = follow_drives(palida, drives + longer)
     assert not followed.reached[0]
     assert 0.01 < followed.fraction[0] < 0.9
-    jacobian = length_jacobian(palida, followed.position, followed.rotation)
-    assert np.linalg.det(jacobian)[0] * home_branch(palida).determinant_sign > 0.0
+    jacobian = length_jacobian(palida, followed.position, followed.rotation_base_platform)
+    assert np.linalg.det(jacobian)[0] * home_branch(palida)[0] > 0.0
     # the search over all poses knows nothing of the way: it finds this pose, and a little further on none at all
-    here, beyond = (lengths[0] + (followed.fraction[0] + ahead) * longer for ahead in (0.0, 0.05))
+    here, beyond = (drives[0] + (followed.fraction[0] + ahead) * longer for ahead in (0.0, 0.05))
     modes = assembly_modes(palida, here)
-    difference = np.abs(modes.rotation_base_platform - followed.rotation).max(axis=(1, 2))
+    difference = np.abs(modes.rotation_base_platform - followed.rotation_base_platform).max(axis=(1, 2))
     assert np.maximum(difference, np.abs(modes.position - followed.position).max(axis=1)).min() < 1e-6
     assert len(assembly_modes(palida, beyond)) == 0
-    back = follow_lengths(palida, lengths, followed.position, followed.rotation)
+    back = follow_drives(palida, drives, Pose(followed.position, followed.rotation_base_platform))
     assert back.reached[0]
     np.testing.assert_allclose(back.position, pose[0], atol=1e-7)
 
@@ -81,11 +78,11 @@ def test_beyond_sixty_degrees_two_poses_of_the_home_branch_may_share_their_lengt
     assert 0 < count.wrong == count.indistinguishable < 50
     position, rotation = random_workspace_poses(palida, 5000, seed=0, largest_turn=np.pi)
     lengths = leg_lengths(palida, position, rotation)
-    result = forward_from_lengths(palida, lengths)
+    result = forward_kinematics(palida, lengths - palida.lengths_at_zero)
     other = result.trusted & (np.abs(result.position - position).max(axis=1) > 1e-3)
     sample = int(np.argmax(other))
-    modes = assembly_modes(palida, lengths[sample])
+    modes = assembly_modes(palida, lengths[sample] - palida.lengths_at_zero)
     for pose in (position[sample], result.position[sample]):
         assert np.abs(modes.position - pose).max(axis=1).min() < 1e-6
     signs = modes.determinant_sign[np.abs(modes.position - position[sample]).max(axis=1) < 1e-6]
-    np.testing.assert_array_equal(signs, home_branch(palida).determinant_sign)
+    np.testing.assert_array_equal(signs, home_branch(palida)[0])

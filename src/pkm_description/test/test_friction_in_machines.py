@@ -137,11 +137,12 @@ def test_a_class_shares_linear_parameters_only(tmp_path):
 
 def test_smoothing_of_a_call_overrides_the_sign_of_a_law(tmp_path):
     machine = machine_with(tmp_path, prismatic={**STRIBECK, 'viscous': 0.0})
-    velocities = np.zeros((1, 6, 3))
-    velocities[..., 2] = 1e-4
+    velocities = np.zeros((1, 18))
+    velocities[:, machine.drive_columns] = 1e-4
     fading = np.exp(-1e-4 / 0.05)
-    np.testing.assert_allclose(friction_torques(machine, velocities)[..., 2], 6.0 + 3.0 * fading, rtol=1e-12)
-    smooth = friction_torques(machine, velocities, sign_smoothing=1e-3)[..., 2]
+    sharp = friction_torques(machine, velocities)[:, machine.drive_columns]
+    np.testing.assert_allclose(sharp, 6.0 + 3.0 * fading, rtol=1e-12)
+    smooth = friction_torques(machine, velocities, sign_smoothing=1e-3)[:, machine.drive_columns]
     np.testing.assert_allclose(smooth, np.tanh(0.1) * (6.0 + 3.0 * fading), rtol=1e-12)
 
 

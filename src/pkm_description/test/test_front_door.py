@@ -10,9 +10,6 @@ import pytest
 from other_machines import CLOSED, cart_with_pendulum, six_rus, three_rps
 from pkm_description.errors import ArgumentError, KinematicsError, PkmError, ShapeError
 from pkm_description.kinematics import forward_kinematics_sequence, leg_lengths, length_jacobian
-from pkm_description.kinematics.hexapod.assembly_modes import assembly_modes
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
 from pkm_description.kinematics.rotation import rotation_log
 from pkm_description.machine import Pose
 
@@ -142,12 +139,6 @@ def test_functions_of_struts_refuse_other_machines(machine: Machine) -> None:
     for refused in (leg_lengths, length_jacobian):
         with pytest.raises(KinematicsError, match=r'not the lengths of struts.*drive_jacobian'):
             refused(machine, position, rotation)
-    lengths = np.ones((1, 6))
-    for solver in (forward_from_lengths, sequence_from_lengths):
-        with pytest.raises(KinematicsError, match='forward_kinematics takes the positions of its drives'):
-            solver(machine, lengths)
-    with pytest.raises(KinematicsError, match='forward_kinematics takes the positions of its drives'):
-        assembly_modes(machine, lengths[0])
 
 
 def test_wrong_shapes_are_named() -> None:

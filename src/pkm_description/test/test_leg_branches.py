@@ -10,7 +10,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, potential_energy
 from pkm_description.errors import AssemblyModeError, KinematicsError
 from pkm_description.kernels.status import OTHER_BRANCH
-from pkm_description.kinematics import joint_positions, solve_closure
+from pkm_description.kinematics import forward_kinematics, joint_positions
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Machine, Pose
@@ -79,7 +79,7 @@ def test_legs_agree_with_the_closure() -> None:
     machine = short_struts(0.05)
     position, rotation = poses(machine, 20, 0.02, 0.05)
     joints = joint_positions(machine, position, rotation)
-    closed = solve_closure(machine, joints[..., machine.drive_columns]).require()
+    closed = forward_kinematics(machine, joints[..., machine.drive_columns]).require()
     np.testing.assert_allclose(closed.position, position, atol=1e-9)
 
 

@@ -16,7 +16,7 @@ from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.errors import ConvergenceError
 from pkm_description.friction_laws import LoadDependentStribeck, Sign, guide_loads
 from pkm_description.kinematics import drive_positions, joint_motion, motion_from_drives
-from pkm_description.kinematics.leg_motion import close_legs
+from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion, RigidBody
 from pkm_description.machine.variants import with_friction
 
@@ -101,7 +101,7 @@ def test_loads_of_the_guides_are_the_multipliers(vertical):
     _, _, forces, normal = multipliers(oracle, rubbing, motion)
     np.testing.assert_allclose(inverse_dynamics(rubbing, motion, friction=False), forces, atol=1e-9)
     loads = friction_loads(rubbing, motion)
-    np.testing.assert_allclose(loads[..., 0], np.abs(normal), rtol=1e-10)
+    np.testing.assert_allclose(loads[:, ::2], np.abs(normal), rtol=1e-10)
     assert (normal.min(axis=0) < normal.max(axis=0) - 10.0).all()  # they do vary
 
 
@@ -112,9 +112,9 @@ def test_guides_carry_the_weight_at_rest(vertical):
     rest = PlatformMotion(
         np.zeros(1), home.position[None], home.rotation_base_platform[None], still, still, still, still
     )
-    signed = joint_reactions(rubbing, rest).joint_forces[0, :, 0, 1]
+    signed = joint_reactions(rubbing, rest).joint_forces[0, ::2, 1]
     assert signed.sum() == pytest.approx(880.92, abs=5e-3)
-    np.testing.assert_allclose(friction_loads(rubbing, rest)[0, :, 0], np.abs(signed), rtol=1e-12)
+    np.testing.assert_allclose(friction_loads(rubbing, rest)[0, ::2], np.abs(signed), rtol=1e-12)
 
 
 def test_inverse_dynamics_adds_friction_of_the_multipliers(vertical):
@@ -189,16 +189,18 @@ def test_forward_dynamics_undoes_inverse_dynamics_with_loaded_bearings(name):
     np.testing.assert_allclose(acceleration, motion.acceleration, atol=1e-8 * np.abs(motion.acceleration).max())
     # what friction takes from the drives is what the joints lose, at the loads of the machine with this friction
     joints = joint_motion(machine, motion)
-    axes = np.stack(close_legs(machine, motion.position, motion.rotation_base_platform).chain.axes, axis=2)
+    rotations, _ = body_poses(machine, joints.positions)
+    axes = (rotations @ np.array([joint.axis for joint in machine.joints])[..., None])[..., 0]
     reactions = joint_reactions(machine, motion)
     in_plane = reactions.joint_forces * ([1.0, 1.0, 0.0] if machine.planar else [1.0, 1.0, 1.0])
     across = np.linalg.norm(np.cross(in_plane, axes), axis=-1)
-    size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in machine.joint_kinds])
-    speed = np.abs(joints.velocities).reshape(across.shape)
+    kinds = [joint.kind for joint in machine.joints]
+    size = np.array([0.1 if kind == 'prismatic' else 5e-4 for kind in kinds])
+    speed = np.abs(joints.velocities)
     lost = size * ((1.0 + 0.5 * np.exp(-speed / 0.1)) * across * speed + speed**2)
     driven = joints.velocities[..., machine.drive_columns]
     power = np.sum(friction_forces(machine, motion) * driven, axis=1)
-    np.testing.assert_allclose(power, lost.sum(axis=(1, 2)), rtol=1e-9)
+    np.testing.assert_allclose(power, lost.sum(axis=1), rtol=1e-9)
 
 
 def test_a_joint_that_locks_itself_is_named(vertical):
@@ -224,15 +226,15 @@ def test_open_chain_with_loaded_joints():
 
     machine = with_friction(cart_with_pendulum(), friction)
     random = np.random.default_rng(8)
-    positions, velocities, accelerations = (random.uniform(-2.0, 2.0, (20, 1, 3)) for _ in range(3))
+    positions, velocities, accelerations = (random.uniform(-2.0, 2.0, (20, 3)) for _ in range(3))
     forces = open_chain_forces(machine, positions, velocities, accelerations)
     back = open_chain_accelerations(machine, positions, velocities, forces)
     np.testing.assert_allclose(back, accelerations, atol=1e-8)
     # slow and unaccelerated, the rail carries the weight of all, each pin that of what hangs on it
     masses = np.array([joint.body.mass for joint in machine.legs[0].joints])
     carried = np.cumsum(masses[::-1])[::-1] * 9.80665
-    slow, still = np.full((20, 1, 3), 1e-9), np.zeros((20, 1, 3))
+    slow, still = np.full((20, 3), 1e-9), np.zeros((20, 3))
     rub = open_chain_forces(machine, positions, slow, still) - open_chain_forces(
         machine, positions, slow, still, friction=False
     )
-    np.testing.assert_allclose(rub[:, 0], np.tile(carried * [0.2, 0.004, 0.004], (20, 1)), rtol=1e-8)
+    np.testing.assert_allclose(rub, np.tile(carried * [0.2, 0.004, 0.004], (20, 1)), rtol=1e-8)

@@ -130,8 +130,8 @@ def test_open_chain_forces_of_base_parameters() -> None:
     states = random_joint_states(machine, 12, seed=5)
     regressor = open_chain_regressor(machine, *states)
     forces = base.columns(regressor) @ base.values(rigid_body_parameters(machine, identical_legs=False))
-    expected = open_chain_forces(machine, *states, friction=False) - (machine.leg_rotor_inertia * states[2])
-    np.testing.assert_allclose(forces, expected.reshape(12, -1), rtol=1e-9, atol=1e-9)
+    expected = open_chain_forces(machine, *states, friction=False) - machine.rotor_inertia * states[2]
+    np.testing.assert_allclose(forces, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('build', CLOSED.values())

@@ -23,17 +23,17 @@ from pkm_description.machine import Machine, RigidBody
 
 def random_motion(count: int, seed: int = 0) -> tuple[Array, Array, Array]:
     random = np.random.default_rng(seed)
-    return tuple(random.uniform(-2.0, 2.0, (count, 1, 3)) for _ in range(3))  # type: ignore[return-value]
+    return tuple(random.uniform(-2.0, 2.0, (count, 3)) for _ in range(3))  # type: ignore[return-value]
 
 
 def test_regressor_mass_matrix_and_inverse_agree() -> None:
     machine = cart_with_pendulum()
     positions, velocities, accelerations = random_motion(20)
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction=False)
-    rotors = machine.leg_rotor_inertia * accelerations
+    rotors = machine.rotor_inertia * accelerations
     columns = open_chain_regressor(machine, positions, velocities, accelerations)
     parameters = rigid_body_parameters(machine, False)
-    np.testing.assert_allclose(columns @ parameters + rotors.reshape(20, 3), forces.reshape(20, 3), atol=1e-10)
+    np.testing.assert_allclose(columns @ parameters + rotors, forces, atol=1e-10)
     still = open_chain_forces(machine, positions, velocities, 0.0 * accelerations, friction=False)
     mass = open_chain_mass_matrix(machine, positions)
     np.testing.assert_allclose((mass @ accelerations[..., None])[..., 0], forces - still, atol=1e-10)
@@ -50,7 +50,7 @@ def test_energy_follows_the_power_of_the_forces() -> None:
         there = positions + shift * velocities + 0.5 * shift**2 * accelerations
         return np.sum(open_chain_energy(machine, there, velocities + shift * accelerations), axis=0)
 
-    power = np.sum(velocities * open_chain_forces(machine, positions, velocities, accelerations, False), axis=(1, 2))
+    power = np.sum(velocities * open_chain_forces(machine, positions, velocities, accelerations, False), axis=1)
     np.testing.assert_allclose(power, (energy(step) - energy(-step)) / (2 * step), atol=1e-5)
 
 
@@ -74,7 +74,7 @@ def test_printed_equations_of_the_double_pendulum() -> None:
     cart, masses, lengths, gravity = 1.5, np.array([0.75, 0.5]), np.array([0.5, 0.75]), 9.80665
     machine = uniform_rods(cart_with_pendulum(), cart, masses, lengths)
     (m1, m2), (l1, l2) = masses, lengths
-    x, v, a = (part[:, 0] for part in random_motion(30, seed=2))
+    x, v, a = random_motion(30, seed=2)
     absolute = [np.cumsum(part[:, 1:], axis=1) for part in (x, v, a)]
     t1, t2 = absolute[0].T
     w1, w2 = absolute[1].T
@@ -99,7 +99,7 @@ def test_printed_equations_of_the_double_pendulum() -> None:
     )
     # a torque in the first joint turns both links: virtual work with absolute angles
     printed = np.stack([force, about_first + about_second, about_second], axis=1)
-    ours = open_chain_forces(machine, x[:, None], v[:, None], a[:, None], friction=False)[:, 0]
+    ours = open_chain_forces(machine, x, v, a, friction=False)
     np.testing.assert_allclose(ours, printed, atol=1e-6)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.friction_laws import LoadDependentStribeck
-from pkm_description.kinematics import drive_positions, joint_positions, solve_closure
+from pkm_description.kinematics import drive_positions, forward_kinematics, joint_positions
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_file
@@ -17,7 +17,7 @@ def test_valencia_has_the_frames_of_the_paper() -> None:
     """Modified Denavit-Hartenberg rows of Mata et al. 2008: body frames and, at home, the angles of ball joint 1."""
     machine = load_machine('valencia_3rps')
     assert (machine.degrees_of_freedom, machine.actuated_count) == (3, 3)
-    poses = solve_closure(machine, np.array([[0.1, 0.1, 0.1], [0.05, 0.22, 0.13]])).require()
+    poses = forward_kinematics(machine, np.array([[0.1, 0.1, 0.1], [0.05, 0.22, 0.13]])).require()
     found, origins = body_poses(machine, poses.joint_positions)
     found, origins = found.reshape(2, 3, 2, 3, 3), origins.reshape(2, 3, 2, 3)
     for sample, joints in enumerate(poses.joint_positions.reshape(2, 3, 2)):

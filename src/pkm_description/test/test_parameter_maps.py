@@ -14,7 +14,8 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
-from pkm_description.dynamics.parameter_maps import identical_legs, sharing_matrix
+from pkm_description.dynamics.body_blocks import identical_leg_groups
+from pkm_description.dynamics.parameter_maps import sharing_matrix
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, RigidBody
@@ -51,7 +52,7 @@ def test_ranks_by_assumption(
     regressor: np.ndarray, shared: bool, forms: dict[str, BodyForm], columns: int, felt: int, rank: int
 ) -> None:
     machine = heimann_check_robot()
-    sharing = sharing_matrix(machine, identical_legs(machine) if shared else {})
+    sharing = sharing_matrix(machine, identical_leg_groups(machine) if shared else {})
     assumed = sharing.then(body_form_map(sharing.names, forms))
     assert len(assumed) == columns
     base = reduce_parameters(assumed.columns(regressor).reshape(-1, columns), assumed.names)
@@ -91,7 +92,7 @@ def test_sharing_of_some_bodies_only(regressor: np.ndarray) -> None:
 
 def test_identical_legs_are_one_case_of_sharing() -> None:
     machine = with_identical_legs(heimann_check_robot())
-    sharing = sharing_matrix(machine, identical_legs(machine))
+    sharing = sharing_matrix(machine, identical_leg_groups(machine))
     assert list(sharing.names) == rigid_body_parameter_names(machine, identical_legs=True)
     full = rigid_body_parameters(machine, identical_legs=False)
     assert np.array_equal(sharing.values(full), rigid_body_parameters(machine, identical_legs=True))

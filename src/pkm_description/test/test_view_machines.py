@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 
 from description_listener import Listener, Sliders, viewing, wait_for_pose
 from pkm_description.dynamics import gravity_forces
-from pkm_description.kinematics import drive_positions, solve_closure
+from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
@@ -52,7 +52,7 @@ def test_other_machines_are_closed_in_every_frame(
 
         listener.wait(moved, 'a moved platform')
         joints = np.array(listener.heard['joint_states'][-1].position)
-        closed = solve_closure(machine, _drives(machine, listener.heard['joint_states'][-1])[None]).require()
+        closed = forward_kinematics(machine, _drives(machine, listener.heard['joint_states'][-1])[None]).require()
         np.testing.assert_allclose(joints, closed.joint_positions[0], atol=1e-9)
         position = closed.position[0]
         wait_for_pose(listener, position, closed.rotation_base_platform[0])

@@ -50,7 +50,7 @@ OF_POSES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 #: functions of a machine and drive positions or lengths of N samples or of one
 OF_DRIVES: tuple[tuple[Callable[..., Any], Any], ...] = (
     (pkm_description.forward_kinematics, DRIVES), (kinematics.forward_kinematics_sequence, DRIVES),
-    (kinematics.solve_closure, DRIVES), (kinematics.assembly_modes, LENGTHS[0]),
+    (kinematics.assembly_modes, DRIVES[0]),
 )  # fmt: skip
 
 #: functions of a machine alone, or with arguments that have their own tests below
@@ -149,7 +149,6 @@ NARROW: tuple[tuple[Callable[..., Any], tuple[Any, ...], str], ...] = (
     (kinematics.motion_from_drives, (MOTION.time, DRIVES, DRIVES[0], DRIVES), rf'velocities .* \({COUNT}, 6\)'),
     (kinematics.motion_from_drives, (MOTION.time, DRIVES, DRIVES, DRIVES[:, :3]), rf'accelerations .* \({COUNT}, 6\)'),
     (kinematics.motion_from_drives, (MOTION, DRIVES, DRIVES, DRIVES), rf'time is a Pl.* \({COUNT},\)'),
-    (kinematics.solve_closure, (DRIVES[0],), r'drives .* \(N, 6\)'),
     (kinematics.joint_rates, (*POSES, REST[0], REST), rf'linear_velocity .* \({COUNT}, 3\)'),
     (kinematics.joint_rates, (*POSES, REST, DRIVES), rf'angular_velocity .* \({COUNT}, 3\)'),
     (dynamics.kinetic_energy, (*POSES, REST), rf'twist .* \({COUNT}, 6\)'),

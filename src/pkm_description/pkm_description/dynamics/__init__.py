@@ -1,5 +1,12 @@
 """Dynamics of parallel machines: inverse and forward dynamics, energies, friction, regressors, base parameters."""
 
+from pkm_description.dynamics.derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    parameter_derivatives,
+)
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -8,22 +15,26 @@ from pkm_description.dynamics.friction import (
     friction_regressor,
 )
 from pkm_description.dynamics.friction_loads import friction_forces, friction_loads
-from pkm_description.dynamics.inverse import inverse_dynamics
+from pkm_description.dynamics.inverse import gravity_forces, inverse_dynamics
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters, machine_parameters
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.parameters import rigid_body_parameter_names, rigid_body_parameters
-from pkm_description.dynamics.regressor import rigid_body_regressor
-from pkm_description.dynamics.statics import gravity_forces
+from pkm_description.dynamics.reactions import JointReactions, joint_reactions
+from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regressor
 
 __all__ = [
     'BaseParameters',
     'BodyForm',
+    'ForwardDynamicsDerivatives',
+    'InverseDynamicsDerivatives',
+    'JointReactions',
     'ParameterMap',
     'base_parameters',
     'body_form_map',
     'forward_dynamics',
+    'forward_dynamics_derivatives',
     'friction_forces',
     'friction_loads',
     'friction_parameter_names',
@@ -31,11 +42,15 @@ __all__ = [
     'friction_regressor',
     'gravity_forces',
     'inverse_dynamics',
+    'inverse_dynamics_derivatives',
+    'joint_reactions',
     'kinetic_energy',
     'machine_parameters',
     'mass_matrix',
+    'parameter_derivatives',
     'potential_energy',
     'reduce_parameters',
+    'regressor_parts',
     'rigid_body_parameter_names',
     'rigid_body_parameters',
     'rigid_body_regressor',

@@ -5,110 +5,68 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.wrenches import inertia_matrices
-from pkm_description.kinematics.arguments import of_poses, of_samples
-from pkm_description.kinematics.chain import ChainPose, ChainRates, chain_velocities
-from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs
-from pkm_description.kinematics.rotation import cross, skew
-from pkm_description.machine import Machine
+from pkm_description.dynamics.body_blocks import Groups, body_blocks
+from pkm_description.kernels import energy as kernels
+from pkm_description.kinematics.arguments import of_poses, of_samples, require_machine_and_motion
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import FROM_HOME, packed, require_legs
+from pkm_description.machine import Machine, PlatformMotion
 
 
 @of_poses
 def mass_matrix(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Mass matrix (N, 6, 6) of the machine in the platform twist, base axes, at poses (N, 3) m, (N, 3, 3)."""
-    return mass_matrix_of(
-        machine, close_legs(machine, position, rotation_base_platform), rotation_base_platform
-    )
-
-
-def mass_matrix_of(machine: Machine, legs: ClosedLegs, rotation_base_platform: Array) -> Array:
-    """Mass matrix (N, 6, 6) of legs that are already closed."""
-    result = spatial_inertia(machine.platform_parameters, rotation_base_platform)
-    joint_map = legs.joint_map
-    flat = joint_map.reshape(len(joint_map), -1, 6)
-    result = result + np.swapaxes(flat, 1, 2) @ (machine.leg_rotor_inertia.ravel()[:, None] * flat)
-    for body in range(machine.joint_count):
-        jacobian = body_jacobian(machine, legs.chain, body) @ joint_map[:, :, : body + 1]
-        inertia = spatial_inertia(machine.leg_parameters[:, body], legs.chain.rotations[body])
-        result = result + np.sum(np.swapaxes(jacobian, -1, -2) @ inertia @ jacobian, axis=1)
-    return result
+    masses = np.empty((len(position), 6, 6))
+    _energies(machine, position, rotation_base_platform, np.zeros((len(position), 6)), masses=masses)
+    return masses
 
 
 @of_poses
-def kinetic_energy(
-    machine: Machine, position: Array, rotation_base_platform: Array, twist: Array
-) -> Array:
+def kinetic_energy(machine: Machine, position: Array, rotation_base_platform: Array, twist: Array) -> Array:
     """Kinetic energy (N,) J at poses (N, 3) m, (N, 3, 3) with platform twists (N, 6), base axes."""
     twist = of_samples('twist', twist, len(position), 6)
-    legs = close_legs(machine, position, rotation_base_platform)
-    velocities = (legs.joint_map @ twist[:, None, :, None])[..., 0]
-    rates = chain_velocities(machine, legs.chain, velocities)
-    platform = _body_energy(machine.platform_parameters, rotation_base_platform, twist[:, :3], twist[:, 3:])
-    return platform + chain_kinetic_energy(machine, legs.chain, rates, velocities)
-
-
-def chain_kinetic_energy(machine: Machine, chain: ChainPose, rates: ChainRates, velocities: Array) -> Array:
-    """Kinetic energy (N,) J of the leg bodies and rotors, joint velocities (N, L, J)."""
-    total = 0.5 * np.sum(machine.leg_rotor_inertia * velocities * velocities, axis=(1, 2))
-    for body in range(machine.joint_count):
-        parameters, rotation = machine.leg_parameters[:, body], chain.rotations[body]
-        total = total + _body_energy(parameters, rotation, rates.linear[body], rates.angular[body]).sum(axis=1)
-    return total
+    return _energies(machine, position, rotation_base_platform, twist)[0]
 
 
 @of_poses
 def potential_energy(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
     """Energy (N,) J in gravity at poses (N, 3) m, (N, 3, 3), zero for all mass at the base origin."""
-    chain = close_legs(machine, position, rotation_base_platform).chain
-    parameters = machine.platform_parameters
-    first_moment = parameters[0] * position + (rotation_base_platform @ parameters[1:4, None])[..., 0]
-    energy: Array = -first_moment @ machine.gravity
-    return energy + chain_potential_energy(machine, chain)
+    return _energies(machine, position, rotation_base_platform, np.zeros((len(position), 6)))[1]
 
 
-def chain_potential_energy(machine: Machine, chain: ChainPose) -> Array:
-    """Energy (N,) J of the leg bodies in gravity, zero for all mass at the base origin."""
-    first_moment = np.zeros((len(chain.tip), 3))
-    for body in range(machine.joint_count):
-        parameters = machine.leg_parameters[:, body]
-        turned = (chain.rotations[body] @ parameters[:, 1:4, None])[..., 0]
-        first_moment = first_moment + (parameters[:, :1] * chain.origins[body] + turned).sum(axis=1)
-    energy: Array = -first_moment @ machine.gravity
-    return energy
+def energy_regressor(
+    machine: Machine, motion: PlatformMotion, identical_legs: bool = True, groups: Groups | None = None
+) -> Array:
+    """Regressor (N, P): kinetic plus potential energy [J] without rotors = regressor @ ``rigid_body_parameters``.
+
+    Parameters
+    ----------
+    motion : N samples; accelerations do not matter
+    identical_legs, groups : as in :func:`pkm_description.dynamics.rigid_body_regressor`
+    """
+    require_machine_and_motion(machine, motion)
+    block, count = body_blocks(machine, identical_legs, groups)
+    columns = np.zeros((len(motion), 10 * count))
+    _energies(machine, motion.position, motion.rotation_base_platform, motion.twist, block, columns=columns)
+    return columns
 
 
-def _body_energy(parameters: Array, rotation: Array, velocity: Array, spin: Array) -> Array:
-    """Kinetic energy (...) of bodies with frame velocities (..., 3), base axes."""
-    first_moment = (rotation @ parameters[..., 1:4, None])[..., 0]
-    in_body = (np.swapaxes(rotation, -1, -2) @ spin[..., None])[..., 0]
-    momentum = (inertia_matrices(parameters) @ in_body[..., None])[..., 0]
-    return (
-        0.5 * parameters[..., 0] * np.sum(velocity * velocity, axis=-1)
-        + np.sum(velocity * cross(spin, first_moment), axis=-1)
-        + 0.5 * np.sum(in_body * momentum, axis=-1)
-    )
+_NO_BLOCK = np.zeros(0, dtype=np.int64)
 
 
-def spatial_inertia(parameters: Array, rotation: Array) -> Array:
-    """Inertia (..., 6, 6) about the body frame's origin, base axes, for [velocity, angular velocity]."""
-    coupling = skew((rotation @ parameters[..., 1:4, None])[..., 0])
-    result = np.zeros((*rotation.shape[:-2], 6, 6))
-    diagonal = np.arange(3)
-    result[..., diagonal, diagonal] = parameters[..., :1]
-    result[..., :3, 3:], result[..., 3:, :3] = -coupling, coupling
-    result[..., 3:, 3:] = rotation @ inertia_matrices(parameters) @ np.swapaxes(rotation, -1, -2)
-    return result
-
-
-def body_jacobian(machine: Machine, chain: ChainPose, body: int) -> Array:
-    """Jacobian (N, L, 6, body + 1): joint velocities to [velocity, angular velocity] of a body's frame."""
-    columns = []
-    for joint in range(body + 1):
-        axis = chain.axes[joint]
-        if machine.joint_kinds[joint] == 'revolute':
-            columns.append(
-                np.concatenate([cross(axis, chain.origins[body] - chain.origins[joint]), axis], axis=-1)
-            )
-        else:
-            columns.append(np.concatenate([axis, np.zeros_like(axis)], axis=-1))
-    return np.stack(columns, axis=-1)
+def _energies(
+    machine: Machine, position: Array, rotation: Array, twist: Array, block: np.ndarray = _NO_BLOCK,
+    masses: Array | None = None, columns: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Kinetic and potential energy (N,); fills the arrays of :func:`pkm_description.kernels.energy.energies`."""
+    require_legs(machine)
+    data, scratch = machine.scratch
+    kinetic, potential = np.empty(len(position)), np.empty(len(position))
+    status = kernels.energies(
+        machine.compiled_model, scratch, FROM_HOME, packed(position), packed(rotation), packed(twist[:, :3]),
+        packed(twist[:, 3:]), block, kinetic, potential, np.empty((0, 6, 6)) if masses is None else masses,
+        np.empty((0, 0)) if columns is None else columns,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return kinetic, potential

@@ -12,13 +12,14 @@ from typing import Literal
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.dynamics.body_blocks import alike_legs, shared_name
+from pkm_description.dynamics.joint_shares import joint_shares
 from pkm_description.errors import FrictionLawError, ShapeError
 from pkm_description.friction_laws.law import FrictionLaw
-from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
+from pkm_description.friction_laws.sign import Sign
+from pkm_description.kernels import friction as kernels
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.joint_motion import JointMotion, require_joint_motion
-from pkm_description.kinematics.leg_motion import close_legs
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
+from pkm_description.kinematics.joint_motion import JointMotion, packed, require_joint_motion
 from pkm_description.machine import Joint, Machine
 
 JointSelection = Literal['actuated', 'all', 'class']
@@ -50,9 +51,10 @@ def friction_regressor(
     ----------
     joint_motion : N samples
     joints : ``'actuated'``: driven joints, leg by leg; ``'all'``: every joint; ``'class'``: every joint, and joints of
-        the same place share one set of linear parameters over all legs (each keeps its own nonlinear ones)
+        the same place share one set of linear parameters over all legs that are built alike (each keeps its own
+        nonlinear ones)
     sign_smoothing : velocity [m/s or rad/s] of a tanh in place of the sign; 0 keeps the sign
-    loads : (N, L, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction_loads` gives them; for
+    loads : (N, J) N, normal forces in the joints as :func:`pkm_description.dynamics.friction_loads` gives them; for
         laws that depend on them
 
     Raises
@@ -66,63 +68,47 @@ def friction_regressor(
     """
     require_machine(machine)
     require_joint_motion(machine, joint_motion)
-    selected = _selected(machine, joints)
-    velocities = joint_motion.velocities.reshape(-1, machine.leg_count, machine.joint_count)
+    sets = _selected(machine, joints)
+    velocities = joint_motion.velocities
     if loads is not None and np.shape(loads) != velocities.shape:
-        raise ShapeError('loads', f'{velocities.shape}: samples, legs, joints', np.shape(loads))
-    samples = len(velocities)
-    shares = None
-    if joints != 'actuated':
-        legs = close_legs(machine, joint_motion.position, joint_motion.rotation_base_platform)
-        shares = legs.joint_map @ twist_from_leg_rates(machine, legs)[:, None]  # joint rate per drive rate
-    blocks: dict[tuple[int, int], Array] = {}
-    # joint by joint, because each may have its own law
-    for leg, place in selected:
-        joint = machine.legs[leg].joints[place]
-        law = joint_friction_law(joint, sign_smoothing)
-        columns = law.regressor(velocities[:, leg, place], _load(law, joint, loads, leg, place))
-        if shares is None:
-            block = np.zeros((samples, machine.actuated_count, columns.shape[-1]))
-            block[:, leg] = columns
-        else:
-            block = shares[:, leg, place, :, None] * columns[:, None]
-        key = (0, place) if joints == 'class' else (leg, place)
-        blocks[key] = blocks[key] + block if key in blocks else block
-    return np.concatenate(list(blocks.values()), axis=-1)
+        raise ShapeError('loads', f'{velocities.shape}: samples, joints', np.shape(loads))
+    shares = joint_shares(machine, joint_motion, np.concatenate(sets))
+    blocks, first = [], 0
+    for members in sets:
+        total: Array | float = 0.0
+        # joint by joint, because each may have its own law
+        for own, place in enumerate(members, first):
+            joint = machine.joints[place]
+            law = joint_friction_law(joint, sign_smoothing)
+            columns = law.regressor(velocities[:, place], _load(law, joint, loads, place))
+            total = total + shares[:, own, :, None] * columns[:, None]
+        blocks.append(total)
+        first += len(members)
+    return np.concatenate(blocks, axis=-1)
 
 
 def friction_torques(
     machine: Machine, velocities: Array, sign_smoothing: float = 0.0, loads: Array | None = None
 ) -> Array:
-    """Friction torques and forces (N, L, J) that the machine file gives for joint velocities (N, L, J).
+    """Friction torques and forces (N, J) that the machine file gives for joint velocities (N, J).
 
     Parameters
     ----------
     sign_smoothing, loads : as in :func:`friction_regressor`
     """
-    sign = Sign('tanh', sign_smoothing) if sign_smoothing > 0.0 else EXACT_SIGN
-    # all joints at once; where this is not the law, what it gives is replaced
-    torques = machine.leg_viscous * velocities + machine.leg_coulomb * sign(velocities)
-    for leg, place in joints_with_other_laws(machine):
-        joint = machine.legs[leg].joints[place]
-        law = joint_friction_law(joint, sign_smoothing)
-        torques[:, leg, place] = law.force(velocities[:, leg, place], _load(law, joint, loads, leg, place))
+    for joint in machine.joints:
+        _load(joint.friction.law, joint, loads, 0)
+    torques = np.empty(np.shape(velocities))
+    kernels.friction_torques(
+        machine.compiled_model, machine.scratch[1], packed(velocities), torques if loads is None else packed(loads),
+        float(sign_smoothing), torques,
+    )  # fmt: skip
     return torques
-
-
-def joints_with_other_laws(machine: Machine) -> list[tuple[int, int]]:
-    """Leg and place of the joints whose friction is more than viscous and Coulomb friction."""
-    return [
-        (leg, place)
-        for leg, chain in enumerate(machine.legs)
-        for place, joint in enumerate(chain.joints)
-        if not joint.friction.is_viscous_coulomb
-    ]
 
 
 def friction_needs_loads(machine: Machine) -> bool:
     """True if the friction of a joint depends on the normal force in it."""
-    return any(joint.friction.law.needs_load for leg in machine.legs for joint in leg.joints)
+    return any(joint.friction.law.needs_load for joint in machine.joints)
 
 
 def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -> Array:
@@ -134,58 +120,62 @@ def friction_parameters(machine: Machine, joints: JointSelection = 'actuated') -
         With ``'class'``, if joints of one place have different parameters; names the joint.
     """
     require_machine(machine)
-    found: dict[tuple[int, int], Array] = {}
-    for leg, place in _selected(machine, joints):
-        joint = machine.legs[leg].joints[place]
-        values = joint.friction.law.linear_parameters()
-        key = (0, place) if joints == 'class' else (leg, place)
-        first = found.setdefault(key, values)
-        if not np.allclose(values, first, rtol=1e-9, atol=0.0):
-            raise ValueError(
-                f'{machine.name}: friction of {joint.name} is {values.tolist()}, of '
-                f"{machine.legs[0].joints[place].name} {first.tolist()}; use joints='all'"
-            )
-    return np.concatenate(list(found.values()))
+    found = []
+    for members in _selected(machine, joints):
+        first = machine.joints[members[0]]
+        for place in members:
+            joint = machine.joints[place]
+            values, expected = joint.friction.law.linear_parameters(), first.friction.law.linear_parameters()
+            if not np.allclose(values, expected, rtol=1e-9, atol=0.0):
+                raise ValueError(
+                    f'{machine.name}: friction of {joint.name} is {values.tolist()}, of {first.name} '
+                    f"{expected.tolist()}; use joints='all'"
+                )
+        found.append(first.friction.law.linear_parameters())
+    return np.concatenate(found)
 
 
 def friction_parameter_names(machine: Machine, joints: JointSelection = 'actuated') -> list[str]:
     """Names (F,) such as ``leg1_prismatic.viscous``; with ``'class'`` ``leg_prismatic.viscous``."""
     require_machine(machine)
     names = []
-    for leg, place in _selected(machine, joints):
-        chain = machine.legs[leg]
-        joint = chain.joints[place]
-        if joints == 'class' and leg:
-            continue
-        name = f'leg_{joint.name.removeprefix(chain.name + "_")}' if joints == 'class' else joint.name
+    for members in _selected(machine, joints):
+        joint = machine.joints[members[0]]
+        name = joint.name
+        if joints == 'class':
+            leg = next(leg for leg, part in enumerate(machine.leg_slices) if members[0] < part.stop)
+            alike = next(legs for legs in alike_legs(machine) if leg in legs)
+            name = shared_name(machine, alike, name)
         names += [f'{name}.{parameter}' for parameter in joint_friction_law(joint).linear_parameter_names]
     return names
 
 
-def _load(law: FrictionLaw, joint: Joint, loads: Array | None, leg: int, place: int) -> Array | None:
+def _load(law: FrictionLaw, joint: Joint, loads: Array | None, place: int) -> Array | None:
     if law.needs_load and loads is None:
         raise FrictionLawError(
             'loads', None, f'friction of {joint.name} depends on the force in the joint; give loads=friction_loads(...)'
         )
-    return None if loads is None else loads[:, leg, place]
+    return None if loads is None else loads[:, place]
 
 
-def _selected(machine: Machine, joints: str) -> list[tuple[int, int]]:
-    """Leg and place of the selected joints, leg by leg."""
+def _selected(machine: Machine, joints: str) -> list[list[int]]:
+    """Places of the selected joints among all joints; joints of one set share their parameters."""
     if joints not in ('actuated', 'all', 'class'):
         raise ValueError(f"joints = {joints!r}: choose 'actuated', 'all' or 'class'")
-    selected = [
-        (leg, place)
-        for leg, chain in enumerate(machine.legs)
-        for place, joint in enumerate(chain.joints)
-        if joint.actuated or joints != 'actuated'
-    ]
-    if joints == 'class':
-        for leg, place in selected:
-            first, joint = machine.legs[0].joints[place], machine.legs[leg].joints[place]
-            if type(joint_friction_law(first)) is not type(joint_friction_law(joint)):
-                raise ValueError(
-                    f'{machine.name}: the friction law of {joint.name} differs from that of {first.name}; '
-                    "use joints='all'"
-                )
-    return selected
+    if joints != 'class':
+        return [[place] for place, joint in enumerate(machine.joints) if joint.actuated or joints == 'all']
+    sets = []
+    for alike in alike_legs(machine):
+        starts = [machine.leg_slices[leg].start for leg in alike]
+        for place in range(len(machine.legs[alike[0]].joints)):
+            members = [start + place for start in starts]
+            first = machine.joints[members[0]]
+            for other in members:
+                joint = machine.joints[other]
+                if type(joint_friction_law(first)) is not type(joint_friction_law(joint)):
+                    raise ValueError(
+                        f'{machine.name}: the friction law of {joint.name} differs from that of {first.name}; '
+                        "use joints='all'"
+                    )
+            sets.append(members)
+    return sets

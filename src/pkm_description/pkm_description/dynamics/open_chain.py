@@ -1,6 +1,6 @@
 """Dynamics of open chains, such as a pendulum on a cart.
 
-Coordinates are the joint positions (N, L, J); forces act in every joint, driven or not.
+Coordinates are the positions of the J joints; forces act in every joint, driven or not.
 """
 
 from __future__ import annotations
@@ -8,18 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.energy import (
-    body_jacobian,
-    chain_kinetic_energy,
-    chain_potential_energy,
-    spatial_inertia,
-)
-from pkm_description.dynamics.friction import friction_needs_loads, friction_torques
-from pkm_description.dynamics.friction_loads import settled_loads
-from pkm_description.dynamics.leg_forces import forces_across
-from pkm_description.dynamics.regressor import chain_torque_regressor
-from pkm_description.dynamics.wrenches import chain_wrenches, torques_of_wrenches
-from pkm_description.kinematics.chain import chain_accelerations, chain_pose, chain_velocities
+from pkm_description.dynamics.body_blocks import body_blocks
+from pkm_description.errors import KinematicsError
+from pkm_description.kernels import open_chain as kernels
+from pkm_description.kinematics.arguments import columns as columns_of
+from pkm_description.kinematics.arguments import of_samples, require_machine
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import packed
 from pkm_description.machine import Machine
 
 
@@ -31,66 +26,44 @@ def open_chain_forces(
     friction: bool = True,
     sign_smoothing: float = 0.0,
 ) -> Array:
-    """Joint forces and torques (N, L, J) that a motion of the joints needs.
+    """Joint forces and torques (N, J) that a motion of the joints needs.
 
     Parameters
     ----------
-    positions, velocities, accelerations : (N, L, J), m or rad and time derivatives
+    positions, velocities, accelerations : (N, J), m or rad and time derivatives
     friction, sign_smoothing : as in :func:`pkm_description.dynamics.inverse_dynamics`
     """
-    chain = chain_pose(machine, positions)
-    rates = chain_velocities(machine, chain, velocities)
-    second = chain_accelerations(machine, chain, rates, velocities, accelerations)
-    forces, moments = chain_wrenches(machine, chain, rates, second)
-    torques = torques_of_wrenches(machine, chain, forces, moments) + machine.leg_rotor_inertia * accelerations
-    if not friction:
-        return torques
-    loads = forces_across(np.stack(forces, axis=2), np.stack(chain.axes, axis=2))
-    return torques + friction_torques(machine, velocities, sign_smoothing, loads)
+    return _evaluated(machine, positions, velocities, accelerations, friction, sign_smoothing)[0]
 
 
 def open_chain_loads(machine: Machine, positions: Array, velocities: Array, accelerations: Array) -> Array:
-    """Forces across the joints (N, L, J) [N] during a motion, which friction along the joints does not change."""
-    chain = chain_pose(machine, positions)
-    rates = chain_velocities(machine, chain, velocities)
-    second = chain_accelerations(machine, chain, rates, velocities, accelerations)
-    forces, _ = chain_wrenches(machine, chain, rates, second)
-    return forces_across(np.stack(forces, axis=2), np.stack(chain.axes, axis=2))
+    """Forces across the joints (N, J) [N] during a motion, which friction along the joints does not change."""
+    return _evaluated(machine, positions, velocities, accelerations)[1]
 
 
 def open_chain_regressor(
     machine: Machine, positions: Array, velocities: Array, accelerations: Array
 ) -> Array:
-    """Regressor (N, L J, 10 L J): joint forces without friction and rotors, of ``rigid_body_parameters`` leg by leg."""
-    chain = chain_pose(machine, positions)
-    rates = chain_velocities(machine, chain, velocities)
-    second = chain_accelerations(machine, chain, rates, velocities, accelerations)
-    own = chain_torque_regressor(machine, chain, rates.angular, second.angular, second.linear)
-    samples, legs, joints, columns = own.shape
-    result = np.zeros((samples, legs, joints, legs, columns))
-    each = np.arange(legs)
-    result[:, each, :, each] = np.moveaxis(own, 1, 0)
-    return result.reshape(samples, legs * joints, legs * columns)
+    """Regressor (N, J, 10 J): joint forces without friction and rotors, of ``rigid_body_parameters`` leg by leg."""
+    joints = len(machine.joints)
+    regressor = np.empty((len(positions), joints, 10 * joints))
+    _evaluated(machine, positions, velocities, accelerations, regressor=regressor)
+    return regressor
 
 
 def open_chain_mass_matrix(machine: Machine, positions: Array) -> Array:
-    """Mass matrices (N, L, J, J) of the chains, rotors included."""
-    chain = chain_pose(machine, positions)
-    joints = machine.joint_count
-    result = np.zeros((*positions.shape, joints))
-    result[..., range(joints), range(joints)] = machine.leg_rotor_inertia
-    for body in range(joints):
-        jacobian = body_jacobian(machine, chain, body)
-        inertia = spatial_inertia(machine.leg_parameters[:, body], chain.rotations[body])
-        result[..., : body + 1, : body + 1] += np.swapaxes(jacobian, -1, -2) @ inertia @ jacobian
-    return result
+    """Mass matrices (N, J, J), rotors included."""
+    joints = len(machine.joints)
+    masses = np.empty((len(positions), joints, joints))
+    still = np.zeros(np.shape(positions))
+    _evaluated(machine, positions, still, still, masses=masses)
+    return masses
 
 
 def open_chain_energy(machine: Machine, positions: Array, velocities: Array) -> tuple[Array, Array]:
     """Kinetic and potential energy, (N,) J each."""
-    chain = chain_pose(machine, positions)
-    rates = chain_velocities(machine, chain, velocities)
-    return chain_kinetic_energy(machine, chain, rates, velocities), chain_potential_energy(machine, chain)
+    energies = _evaluated(machine, positions, velocities, np.zeros(np.shape(positions)))[2]
+    return energies[:, 0], energies[:, 1]
 
 
 def open_chain_accelerations(
@@ -101,19 +74,55 @@ def open_chain_accelerations(
     friction: bool = True,
     sign_smoothing: float = 0.0,
 ) -> Array:
-    """Joint accelerations (N, L, J) under joint forces (N, L, J); passive joints get 0."""
-    still = np.zeros_like(positions)
-    mass = open_chain_mass_matrix(machine, positions)
-    bias = open_chain_forces(machine, positions, velocities, still, friction=False)
+    """Joint accelerations (N, J) under joint forces (N, J); passive joints get 0.
 
-    def accelerate(torques: Array) -> Array:
-        return np.asarray(np.linalg.solve(mass, (forces - bias - torques)[..., None]), dtype=float)[..., 0]
+    Raises
+    ------
+    ConvergenceError
+        Friction that depends on the load does not settle with the forces in the joints.
+    """
+    positions, velocities, forces = _joints(machine, positions, ('velocities', velocities), ('forces', forces))
+    data, scratch = machine.scratch
+    accelerations = np.empty_like(positions)
+    status = kernels.open_chain_accelerations(
+        machine.compiled_model, scratch, positions, velocities, forces, bool(friction), float(sign_smoothing),
+        accelerations,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return accelerations
 
-    def loads_of(loads: Array) -> Array:
-        moved = accelerate(friction_torques(machine, velocities, sign_smoothing, loads))
-        return open_chain_loads(machine, positions, velocities, moved)
 
-    if not friction:
-        return accelerate(still)
-    loads = settled_loads(loads_of, still) if friction_needs_loads(machine) else None
-    return accelerate(friction_torques(machine, velocities, sign_smoothing, loads))
+def _joints(machine: Machine, positions: Array, *others: tuple[str, Array]) -> list[Array]:
+    """Check and pack arrays (N, J) of an open chain."""
+    require_machine(machine)
+    if machine.has_platform:
+        raise KinematicsError(f'{machine.name} has a platform: use the functions of pkm_description.dynamics')
+    joints = len(machine.joints)
+    positions = columns_of('positions', positions, joints, 'joint')
+    found = [packed(positions)]
+    for name, values in others:
+        found.append(packed(of_samples(name, values, len(positions), joints)))
+    return found
+
+
+def _evaluated(
+    machine: Machine, positions: Array, velocities: Array, accelerations: Array, friction: bool = False,
+    sign_smoothing: float = 0.0, masses: Array | None = None, regressor: Array | None = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Forces, loads (N, J) and energies (N, 2); fills the others, see the kernel."""
+    positions, velocities, accelerations = _joints(
+        machine, positions, ('velocities', velocities), ('accelerations', accelerations)
+    )
+    data, scratch = machine.scratch
+    forces, loads, energies = np.empty_like(positions), np.empty_like(positions), np.empty((len(positions), 2))
+    block, _ = body_blocks(machine, False)
+    nothing = np.empty((0, 0, 0))
+    status = kernels.open_chain_forces(
+        machine.compiled_model, scratch, positions, velocities, accelerations, bool(friction), float(sign_smoothing),
+        block, forces, loads, energies, nothing if masses is None else masses,
+        nothing if regressor is None else regressor,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return forces, loads, energies

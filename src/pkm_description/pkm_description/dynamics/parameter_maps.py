@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.dynamics.body_blocks import Groups, body_names, owners
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine
 
@@ -81,7 +81,7 @@ class ParameterMap:
         return np.asarray(np.linalg.lstsq(self.matrix, full, rcond=None)[0], dtype=float)
 
 
-def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> ParameterMap:
+def sharing_matrix(machine: Machine, groups: Groups) -> ParameterMap:
     """Bodies that share one set of inertial parameters; the others keep their own.
 
     Parameters
@@ -102,7 +102,7 @@ def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> Par
     """
     require_machine(machine)
     bodies = body_names(machine)
-    owner = _set_of_each_body(bodies, groups)
+    owner = owners(bodies, groups)
     sets = list(dict.fromkeys(owner))
     matrix = np.zeros((len(bodies), len(sets)))
     matrix[np.arange(len(bodies)), [sets.index(name) for name in owner]] = 1.0
@@ -110,42 +110,9 @@ def sharing_matrix(machine: Machine, groups: Mapping[str, Sequence[str]]) -> Par
     return ParameterMap(inertial_names(bodies), inertial_names(sets), blocks)
 
 
-def identical_legs(machine: Machine) -> dict[str, list[str]]:
-    """Groups for :func:`sharing_matrix`: each body of a leg shares with its counterparts, ``leg_rod`` and so on."""
-    first = machine.legs[0]
-    return {
-        f'leg_{joint.body.name.removeprefix(first.name + "_")}': [leg.joints[place].body.name for leg in machine.legs]
-        for place, joint in enumerate(first.joints)
-    }
-
-
-def body_names(machine: Machine) -> list[str]:
-    """Names of all bodies in the order of parameters: the platform, then leg by leg from base to platform."""
-    platform = [machine.platform.name] if machine.has_platform else []
-    return platform + [joint.body.name for leg in machine.legs for joint in leg.joints]
-
-
 def inertial_names(bodies: Sequence[str]) -> tuple[str, ...]:
     """Ten names per body, ``leg_rod.m`` .. ``leg_rod.Izz``."""
     return tuple(f'{body}.{parameter}' for body in bodies for parameter in INERTIAL_PARAMETERS)
-
-
-def _set_of_each_body(bodies: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Name of the set that each body belongs to; its own name where no group holds it."""
-    owner: dict[str, str] = {}
-    for name, patterns in groups.items():
-        for pattern in patterns:
-            found = [body for body in bodies if fnmatchcase(body, pattern)]
-            if not found:
-                raise ValueError(f'group {name}: {pattern!r} matches no body; there are {", ".join(bodies)}')
-            for body in found:
-                if owner.setdefault(body, name) != name:
-                    raise ValueError(f'{body} belongs to two groups, {owner[body]} and {name}')
-    alone = [body for body in bodies if body not in owner]
-    clash = [name for name in groups if name in alone]
-    if clash:
-        raise ValueError(f'group {clash[0]} has the name of a body outside of it; choose another name')
-    return [owner.get(body, body) for body in bodies]
 
 
 def _body_scale(names: Sequence[str], values: Array) -> Array:

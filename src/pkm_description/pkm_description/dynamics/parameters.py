@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_maps import body_names, inertial_names, sharing_matrix
-from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
+from pkm_description.dynamics.body_blocks import body_names, identical_leg_groups
+from pkm_description.dynamics.parameter_maps import inertial_names, sharing_matrix
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Machine
 
@@ -16,8 +16,9 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
 
     Parameters
     ----------
-    identical_legs : True: one set of leg bodies, P = 10 (1 + J); False: leg by leg, P = 10 (1 + J L); 10 fewer for an
-        open chain. Other sharing: :func:`pkm_description.dynamics.sharing_matrix`
+    identical_legs : True: legs that are built alike share one set of leg bodies; False: leg by leg, P = 10 (1 + J) with
+        the J joints of all legs; 10 fewer for an open chain. Other sharing:
+        :func:`pkm_description.dynamics.sharing_matrix`
 
     Raises
     ------
@@ -26,12 +27,12 @@ def rigid_body_parameters(machine: Machine, identical_legs: bool = True) -> Arra
     """
     require_machine(machine)
     platform = [machine.platform] if machine.has_platform else []
-    bodies = platform + [joint.body for leg in machine.legs for joint in leg.joints]
+    bodies = platform + [joint.body for joint in machine.joints]
     full = np.concatenate([body.parameters for body in bodies])
     if not identical_legs:
         return full
     try:
-        return sharing_matrix(machine, groups_of_identical_legs(machine)).values(full)
+        return sharing_matrix(machine, identical_leg_groups(machine)).values(full)
     except ValueError as error:
         raise ValueError(f'{machine.name}: legs differ, {error}; use identical_legs=False') from None
 
@@ -40,5 +41,5 @@ def rigid_body_parameter_names(machine: Machine, identical_legs: bool = True) ->
     """Names (P,) such as ``platform_link.m`` and ``leg_rod.Ixx`` (identical legs) or ``leg1_rod.Ixx``."""
     require_machine(machine)
     if identical_legs:
-        return list(sharing_matrix(machine, groups_of_identical_legs(machine)).names)
+        return list(sharing_matrix(machine, identical_leg_groups(machine)).names)
     return list(inertial_names(body_names(machine)))

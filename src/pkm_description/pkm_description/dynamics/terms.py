@@ -11,14 +11,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.dynamics.friction_loads import motion_friction
-from pkm_description.dynamics.inverse import chain_torques, platform_wrench
-from pkm_description.dynamics.projection import drive_forces, platform_force
-from pkm_description.kinematics.arguments import require_machine_and_motion
-from pkm_description.kinematics.chain import chain_accelerations, chain_velocities
-from pkm_description.kinematics.leg_motion import ClosedLegs, close_legs, closing_bias
-from pkm_description.kinematics.overall_jacobian import twist_from_leg_rates
-from pkm_description.kinematics.rotation import cross
+from pkm_description.dynamics.inverse import require_dynamics
+from pkm_description.kernels import terms as kernels
+from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -71,74 +67,13 @@ def drive_force_terms(
 
     Parameters and errors as :func:`pkm_description.dynamics.inverse_dynamics`.
     """
-    require_machine_and_motion(machine, motion)
-    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
-    twist_per_rate = twist_from_leg_rates(machine, legs)
-
-    def by_legs(torques: Array) -> Array:
-        return drive_forces(twist_per_rate, platform_force(legs, torques))
-
-    spin = motion.angular_velocity[:, None]
-    velocities = (legs.joint_map @ motion.twist[:, None, :, None])[..., 0]
-    rest = np.zeros_like(velocities)
-    weight = _torques(machine, legs, rest, rest)
-
-    def inertia(anchor_acceleration: Array) -> tuple[Array, Array]:
-        accelerations = (legs.tip_jacobian_inverse @ anchor_acceleration[..., None])[..., 0]
-        return _torques(machine, legs, rest, accelerations) - weight, accelerations
-
-    tangential = motion.linear_acceleration[:, None] + cross(motion.angular_acceleration[:, None], legs.levers)
-    strut_inertia, from_tangential = inertia(tangential)
-    strut_swing, from_normal = inertia(cross(spin, cross(spin, legs.levers)))
-
-    prismatic = np.array([kind == 'prismatic' for kind in machine.joint_kinds])
-    every, drift = _velocity_torques(machine, legs, velocities, weight)
-    turning, _ = _velocity_torques(machine, legs, np.where(prismatic, 0.0, velocities), weight)
-    sliding, _ = _velocity_torques(machine, legs, np.where(prismatic, velocities, 0.0), weight)
-    coriolis = every - turning - sliding
-
-    parts = _platform_parts(machine, motion)
-    rotor = machine.leg_rotor_inertia * (from_tangential + from_normal + drift)
-    rub = motion_friction(machine, legs, motion, velocities, sign_smoothing) if friction else rest
-    return DriveForceTerms(
-        pm=drive_forces(twist_per_rate, parts[0]),
-        sm=by_legs(strut_inertia),
-        cor=by_legs(coriolis),
-        cen=by_legs(strut_swing + turning + sliding) + drive_forces(twist_per_rate, parts[1]),
-        grp=drive_forces(twist_per_rate, parts[2]),
-        grs=by_legs(weight),
-        frict=by_legs(rub),
-        rotor=by_legs(rotor),
-    )
-
-
-def _torques(machine: Machine, legs: ClosedLegs, velocities: Array, accelerations: Array) -> Array:
-    rates = chain_velocities(machine, legs.chain, velocities)
-    second = chain_accelerations(machine, legs.chain, rates, velocities, accelerations)
-    return chain_torques(machine, legs.chain, rates, second)
-
-
-def _velocity_torques(
-    machine: Machine, legs: ClosedLegs, velocities: Array, weight: Array
-) -> tuple[Array, Array]:
-    """Torques (N, L, J) of joint velocities alone while the tips do not accelerate, and the joint accelerations then.
-
-    ``weight`` (N, L, J) are the torques at rest. The others are quadratic in the velocities, so that shares of single
-    joints and of their products can be told apart.
-    """
-    rates = chain_velocities(machine, legs.chain, velocities)
-    at_rest = np.zeros_like(legs.levers[:, 0])
-    bias = closing_bias(machine, legs, velocities, rates, at_rest)
-    accelerations = -(legs.tip_jacobian_inverse @ bias[..., None])[..., 0]
-    return _torques(machine, legs, velocities, accelerations) - weight, accelerations
-
-
-def _platform_parts(machine: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
-    """Wrenches (N, 6) of the platform: linear in its acceleration, quadratic in its spin, weight."""
-    zero = np.zeros_like(motion.linear_velocity)
-    pose = motion.time, motion.position, motion.rotation_base_platform
-    weight = platform_wrench(machine, PlatformMotion(*pose, zero, zero, zero, zero))
-    moving = PlatformMotion(*pose, zero, zero, motion.linear_acceleration, motion.angular_acceleration)
-    spinning = PlatformMotion(*pose, zero, motion.angular_velocity, zero, zero)
-    inertia = platform_wrench(machine, moving) - weight
-    return inertia, platform_wrench(machine, spinning) - weight, weight
+    wrench = require_dynamics(machine, motion)
+    data, scratch = machine.scratch
+    terms = np.zeros((8, len(motion), machine.actuated_count))
+    status = kernels.force_terms(
+        machine.compiled_model, scratch, FROM_HOME, *packed_motion(motion), bool(friction), float(sign_smoothing),
+        wrench, terms,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return DriveForceTerms(*terms)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +25,12 @@ class Arctangent(FrictionLaw):
     """
 
     law: ClassVar[str] = 'atan'
+    number: ClassVar[int] = kernels.ARCTANGENT
 
     viscous: float = linear()
     coulomb: float = linear()
     saturation: float = linear()
     slope: float = nonlinear()
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        return velocity, self.sign(velocity), np.arctan(self.slope * velocity)
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         return (self.saturation * velocity / (1.0 + (self.slope * velocity) ** 2),)

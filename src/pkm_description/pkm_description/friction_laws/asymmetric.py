@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +20,12 @@ class AsymmetricCoulomb(FrictionLaw):
     """
 
     law: ClassVar[str] = 'asymmetric_coulomb'
+    number: ClassVar[int] = kernels.ASYMMETRIC_COULOMB
 
     viscous: float = linear()
     coulomb_positive: float = linear()
     coulomb_negative: float = linear()
 
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        return velocity, np.maximum(sign, 0.0), np.minimum(sign, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +42,9 @@ class Asymmetric(FrictionLaw):
     """
 
     law: ClassVar[str] = 'asymmetric'
+    number: ClassVar[int] = kernels.ASYMMETRIC
 
     viscous_positive: float = linear()
     viscous_negative: float = linear()
     coulomb_positive: float = linear()
     coulomb_negative: float = linear()
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        return np.maximum(velocity, 0.0), np.minimum(velocity, 0.0), np.maximum(sign, 0.0), np.minimum(sign, 0.0)

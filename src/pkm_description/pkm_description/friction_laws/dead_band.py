@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear, option
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +28,16 @@ class DeadBand(FrictionLaw):
     """
 
     law: ClassVar[str] = 'dead_band'
+    number: ClassVar[int] = kernels.DEAD_BAND
 
     viscous: float = linear()
     coulomb: float = linear()
     width: float = nonlinear(0.002)
     form: str = option('printed', ('printed', 'continuous'))
 
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        outside = np.abs(velocity) > self.width
-        viscous = np.where(outside, velocity, 0.0) if self.form == 'printed' else velocity
-        return viscous, np.clip(velocity / self.width, -1.0, 1.0)
+    def shape_parameters(self) -> Array:
+        """Width, and 1 where the viscous term stays inside of the zone."""
+        return np.array([self.width, float(self.form == 'continuous'), 0.0, 0.0])
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         inside = np.abs(velocity) <= self.width

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -13,11 +12,12 @@ from numpy.typing import ArrayLike
 from pkm_description.arrays import Array
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
+from pkm_description.kernels import friction as kernels
 
 Law = TypeVar('Law', bound='FrictionLaw')
 
 #: smallest normal speed: what :meth:`FrictionLaw.breakaway_force` calls the begin of motion
-ONSET = float(np.finfo(float).tiny)
+ONSET = kernels.ONSET
 
 
 def linear() -> Any:
@@ -36,7 +36,7 @@ def option(default: Any, choices: tuple[Any, ...]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrictionLaw(ABC):
+class FrictionLaw:
     """Friction of one joint: force (or torque) against the motion, counted as what the drive must add.
 
     ``force = regressor(velocity, load) @ linear_parameters()`` with the nonlinear parameters held. Forces are odd
@@ -53,6 +53,8 @@ class FrictionLaw(ABC):
 
     #: name in machine files
     law: ClassVar[str]
+    #: number in :mod:`pkm_description.kernels.friction`, where the equations stand
+    number: ClassVar[int]
     #: True where the force depends on the normal force in the joint
     needs_load: ClassVar[bool] = False
 
@@ -86,6 +88,13 @@ class FrictionLaw(ABC):
         """Names and values of the parameters in which the force is not linear."""
         return {name: float(getattr(self, name)) for name in self.parameter_names('nonlinear')}
 
+    def shape_parameters(self) -> Array:
+        """Parameters (4,) of the kernel in which the force is not linear, unused ones zero."""
+        values = np.zeros(4)
+        own = list(self.nonlinear_parameters.values())
+        values[: len(own)] = own
+        return values
+
     def regressor(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
         """Columns (..., P) of the linear parameters.
 
@@ -100,7 +109,13 @@ class FrictionLaw(ABC):
         FrictionLawError
             A law with ``needs_load`` gets none.
         """
-        return np.stack(np.broadcast_arrays(*self._columns(*self._arrays(velocity, load))), axis=-1)
+        speeds, loads = np.broadcast_arrays(*self._arrays(velocity, load))
+        columns = np.empty((speeds.size, len(self.linear_parameter_names)))
+        kernels.fill_columns(
+            self.number, np.ascontiguousarray(speeds).ravel(), np.ascontiguousarray(loads).ravel(), self.sign.number,
+            float(self.sign.width), self.shape_parameters()[None], columns,
+        )  # fmt: skip
+        return columns.reshape(*speeds.shape, -1)
 
     def force(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
         """Friction force (...) that the drive has to overcome; arguments as of :meth:`regressor`."""
@@ -139,10 +154,6 @@ class FrictionLaw(ABC):
         if self.sign != EXACT_SIGN:
             content.update(sign=self.sign.kind, sign_width=self.sign.width)
         return content
-
-    @abstractmethod
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        """Columns of the linear parameters; ``load`` >= 0."""
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         """Derivatives by the nonlinear parameters; ``load`` >= 0."""

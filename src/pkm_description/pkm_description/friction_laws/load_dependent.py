@@ -10,6 +10,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import ONSET, FrictionLaw, linear, nonlinear, option
 from pkm_description.friction_laws.stribeck import stribeck_fading
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class LoadDependentStribeck(FrictionLaw):
     """
 
     law: ClassVar[str] = 'load_dependent_stribeck'
+    number: ClassVar[int] = kernels.LOAD_DEPENDENT_STRIBECK
     needs_load: ClassVar[bool] = True
 
     viscous: float = linear()
@@ -49,12 +51,10 @@ class LoadDependentStribeck(FrictionLaw):
     additional_level: str = option('coulomb', ('coulomb', 'stribeck'))
     viscous_count: int = option(1, (1, 2))
 
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        fading = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)[0]
-        additional = self._additional_fading(velocity, fading) * self.additional_load
-        sliding = (1.0 - fading) * load + self.additional_load - additional
-        return self.viscous_count * velocity, sign * sliding, sign * (fading * load + additional)
+    def shape_parameters(self) -> Array:
+        """Fourth the viscous count, negative where the additional load fades as the other one does."""
+        count = self.viscous_count if self.additional_level == 'coulomb' else -self.viscous_count
+        return np.array([self.stribeck_velocity, self.exponent, self.additional_load, count], dtype=float)
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         sign, drop = self.sign(velocity), self.static_coefficient - self.coulomb_coefficient

@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear
+from pkm_description.kernels import friction as kernels
 
 
 def _power(velocity: Array, exponent: float) -> tuple[Array, Array]:
@@ -30,14 +31,11 @@ class PowerLaw(FrictionLaw):
     """
 
     law: ClassVar[str] = 'power'
+    number: ClassVar[int] = kernels.POWER
 
     viscous: float = linear()
     coulomb: float = linear()
     exponent: float = nonlinear()
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        return sign * _power(velocity, self.exponent)[0], sign
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         return (self.viscous * self.sign(velocity) * _power(velocity, self.exponent)[1],)
@@ -55,15 +53,12 @@ class AsymmetricPowerLaw(FrictionLaw):
     """
 
     law: ClassVar[str] = 'asymmetric_power'
+    number: ClassVar[int] = kernels.ASYMMETRIC_POWER
 
     viscous: float = linear()
     coulomb_positive: float = linear()
     coulomb_negative: float = linear()
     exponent: float = nonlinear()
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        return sign * _power(velocity, self.exponent)[0], np.maximum(sign, 0.0), np.minimum(sign, 0.0)
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         return (self.viscous * self.sign(velocity) * _power(velocity, self.exponent)[1],)

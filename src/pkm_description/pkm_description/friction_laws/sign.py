@@ -46,6 +46,11 @@ class Sign:
                 'sign_width', self.width, f'{self.kind!r} needs a velocity greater than 0, such as 0.001 m/s'
             )
 
+    @property
+    def number(self) -> int:
+        """Number of the kind in :mod:`pkm_description.kernels.friction`."""
+        return SIGN_KINDS.index(self.kind)
+
     def __call__(self, velocity: Array) -> Array:
         """Sign of velocities of any shape."""
         if self.kind == 'tanh':

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.friction_laws.law import ONSET, FrictionLaw, linear, nonlinear
+from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +27,12 @@ class StaticCoulomb(FrictionLaw):
     """
 
     law: ClassVar[str] = 'static_coulomb'
+    number: ClassVar[int] = kernels.STATIC_COULOMB
 
     viscous: float = linear()
     coulomb: float = linear()
     static: float = linear()
     static_velocity: float = nonlinear(0.0, positive=False)
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign, slow = self.sign(velocity), np.abs(velocity) <= max(self.static_velocity, ONSET)
-        return velocity, np.where(slow, 0.0, sign), np.where(slow, sign, 0.0)
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         # a step: zero wherever the derivative exists

@@ -9,6 +9,7 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear, nonlinear
+from pkm_description.kernels import friction as kernels
 
 
 def stribeck_fading(velocity: Array, stribeck_velocity: float, exponent: float) -> tuple[Array, Array, Array]:
@@ -37,17 +38,13 @@ class Stribeck(FrictionLaw):
     """
 
     law: ClassVar[str] = 'stribeck'
+    number: ClassVar[int] = kernels.STRIBECK
 
     viscous: float = linear()
     coulomb: float = linear()
     static: float = linear()
     stribeck_velocity: float = nonlinear()
     exponent: float = nonlinear(1.0)
-
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        sign = self.sign(velocity)
-        fading = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)[0]
-        return velocity, sign * (1.0 - fading), sign * fading
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         drop = (self.static - self.coulomb) * self.sign(velocity)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pkm_description.arrays import Array
 from pkm_description.friction_laws.law import FrictionLaw, linear
+from pkm_description.kernels import friction as kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +20,11 @@ class ViscousCoulomb(FrictionLaw):
     """
 
     law: ClassVar[str] = 'viscous_coulomb'
+    number: ClassVar[int] = kernels.VISCOUS_COULOMB
 
     viscous: float = linear()
     coulomb: float = linear()
 
-    def _columns(self, velocity: Array, load: Array) -> tuple[Array, ...]:
-        return velocity, self.sign(velocity)
 
 
 #: of joints for which a machine file gives no friction

@@ -46,7 +46,7 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
     for row in range(count):
         for k in range(6):
             vector[k] = constraints[row, k] / (1.0 if k < 3 else radius)
-        if _add_row(basis, found, vector):
+        if add_row(basis, found, vector):
             found += 1
     held = found
     # of the unit twists, the one that is longest outside of what is there already: no small differences
@@ -60,7 +60,7 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
                 best, longest = unit, left
         for k in range(6):
             vector[k] = 1.0 if k == best else 0.0
-        if not _add_row(basis, found, vector):
+        if not add_row(basis, found, vector):
             return CONSTRAINTS_SINGULAR  # NaN
         for k in range(6):
             admitted[k, found - held] = basis[found, k] / (1.0 if k < 3 else radius)
@@ -69,7 +69,7 @@ def admitted_twists(model: ModelData, scratch: ScratchData) -> int:
 
 
 @kernel
-def _add_row(basis: Array, found: int, row: Array) -> bool:
+def add_row(basis: Array, found: int, row: Array) -> bool:
     """Add a row (6,), orthonormal to the rows that are there; False where nothing is left of it."""
     before = 0.0
     for k in range(6):

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 from pkm_description.arrays import Array
 from pkm_description.kernels.drive_map import map_drives
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import (
-    accelerations_of_joints,
-    bias_of_joints,
-    legs_where_they_are,
-    rates_of_joints,
-)
+from pkm_description.kernels.legs import bias_of_joints, legs_where_they_are, rates_of_joints
 from pkm_description.kernels.linalg import reflect_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import set_pose
-from pkm_description.kernels.status import DRIVES_DISAGREE, DRIVES_SINGULAR, MOTION_NOT_FINITE, OK
+from pkm_description.kernels.status import DRIVES_SINGULAR, OK
 from pkm_description.kernels.tree import body_velocities
-
-#: part of the largest rate by which redundant drives may differ from what the platform's motion gives them, and the
-#: rate [m/s, rad/s] below which only rounding is left
-AGREEMENT, RESTING = 1e-6, 1e-9
 
 
 @kernel
@@ -55,12 +44,25 @@ def twist_of_drives(model: ModelData, scratch: ScratchData, rates: Array, sample
 
 @kernel
 def acceleration_of_drives(model: ModelData, scratch: ScratchData, accelerations: Array, sample: int) -> int:
-    """Set the platform's acceleration of one row of drive accelerations (N, A); the biases are known.
+    """Set the platform's acceleration of one row of drive accelerations (N, A); the biases are known."""
+    status = solve_drives(model, scratch, accelerations, sample, scratch.twist)
+    if status < 0:
+        return status
+    platform = len(model.kind)
+    for i in range(3):
+        scratch.acceleration[platform, i] = scratch.twist[i]
+        scratch.spin_rate[platform, i] = scratch.twist[3 + i]
+    return OK
 
-    Least squares of ``constraints a = constraint_bias`` and ``J_drives a = accelerations - joint_bias``, with turns
+
+@kernel
+def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: int, result: Array) -> int:
+    """Twist or acceleration (6,) of the platform that gives the drives a row of ``wanted`` (N, >= A); biases are known.
+
+    Least squares of ``constraints a = constraint_bias`` and ``J_drives a = wanted - joint_bias``, with turns
     measured in platform radii; exact, because drives and constraints agree.
     """
-    platform, radius = len(model.kind), model.radius[0]
+    radius = model.radius[0]
     constraints, drives = len(scratch.constraints), len(model.drive_joint)
     matrix, rows = scratch.square, constraints + drives
     if rows < 6:
@@ -73,7 +75,7 @@ def acceleration_of_drives(model: ModelData, scratch: ScratchData, accelerations
         joint = model.drive_joint[a]
         for i in range(6):
             matrix[constraints + a, i] = scratch.joint_map[joint, i] / (1.0 if i < 3 else radius)
-        matrix[constraints + a, 6] = accelerations[sample, a] - scratch.joint_bias[joint]
+        matrix[constraints + a, 6] = wanted[sample, a] - scratch.joint_bias[joint]
     if not reflect_columns(matrix, scratch.vector, rows, 0, 6, 7) > 0.0:
         return DRIVES_SINGULAR
     for i in range(5, -1, -1):
@@ -81,28 +83,8 @@ def acceleration_of_drives(model: ModelData, scratch: ScratchData, accelerations
         for k in range(i + 1, 6):
             total -= matrix[i, k] * matrix[k, 6]
         matrix[i, 6] = total / matrix[i, i]
-    for i in range(3):
-        scratch.acceleration[platform, i] = matrix[i, 6]
-        scratch.spin_rate[platform, i] = matrix[3 + i, 6] / radius
-    return OK
-
-
-@kernel
-def drives_agree(model: ModelData, scratch: ScratchData, joints: Array, wanted: Array, sample: int) -> int:
-    """Whether all joints (J,) do what one row of drives (N, A) is told; redundant drives may want different things."""
-    largest, total = 0.0, 0.0
-    for a in range(len(model.drive_joint)):
-        largest = max(largest, abs(wanted[sample, a]))
-        total += wanted[sample, a]
-    if not math.isfinite(total):
-        return MOTION_NOT_FINITE
-    if len(model.drive_joint) == model.degrees_of_freedom[0]:
-        return OK
-    for a in range(len(model.drive_joint)):
-        off = abs(joints[model.drive_joint[a]] - wanted[sample, a])
-        if not off <= AGREEMENT * largest + RESTING:
-            scratch.detail[1], scratch.detail[2] = a, off
-            return DRIVES_DISAGREE
+    for i in range(6):
+        result[i] = matrix[i, 6] / (1.0 if i < 3 else radius)
     return OK
 
 
@@ -117,16 +99,9 @@ def motion_of_drives(
         return status
     twist_of_drives(model, scratch, rates, sample)
     rates_of_joints(model, scratch)
-    status = drives_agree(model, scratch, scratch.joint_rates, rates, sample)
-    if status < 0:
-        return status
     body_velocities(model, scratch, scratch.joint_rates)
     bias_of_joints(model, scratch)
-    status = acceleration_of_drives(model, scratch, accelerations, sample)
-    if status < 0:
-        return status
-    accelerations_of_joints(model, scratch)
-    return drives_agree(model, scratch, scratch.joint_accelerations, accelerations, sample)
+    return acceleration_of_drives(model, scratch, accelerations, sample)
 
 
 @kernel

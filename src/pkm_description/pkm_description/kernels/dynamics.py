@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
+from pkm_description.kernels.body_map import inertia_times
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.vectors import cross, dot, minus, plus, store, times, turned, turned_back, vector
@@ -15,25 +16,14 @@ def body_wrench(model: ModelData, scratch: ScratchData, body: int) -> None:
     ``f = m a + alpha x c + w x (w x c)``, ``n = c x a + I alpha + w x (I w)`` with the first moment c, all in body
     axes, and a the acceleration of the origin less gravity (Heimann & Abdellatif, Eq. 1).
     """
-    p = model.parameters
-    row = body
-    rotation = scratch.rotation
+    p, rotation = model.parameters, scratch.rotation
     w = turned_back(rotation, body, vector(scratch.spin, body))
     alpha = turned_back(rotation, body, vector(scratch.spin_rate, body))
     gravity = model.gravity[0], model.gravity[1], model.gravity[2]
     a = turned_back(rotation, body, minus(vector(scratch.acceleration, body), gravity))
-    mass, c = p[row, 0], (p[row, 1], p[row, 2], p[row, 3])
+    mass, c = p[body, 0], (p[body, 1], p[body, 2], p[body, 3])
     force = plus(times(mass, a), plus(cross(alpha, c), cross(w, cross(w, c))))
-    momentum = (
-        p[row, 4] * w[0] + p[row, 5] * w[1] + p[row, 6] * w[2],
-        p[row, 5] * w[0] + p[row, 7] * w[1] + p[row, 8] * w[2],
-        p[row, 6] * w[0] + p[row, 8] * w[1] + p[row, 9] * w[2],
-    )
-    momentum_rate = (
-        p[row, 4] * alpha[0] + p[row, 5] * alpha[1] + p[row, 6] * alpha[2],
-        p[row, 5] * alpha[0] + p[row, 7] * alpha[1] + p[row, 8] * alpha[2],
-        p[row, 6] * alpha[0] + p[row, 8] * alpha[1] + p[row, 9] * alpha[2],
-    )
+    momentum, momentum_rate = inertia_times(model, body, w), inertia_times(model, body, alpha)
     moment = plus(cross(c, a), plus(momentum_rate, cross(w, momentum)))
     store(scratch.force, body, turned(rotation, body, force))
     store(scratch.moment, body, turned(rotation, body, moment))
@@ -41,13 +31,16 @@ def body_wrench(model: ModelData, scratch: ScratchData, body: int) -> None:
 
 @kernel
 def tree_wrenches(model: ModelData, scratch: ScratchData) -> None:
-    """Wrench that each body needs from the joint before it, summed from the ends of the legs to the base.
-
-    Moments about the origin of the body's own frame. The legs are cut open at their closures.
-    """
-    joints = len(model.kind)
-    for body in range(joints + 1):
+    """Wrench that each body needs from the joint before it; the legs are cut open at their closures."""
+    for body in range(len(model.kind) + 1):
         body_wrench(model, scratch, body)
+    joint_wrenches(model, scratch)
+
+
+@kernel
+def joint_wrenches(model: ModelData, scratch: ScratchData) -> None:
+    """Sum what the bodies alone need from the ends of the legs to the base; moments about each body frame's origin."""
+    joints = len(model.kind)
     for body in range(joints - 1, -1, -1):
         parent = model.parent[body]
         if parent >= joints:
@@ -73,16 +66,31 @@ def joint_forces(model: ModelData, scratch: ScratchData) -> None:
 
 
 @kernel
-def force_on_twist(model: ModelData, scratch: ScratchData) -> None:
+def add_friction(model: ModelData, scratch: ScratchData) -> None:
+    """Add ``scratch.friction`` to the forces that the joints need."""
+    for joint in range(len(model.kind)):
+        scratch.joint_forces[joint] += scratch.friction[joint]
+
+
+@kernel
+def force_on_twist(model: ModelData, scratch: ScratchData, external: Array, sample: int) -> None:
     """Force dual to the platform's twist into ``scratch.wrench``: the platform's own wrench and ``sum G^T tau``.
 
-    Virtual power (Jourdain): reactions in passive joints do no work and drop out.
+    Virtual power (Jourdain): reactions in passive joints do no work and drop out. Wrenches of the surroundings on the
+    platform, one (1, 6) for all samples or (N, 6), help the drives.
     """
     platform = len(model.kind)
+    row = sample if len(external) > 1 else 0
     for i in range(3):
-        scratch.wrench[i] = scratch.force[platform, i]
-        scratch.wrench[3 + i] = scratch.moment[platform, i]
-    for joint in range(platform):
+        scratch.wrench[i] = scratch.force[platform, i] - external[row, i]
+        scratch.wrench[3 + i] = scratch.moment[platform, i] - external[row, 3 + i]
+    add_force_of_joints(model, scratch)
+
+
+@kernel
+def add_force_of_joints(model: ModelData, scratch: ScratchData) -> None:
+    """Add ``sum G^T tau`` of ``scratch.joint_forces`` to ``scratch.wrench``."""
+    for joint in range(len(model.kind)):
         force = scratch.joint_forces[joint]
         for i in range(6):
             scratch.wrench[i] += scratch.joint_map[joint, i] * force

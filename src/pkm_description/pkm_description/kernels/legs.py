@@ -20,10 +20,6 @@ from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, tur
 #: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9
 
-#: part of the platform's radius; a joint that moves its leg's closures by less, at its longest step, moves nothing: the
-#: direction of such a column is rounding, and tells nothing about whether it depends on others
-NEGLIGIBLE_ARM = 1e-11
-
 #: sine of the angle between strut and first universal axis below which the joint angles are refused
 UNIVERSAL_SINGULARITY = 1e-3
 
@@ -129,10 +125,6 @@ def map_joints(model: ModelData, scratch: ScratchData, leg: int) -> int:
     regular = eliminate(model, scratch, leg)
     begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
     rows = leg_rows(model, leg)
-    for i in range(columns):
-        moved = abs(scratch.rows[leg, i, i]) * model.longest_step[model.column_joint[begin + i]]
-        if not moved >= NEGLIGIBLE_ARM * model.radius[0]:
-            regular = 0.0
     if not regular >= LEG_SINGULARITY:
         scratch.detail[1] = leg
         scratch.detail[2] = regular
@@ -232,26 +224,36 @@ def bias_of_joints(model: ModelData, scratch: ScratchData) -> None:
     The joint rates and the velocities of the bodies are known. Overwrites the accelerations of all bodies.
     """
     platform = len(model.kind)
-    bias, joint_bias, constraint_bias = scratch.bias, scratch.joint_bias, scratch.constraint_bias
     for i in range(3):
         scratch.acceleration[platform, i] = 0.0
         scratch.spin_rate[platform, i] = 0.0
     for leg in range(len(model.closed_form)):
         for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
             body_acceleration(model, scratch, joint, scratch.joint_rates[joint], 0.0)
-            joint_bias[joint] = 0.0
         closure_accelerations(model, scratch, leg)
-        begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
-        rows = leg_rows(model, leg)
-        matrix = scratch.rows[leg]
-        reflect(matrix, scratch.reflections[leg], rows, columns, bias)
-        substitute_back(matrix, columns, bias)
-        for i in range(columns):
-            joint_bias[model.column_joint[begin + i]] = -bias[i]
-        row = constraint_start(model, leg)
-        for i in range(columns, rows):
-            constraint_bias[row] = -bias[i]
-            row += 1
+        split_bias(model, scratch, leg)
+
+
+@kernel
+def split_bias(model: ModelData, scratch: ScratchData, leg: int) -> None:
+    """What ``scratch.bias``, rates or accelerations that a leg's gaps have already, asks of joints and platform.
+
+    The leg's joints into ``joint_bias``, what it forbids the platform into ``constraint_bias``.
+    """
+    bias, joint_bias, constraint_bias = scratch.bias, scratch.joint_bias, scratch.constraint_bias
+    begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
+    rows = leg_rows(model, leg)
+    matrix = scratch.rows[leg]
+    reflect(matrix, scratch.reflections[leg], rows, columns, bias)
+    substitute_back(matrix, columns, bias)
+    for joint in range(model.joint_start[leg], model.joint_start[leg + 1]):
+        joint_bias[joint] = 0.0
+    for i in range(columns):
+        joint_bias[model.column_joint[begin + i]] = -bias[i]
+    row = constraint_start(model, leg)
+    for i in range(columns, rows):
+        constraint_bias[row] = -bias[i]
+        row += 1
 
 
 @kernel

@@ -7,6 +7,12 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 
+#: cosine below which columns count as perpendicular: singular values are then good to its square, or to itself where
+#: two are alike
+PERPENDICULAR = 1e-9
+
+MOST_SWEEPS = 30
+
 
 @kernel
 def reflect_columns(matrix: Array, factors: Array, rows: int, first: int, last: int, width: int) -> float:
@@ -89,3 +95,74 @@ def substitute_back_columns(matrix: Array, size: int, first: int, last: int) -> 
             for j in range(i + 1, size):
                 total -= matrix[i, j] * matrix[j, k]
             matrix[i, k] = total / diagonal
+
+
+@kernel
+def substitute_transposed(matrix: Array, size: int, right: Array) -> None:
+    """Solve ``R^T x = right`` in place with the upper triangle of the first ``size`` columns."""
+    for i in range(size):
+        total = right[i]
+        for k in range(i):
+            total -= matrix[k, i] * right[k]
+        right[i] = total / matrix[i, i]
+
+
+@kernel
+def reflect_back(matrix: Array, factors: Array, rows: int, columns: int, right: Array) -> None:
+    """Apply the inverse of :func:`reflect` to (rows,), in place: the reflections in reverse order."""
+    for j in range(columns - 1, -1, -1):
+        total = right[j]
+        for i in range(j + 1, rows):
+            total += matrix[i, j] * right[i]
+        total *= factors[j]
+        right[j] -= total
+        for i in range(j + 1, rows):
+            right[i] -= total * matrix[i, j]
+
+
+@kernel
+def solve_square(matrix: Array, factors: Array, size: int, right: Array) -> bool:
+    """Solve ``matrix x = right`` in place by QR, which overwrites the matrix; False where it is singular or NaN."""
+    regular = reflect_columns(matrix, factors, size, 0, size, size)
+    if not regular > 1e-15:
+        return False
+    reflect(matrix, factors, size, size, right)
+    substitute_back(matrix, size, right)
+    return True
+
+
+@kernel
+def singular_columns(matrix: Array, rows: int, columns: int) -> None:
+    """Rotate the columns of a matrix, in place, until they are perpendicular: one-sided Jacobi (Hestenes 1958).
+
+    Their lengths are then the singular values, small ones too to their last digits (Demmel & Veselic 1992), and their
+    directions the left singular vectors.
+    """
+    for _ in range(MOST_SWEEPS):
+        turned = False
+        for p in range(columns - 1):
+            for q in range(p + 1, columns):
+                turned = _rotate_pair(matrix, rows, p, q) or turned
+        if not turned:
+            return
+
+
+@kernel
+def _rotate_pair(matrix: Array, rows: int, p: int, q: int) -> bool:
+    """Make two columns perpendicular by a rotation; False if they are so already."""
+    a, b, c = 0.0, 0.0, 0.0
+    for i in range(rows):
+        a += matrix[i, p] * matrix[i, p]
+        b += matrix[i, q] * matrix[i, q]
+        c += matrix[i, p] * matrix[i, q]
+    if not c * c > PERPENDICULAR * PERPENDICULAR * a * b:
+        return False
+    apart = b - a
+    tangent = 2.0 * c / (apart + math.copysign(math.sqrt(apart * apart + 4.0 * c * c), apart))
+    cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+    sine = cosine * tangent
+    for i in range(rows):
+        x, y = matrix[i, p], matrix[i, q]
+        matrix[i, p] = cosine * x - sine * y
+        matrix[i, q] = sine * x + cosine * y
+    return True

@@ -49,6 +49,11 @@ class ModelData(NamedTuple):
     gravity : (3,) m/s^2
     parameters : (J + 1, 10) inertial parameters of all bodies, the platform last
     rotor_inertia : (J,) kg or kg m^2
+    friction_law : (J,) number of the joint's friction law, see ``kernels.friction``
+    friction_linear, friction_shape : (J, 4) parameters of the law in which the force is linear, and the others
+    friction_sign, friction_width : (J,) kind of the law's sign of the velocity, and its width [m/s, rad/s]
+    friction_loads : (1,) 0 where no friction depends on the forces in the joints; 1 where friction of driven joints
+        does; 2 where passive joints rub too, so that friction changes the forces that it depends on
     closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations
     universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
         legs, see ``machine.universal_prismatic``
@@ -86,6 +91,12 @@ class ModelData(NamedTuple):
     gravity: Array
     parameters: Array
     rotor_inertia: Array
+    friction_law: Integers
+    friction_linear: Array
+    friction_shape: Array
+    friction_sign: Integers
+    friction_width: Array
+    friction_loads: Integers
     closed_form: Integers
     universal_basis: Array
     universal_side: Array
@@ -124,7 +135,22 @@ class ScratchData(NamedTuple):
     force, moment : (J + 2, 3) N, N m about the body frame's origin, base axes
     joint_forces : (J,) N, N m
     wrench : (6,) on the platform
+    forces : (1, A) N, N m, of the drives
+    body_map : (J + 2, columns, 6) twist of every body [velocity, spin], base axes, per coordinate; columns are the
+        drives, the components of the platform's twist, or the joints of an open chain
+    unit : (columns, columns) unit matrix
+    mass : (columns, columns) mass matrix
+    constraint_basis : (6, 6) rows, orthonormal in platform radii, that span ``constraints``; the first ones count
+    constraint_factor, constraint_reflections : (K, 7), (K,), QR of ``constraints`` in that basis
+    held : (6,) an acceleration that meets the constraints
+    multipliers : (L, R) closure forces along the rows of each leg, body minus other body
+    constraint_forces : (K,) along the rows of ``constraints``
+    friction, loads, last_loads : (J,) friction in the joints, and the forces across their axes
+    tangents, joint_tangents, twist : (12, J + 2, 3), (5, J), (6,) changes of the state along one direction, see
+        ``kernels.tangents`` and ``kernels.derivatives``
+    zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
+    states : (4, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
     detail : (4,) what belongs to a negative status: sample, leg or row, and a number that says how far off
     """
 
@@ -157,8 +183,26 @@ class ScratchData(NamedTuple):
     moment: Array
     joint_forces: Array
     wrench: Array
+    forces: Array
+    body_map: Array
+    unit: Array
+    mass: Array
+    constraint_basis: Array
+    constraint_factor: Array
+    constraint_reflections: Array
+    held: Array
+    multipliers: Array
+    constraint_forces: Array
+    friction: Array
+    loads: Array
+    last_loads: Array
+    tangents: Array
+    joint_tangents: Array
+    twist: Array
+    zeros: Array
     target_position: Array
     target_rotation: Array
+    states: Array
     detail: Array
 
 
@@ -174,7 +218,9 @@ def make_model(data: ModelData) -> ModelData:
         data.is_driven, data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start,
         data.row_start, data.closure_body, data.closure_other, data.closure_point, data.closure_other_point,
         data.position_rows, data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
-        data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.closed_form,
+        data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.friction_law,
+        data.friction_linear, data.friction_shape, data.friction_sign, data.friction_width, data.friction_loads,
+        data.closed_form,
         data.universal_basis, data.universal_side, data.universal_angle, data.strut_length, data.branch_normal,
         data.home_joints, data.home_position, data.home_rotation, data.longest_step, data.radius,
     )  # fmt: skip
@@ -188,7 +234,11 @@ def make_scratch(data: ScratchData) -> ScratchData:
         data.joints, data.joint_rates, data.joint_accelerations, data.rows, data.reflections, data.bias,
         data.joint_map, data.joint_bias, data.constraints, data.constraint_bias, data.twist_map, data.joint_per_drive,
         data.admitted, data.reduced, data.square, data.square_2, data.vector, data.vector_2, data.force, data.moment,
-        data.joint_forces, data.wrench, data.target_position, data.target_rotation, data.detail,
+        data.joint_forces, data.wrench, data.forces, data.body_map, data.unit, data.mass, data.constraint_basis,
+        data.constraint_factor, data.constraint_reflections, data.held, data.multipliers, data.constraint_forces,
+        data.friction, data.loads, data.last_loads, data.tangents,
+        data.joint_tangents, data.twist, data.zeros, data.target_position, data.target_rotation, data.states,
+        data.detail,
     )  # fmt: skip
 
 
@@ -202,6 +252,7 @@ def scratch_data(model: ModelData) -> ScratchData:
     columns = np.diff(model.column_start)
     most_columns = int(columns.max(initial=0))
     constraints = constraint_row_count(model)
+    coordinates = max(6, drives, 0 if len(model.freedom) else joints)
     small = max(12 + constraints + drives, most_rows + most_columns + 7)
     rotation = np.zeros((joints + 2, 3, 3))
     rotation[-2:] = np.eye(3)
@@ -218,8 +269,15 @@ def scratch_data(model: ModelData) -> ScratchData:
         twist_map=np.zeros((6, drives)), joint_per_drive=np.zeros((joints, drives)), admitted=np.zeros((6, 6)),
         reduced=np.zeros((drives, 6)), square=np.zeros((small, small)), square_2=np.zeros((small, small)),
         vector=np.zeros(joints + small), vector_2=np.zeros(joints + small), force=vectors(), moment=vectors(),
-        joint_forces=np.zeros(joints), wrench=np.zeros(6),
-        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), detail=np.zeros(4),
+        joint_forces=np.zeros(joints), wrench=np.zeros(6), forces=np.zeros((1, drives)),
+        body_map=np.zeros((joints + 2, coordinates, 6)), unit=np.eye(coordinates),
+        mass=np.zeros((coordinates, coordinates)), constraint_basis=np.zeros((6, 6)),
+        constraint_factor=np.zeros((constraints, 7)), constraint_reflections=np.zeros(constraints), held=np.zeros(6),
+        multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints), friction=np.zeros(joints),
+        loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((12, joints + 2, 3)),
+        joint_tangents=np.zeros((5, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
+        target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
+        detail=np.zeros(4),
     )  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def _follow_from_home(model: ModelData, scratch: ScratchData, leg: int) -> None:
     """Move the platform from home to its target in steps, straight and about one axis, and let the leg follow."""
     platform = len(model.kind)
     _leg_at_home(model, scratch, leg)
-    axis, angle = _turn_between(model.home_rotation, scratch.target_rotation)
+    axis, angle = turn_between(model.home_rotation, scratch.target_rotation)
     for step in range(1, FOLLOWING_STEPS):
         share = step / FOLLOWING_STEPS
         for i in range(3):
@@ -179,7 +179,7 @@ def _follow_from_home(model: ModelData, scratch: ScratchData, leg: int) -> None:
 
 
 @kernel
-def _turn_between(begin: Array, end: Array) -> tuple[Vector, float]:
+def turn_between(begin: Array, end: Array) -> tuple[Vector, float]:
     """Axis and angle [rad] of the turn from a rotation (3, 3) to one (1, 3, 3), base axes."""
     sine = 0.0, 0.0, 0.0
     cosine = -1.0

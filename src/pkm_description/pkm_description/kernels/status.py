@@ -23,5 +23,7 @@ NOT_REACHED = -9
 OUT_OF_PLANE = -10
 #: a velocity or an acceleration contains NaN or infinity
 MOTION_NOT_FINITE = -11
-#: rates or accelerations of redundant drives do not fit together: ``detail`` has the drive and how far it is off
-DRIVES_DISAGREE = -12
+#: friction and the forces in the joints that it depends on do not settle: ``detail`` has their change [N]
+FRICTION_NOT_SETTLED = -12
+#: a freedom that moves no mass
+MASS_SINGULAR = -13

@@ -1,11 +1,10 @@
 """Kinematics of parallel machines: forward and inverse, Jacobians, joint motion, for N samples at once."""
 
-from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.assembly_modes import AssemblyModes, assembly_modes
 from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.kinematics.drives import drive_jacobian, drive_positions
 from pkm_description.kinematics.forward import forward_kinematics, forward_kinematics_sequence
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.hexapod.assembly_modes import AssemblyModes, assembly_modes
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion, joint_positions, joint_rates
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
 from pkm_description.kinematics.pose_solver import PoseSolver
@@ -26,5 +25,4 @@ __all__ = [
     'leg_lengths',
     'length_jacobian',
     'motion_from_drives',
-    'solve_closure',
 ]

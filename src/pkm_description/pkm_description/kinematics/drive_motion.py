@@ -7,11 +7,12 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ShapeError
 from pkm_description.kernels.drive_motion import motions_of_drives
-from pkm_description.kinematics.arguments import columns, numbers, of_samples, packed, require_machine
-from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.arguments import columns, numbers, of_samples, require_machine
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
+from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
+from pkm_description.kinematics.joint_motion import packed
 from pkm_description.machine import Machine, PlatformMotion
 
 
@@ -33,7 +34,7 @@ def motion_from_drives(
     time : (N,) s
     positions, velocities, accelerations : (N, A) of the driven joints, m or rad and time derivatives; of machines with
         more drives than degrees of freedom they must fit together
-    initial, max_condition : see :func:`pkm_description.kinematics.solve_closure`
+    initial, max_condition : see :func:`pkm_description.kinematics.forward_kinematics`
 
     Raises
     ------
@@ -51,7 +52,7 @@ def motion_from_drives(
         raise ShapeError('time', f'({samples},), one per row of the positions', time.shape)
     velocities = of_samples('velocities', velocities, samples, count)
     accelerations = of_samples('accelerations', accelerations, samples, count)
-    closed = solve_closure(machine, positions, initial, max_condition=max_condition).require()
+    closed = forward_kinematics(machine, positions, initial, max_condition=max_condition).require()
     return motion_of_configurations(machine, time, closed, velocities, accelerations)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.kinematics.closed_legs import close_legs, mean_leg_length
-from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.joint_limits import position_limits, tilt_limits
 from pkm_description.kinematics.joint_motion import joint_positions
@@ -58,7 +58,7 @@ def drive_reaches(machine: Machine, tolerance: float = 1e-5) -> list[DriveReach]
     reaches = []
     for name, direction in zip((*machine.actuated_joint_names, 'all together'), directions, strict=True):
         ends = [_reach(machine, start, sign * direction, tolerance) for sign in (-1.0, 1.0)]
-        closed = solve_closure(machine, start + np.outer([-ends[0], ends[1]], direction))
+        closed = forward_kinematics(machine, start + np.outer([-ends[0], ends[1]], direction))
         turned = closed.rotation_base_platform @ home.rotation_base_platform.T
         reaches.append(
             DriveReach(
@@ -74,7 +74,7 @@ def _reach(machine: Machine, start: Array, direction: Array, tolerance: float) -
     near, far = 0.0, _farthest(machine, direction)
     while far - near > tolerance:
         steps = np.linspace(near, far, _SCAN)
-        closed = solve_closure(machine, start + np.outer(steps, direction))
+        closed = forward_kinematics(machine, start + np.outer(steps, direction))
         bad = ~_allowed(machine, closed)
         if not bad.any():
             return far

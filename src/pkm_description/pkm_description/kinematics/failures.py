@@ -70,12 +70,15 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
             f'{float(detail[3]):.3g} rad'
         )
     if result == status.MOTION_NOT_FINITE:
-        raise KinematicsError(f'{sample}: a velocity or acceleration contains NaN or infinity')
-    if result == status.DRIVES_DISAGREE:
-        drive = machine.actuated_joint_names[int(detail[1])]
-        raise KinematicsError(
-            f'{sample}: {machine.name} has more drives than degrees of freedom, and what they are told does not fit '
-            f'together: {drive} is off by {value:.3g}; take rates and accelerations from a motion of the platform'
+        raise KinematicsError(f'{sample}: a velocity, acceleration or force contains NaN or infinity')
+    if result == status.FRICTION_NOT_SETTLED:
+        raise ConvergenceError(
+            f'{sample}: friction and the forces in the joints do not settle, the loads still change by {value:.3g} N; '
+            'a joint locks itself, its friction coefficient is too large for this pose'
+        )
+    if result == status.MASS_SINGULAR:
+        raise SingularPoseError(
+            f'{sample}: a freedom of {machine.name} moves no mass, its acceleration is not determined'
         )
     raise ConvergenceError(f'{sample}: the iterations do not close the loops')
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
-
 import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.arguments import drives, poses, require_machine, require_platform
-from pkm_description.kinematics.closure import solve_closure
+from pkm_description.kernels.continuation import REPORT_COLUMNS
+from pkm_description.kernels.forward_samples import solve_samples, solve_sequence
+from pkm_description.kinematics.arguments import drives, require_machine, require_platform
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.forward_sequence import sequence_from_lengths
-from pkm_description.kinematics.joint_motion import joint_positions
-from pkm_description.machine import Machine, Pose
-
-Start = ForwardKinematicsResult | Pose
-
-#: steps of the drives from the last good sample of a sequence to one that is not found at once
-_STEPS = 8
+from pkm_description.kinematics.forward_start import Start, branch_of, home_branch, starts
+from pkm_description.machine import Machine
 
 
 def forward_kinematics(
@@ -28,41 +19,68 @@ def forward_kinematics(
     drive_positions: Array,
     initial: Start | None = None,
     tolerance: float = 1e-12,
-    max_iterations: int | None = None,
+    max_iterations: int = 30,
     max_condition: float = 1e4,
     verify_branch: bool = False,
 ) -> ForwardKinematicsResult:
-    """Platform poses and all joint positions of given drive positions, all samples at once.
+    """Platform poses and all joint positions of given drive positions, each sample by itself.
 
-    Newton iterations; hexapods of six struts by their lengths (see
-    :func:`pkm_description.kinematics.hexapod.forward.forward_from_lengths` for how their assembly mode is tested), all
-    other machines by the closures of all legs. The result says which configurations can be trusted;
+    Newton iterations on all passive joints and the platform at once (of driven struts by their lengths, Miletovic et
+    al. 2017, Eq. 5), with steps of limited length. The result says which configurations can be trusted;
     :meth:`ForwardKinematicsResult.require` raises where one cannot.
+
+    Drive positions have several configurations. The one wanted lies on the home branch: the machine gets there from
+    home without passing a singular pose. Every one returned is tested for what tells that branch: the sign of the
+    determinant of all closing equations (where there are as many as unknowns), the side on which each leg is bent,
+    and, of machines of struts alone, the side of the base joints' plane (where they have one). Samples in doubt,
+    because one of these fails, or the iteration has wandered, or (from home only) has not converged, are *followed*
+    while the drives go from the start to where they are wanted on a straight line. A sample reached in this way gets
+    the configuration found; of the others one stays good only if, of machines of struts alone, a straight path of
+    poses from home to it is regular. All else is marked.
+
+    With ``verify_branch=True`` all samples are treated like that, so a configuration marked as right can be reached
+    from home (or ``initial``) without a singular pose, as far as steps of finite length tell. No setting can promise
+    that a second one of the same drive positions cannot be reached as well: some machines have such poses far out, see
+    :func:`pkm_description.kinematics.assembly_modes`. The one returned is then that to which the straight line of the
+    drives leads, where it can be followed.
+
+    Redundant drives are met in the sense of least squares; the residual then says how far their positions contradict
+    each other, and ``tolerance`` how far they may.
 
     Parameters
     ----------
     drive_positions : (N, A) or (A,) m, rad, of the driven joints, leg by leg; a single set gives a result of one sample
     initial : pose or configuration(s) to start from, one or N; default home
-    tolerance : m, on the largest gap between a leg's tip and its platform joint
-    max_iterations : Newton steps; default 20 for hexapods, 30 for other machines
+    tolerance : m, on the largest gap of a leg
+    max_iterations : Newton steps from the start
     max_condition : see :meth:`ForwardKinematicsResult.require`
-    verify_branch : hexapods: follow every sample from home, not only those in doubt; several times slower
+    verify_branch : follow every sample, not only those in doubt; several times slower
 
     Raises
     ------
     KinematicsError
-        An open chain, or a machine with more or fewer drives than degrees of freedom.
+        An open chain, or a machine with fewer drives than degrees of freedom.
     ShapeError
         Drive positions of another shape.
     """
-    positions = _checked(machine, drive_positions)
-    if machine.is_strut_hexapod:
-        return forward_from_lengths(
-            machine, positions + machine.lengths_at_zero, _pose(initial), tolerance, max_iterations or 20,
-            max_condition, verify_branch,
-        )  # fmt: skip
-    start = _configuration(machine, initial)
-    return solve_closure(machine, positions, start, tolerance, max_iterations or 30, max_condition)
+    positions = checked_drives(machine, drive_positions)
+    return solve_from(
+        machine, positions, starts(machine, initial, len(positions)), home_branch(machine), tolerance, max_iterations,
+        max_condition, initial is None, verify_branch,
+    )  # fmt: skip
+
+
+def solve_from(
+    machine: Machine, positions: Array, start: tuple[Array, Array, Array], branch: Array, tolerance: float,
+    max_iterations: int, max_condition: float, from_home: bool, verify_branch: bool = False,
+) -> ForwardKinematicsResult:  # fmt: skip
+    """As :func:`forward_kinematics`, from arrays of starts (N, J), (N, 3), (N, 3, 3), which get the result."""
+    report = np.empty((len(positions), REPORT_COLUMNS))
+    solve_samples(
+        machine.compiled_model, machine.scratch[1], positions, *start, max_iterations, tolerance, max_condition, branch,
+        from_home, verify_branch, report,
+    )  # fmt: skip
+    return ForwardKinematicsResult.of_report(machine, *start, report, max_condition)
 
 
 def forward_kinematics_sequence(
@@ -70,82 +88,47 @@ def forward_kinematics_sequence(
     drive_positions: Array,
     initial: Start | None = None,
     tolerance: float = 1e-12,
-    max_iterations: int | None = None,
+    max_iterations: int = 30,
     max_condition: float = 1e4,
 ) -> ForwardKinematicsResult:
     """Solve samples in order, each from the last good one, as a real-time user does.
 
-    Arguments and result as :func:`forward_kinematics`; the mode that ``right_assembly_mode`` speaks of is that of the
-    start for hexapods (see :func:`pkm_description.kinematics.hexapod.forward_sequence.sequence_from_lengths`), of home
-    for other machines. A sample that is not found at once is approached in small steps of the drives.
+    A sample to which Newton's steps do not shrink fast enough (by Newton and Kantorovich's criterion) is followed
+    along the straight line of drive positions from the last good sample; where a singular pose stands in the way its
+    ``right_assembly_mode`` is False and the next sample starts from the last good one again.
+
+    Drives do not tell what happens at a singular pose: two modes meet there, and a platform that goes through and one
+    that turns back have the same drive positions afterwards. So ``mode_lost`` is set from the sample on before which
+    the path, going on as it came for two steps, passes a singular pose, from the first singular sample on, and from the
+    first of two samples in a row to which a singular pose bars the way.
+
+    Arguments and result as :func:`forward_kinematics`, but the mode that ``right_assembly_mode`` speaks of is the one
+    of the start, ``initial`` or home.
     """
-    positions = _checked(machine, drive_positions)
-    if machine.is_strut_hexapod:
-        return sequence_from_lengths(
-            machine, positions + machine.lengths_at_zero, _pose(initial), tolerance, max_iterations or 20, max_condition
-        )
-    options = tolerance, max_iterations or 30, max_condition
-    last = _configuration(machine, initial) or _configuration(machine, machine.home)
-    assert last is not None
-    results = []
-    for wanted in positions:  # a loop, because each sample starts from the one before
-        found = solve_closure(machine, wanted[None], last, *options)
-        if not found.trusted[0] and np.isfinite(wanted).all():
-            found = _approached(machine, wanted, last, options)
-        if found.trusted[0]:
-            last = found
-        results.append(found)
-    return _joined(results) if results else solve_closure(machine, positions, None, *options)
+    positions = checked_drives(machine, drive_positions)
+    joints, position, rotation = starts(machine, initial, 1)
+    branch = home_branch(machine) if initial is None else branch_of(machine, joints, position, rotation)
+    count = len(positions)
+    joints, position, rotation = (
+        np.array(np.broadcast_to(one, (max(count, 1), *one.shape[1:]))) for one in (joints, position, rotation)
+    )
+    report = np.empty((count, REPORT_COLUMNS))
+    lost = solve_sequence(
+        machine.compiled_model, machine.scratch[1], positions, joints, position, rotation, max_iterations, tolerance,
+        max_condition, branch, report,
+    )  # fmt: skip
+    return ForwardKinematicsResult.of_report(
+        machine, joints[:count], position[:count], rotation[:count], report, max_condition, lost
+    )
 
 
-def _checked(machine: Machine, drive_positions: Array) -> Array:
+def checked_drives(machine: Machine, drive_positions: Array) -> Array:
     """Drive positions (N, A) of a machine whose drives determine its configuration."""
     require_machine(machine)
     require_platform(machine, 'chain_pose')
-    if machine.actuated_count != machine.degrees_of_freedom:
+    if machine.actuated_count < machine.degrees_of_freedom:
         raise KinematicsError(
             f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom: '
             'its drives do not determine the pose'
         )
-    return drives(machine, drive_positions)[0]
-
-
-def _pose(initial: Start | None) -> Pose | None:
-    if isinstance(initial, ForwardKinematicsResult):
-        return Pose(initial.position, initial.rotation_base_platform)
-    return initial
-
-
-def _configuration(machine: Machine, initial: Start | None) -> ForwardKinematicsResult | None:
-    """Result that holds the joint positions of a start."""
-    if not isinstance(initial, Pose):
-        return initial
-    position, rotation, _ = poses(initial.position, initial.rotation_base_platform)
-    joints = joint_positions(machine, position, rotation)
-    count = len(position)
-    none = np.zeros(count, dtype=np.intp)
-    good = np.ones(count, dtype=bool)
-    return ForwardKinematicsResult(
-        machine, position, rotation, good, none, np.zeros(count), none, np.full(count, np.nan), good, np.inf,
-        np.full((count, 6), np.nan), ~good, joints,
-    )  # fmt: skip
-
-
-def _approached(
-    machine: Machine, wanted: Array, last: ForwardKinematicsResult, options: tuple[float, int, float]
-) -> ForwardKinematicsResult:
-    """One sample (A,) in small steps of the drives from the last good configuration."""
-    begin, found = last.joint_positions[..., machine.drive_columns], last
-    for step in range(1, _STEPS + 1):
-        found = solve_closure(machine, begin + step / _STEPS * (wanted - begin), found, *options)
-    return found
-
-
-def _joined(results: list[ForwardKinematicsResult]) -> ForwardKinematicsResult:
-    """One result of all samples."""
-    first = results[0]
-    joined: dict[str, Any] = {}
-    for field in fields(first):
-        if isinstance(getattr(first, field.name), np.ndarray):
-            joined[field.name] = np.concatenate([getattr(one, field.name) for one in results])
-    return replace(first, **joined)
+    return np.ascontiguousarray(drives(machine, drive_positions)[0])

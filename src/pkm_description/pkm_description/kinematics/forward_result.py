@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,15 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
-from pkm_description.kinematics.joint_motion import joint_positions
+from pkm_description.kernels.continuation import (
+    CONDITION,
+    CONVERGED,
+    FREE_TWIST,
+    ITERATIONS,
+    ON_BRANCH,
+    RESIDUAL,
+    WORST_LEG,
+)
 from pkm_description.machine import Machine
 
 
@@ -28,16 +34,18 @@ class ForwardKinematicsResult:
     iterations : (N,), Newton steps taken, those of a continuation included
     residual : (N,) m, largest gap of a leg: how far its tip misses the platform joint
     worst_leg : (N,), leg of that residual
-    condition : (N,), condition number of the drives' Jacobian: of hexapods in m and rad, of other machines of drives'
-        and constraints' Jacobian with turns scaled by the platform radius; NaN where it was not computed
+    condition : (N,), condition number of the drives' and constraints' Jacobian (Joshi & Tsai 2002), with turns measured
+        in platform radii, of hexapods in m and rad; infinite where a leg is stretched or folded, or no configuration
+        was found
     right_assembly_mode : (N,), False where the configuration does not lie on the home branch, or where that is in doubt
         and could not be verified; see :func:`pkm_description.kinematics.forward_kinematics` for what is tested
     max_condition : condition number from which :meth:`require` refuses a configuration
-    free_twist : (N, 6) m/s and rad/s, the unit twist [velocity, angular velocity] in base axes that the drives of a
-        hexapod resist least, of poses with a condition number beyond ``max_condition``; NaN elsewhere
+    free_twist : (N, 6) m/s and rad/s, the unit twist [velocity, angular velocity] in base axes that the drives resist
+        least, of poses with a condition number beyond ``max_condition``; NaN elsewhere
     mode_lost : (N,), True from the sample on before which a sequence passed a singular pose: the drives no longer tell
         which of the modes that meet there the platform has taken
-    solved_joints : (N, J) rad or m where the iterations solve all joints; None of hexapods, see ``joint_positions``
+    joint_positions : (N, J) rad or m, of all joints in the order of ``machine.joint_names``; the angles of a strut NaN
+        where it lies along its first universal axis
     """
 
     machine: Machine
@@ -52,27 +60,33 @@ class ForwardKinematicsResult:
     max_condition: float
     free_twist: Array
     mode_lost: NDArray[np.bool_]
-    solved_joints: Array | None = None
+    joint_positions: Array
 
     def __len__(self) -> int:
         return len(self.position)
 
-    @cached_property
-    def joint_positions(self) -> Array:
-        """Positions (N, J) of all joints [rad, m], passive ones too; NaN where no pose was found."""
-        if self.solved_joints is not None:
-            return self.solved_joints
-        result = np.full((len(self), len(self.machine.joints)), np.nan)
-        # a sample without a pose, or with a strut on its universal axis, must not stop the others
-        found = np.flatnonzero(np.isfinite(self.residual))
-        pose = self.position, self.rotation_base_platform
-        try:
-            result[found] = joint_positions(self.machine, pose[0][found], pose[1][found])
-        except KinematicsError:
-            for sample in found:
-                with suppress(KinematicsError):
-                    result[sample] = joint_positions(self.machine, pose[0][sample], pose[1][sample])
-        return result
+    @classmethod
+    def of_report(
+        cls, machine: Machine, joints: Array, position: Array, rotation: Array, report: Array, max_condition: float,
+        lost: int | None = None,
+    ) -> ForwardKinematicsResult:  # fmt: skip
+        """Result of the kernels: configurations, and a report (N, R) on each; ``lost``: see ``mode_lost``."""
+        count = len(report)
+        return cls(
+            machine,
+            position,
+            rotation,
+            report[:, CONVERGED] == 1.0,
+            report[:, ITERATIONS].astype(np.intp),
+            report[:, RESIDUAL],
+            report[:, WORST_LEG].astype(np.intp),
+            report[:, CONDITION],
+            report[:, ON_BRANCH] == 1.0,
+            max_condition,
+            report[:, FREE_TWIST : FREE_TWIST + 6],
+            np.arange(count) >= (count if lost is None else lost),
+            joints,
+        )
 
     @property
     def singular(self) -> NDArray[np.bool_]:

@@ -1,33 +1,58 @@
-"""Poses from measured drive positions: sample by sample from the last one, or whole recordings at once.
-
-Of hexapods the lengths of the struts are given, which the models of the legs work with, of other machines the drives'
-positions; both are called lengths here.
-"""
+"""Poses from measured drive positions: sample by sample from the last one, or whole recordings at once."""
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.closure import solve_closure
-from pkm_description.kinematics.drive_map import twist_per_drive
+from pkm_description.errors import KinematicsError, SingularPoseError
+from pkm_description.kernels.continuation import ITERATIONS, REPORT_COLUMNS
+from pkm_description.kernels.forward_samples import solve_near
+from pkm_description.kinematics.forward import checked_drives, solve_from
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.hexapod.forward import forward_from_lengths
-from pkm_description.kinematics.hexapod.warm_start import LONGEST_STEP, FoundPose, WarmStart, corrected
-from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.kinematics.overall_jacobian import invert_jacobian
-from pkm_description.machine import Machine, Pose
+from pkm_description.kinematics.forward_start import home_branch, starts
+from pkm_description.machine import Machine
 
-Booleans = NDArray[np.bool_]
+#: condition number beyond which the drives count as not holding the platform
+_MAX_CONDITION = 1e4
 
-#: samples that are solved at once: their matrices stay in the processor's cache
-_BLOCK = 1000
+#: of two rows the second one follows the first
+_FROM_FIRST = np.array([True, False])
+
+
+class FoundPose(NamedTuple):
+    """A pose, or N of them along a leading axis.
+
+    Attributes
+    ----------
+    position, rotation : (3,) m, (3, 3)
+    inverse_jacobian : (6, A), twist [velocity, angular velocity], base axes, per rate of the A drives
+    joint_positions : (J,) rad or m, of all joints
+    iterations : () steps taken
+    """
+
+    position: Array
+    rotation: Array
+    inverse_jacobian: Array
+    joint_positions: Array
+    iterations: NDArray[np.intp]
+
+    @classmethod
+    def of_result(cls, result: ForwardKinematicsResult) -> FoundPose:
+        """First pose of a result, without its Jacobian."""
+        drives = result.machine.actuated_count
+        return cls(
+            result.position[0], result.rotation_base_platform[0], np.zeros((6, drives)), result.joint_positions[0],
+            result.iterations[0],
+        )  # fmt: skip
+
+    def at(self, chosen: int | NDArray[np.bool_]) -> FoundPose:
+        """One or some of N poses."""
+        position, rotation, inverse, joints, iterations = self
+        return FoundPose(position[chosen], rotation[chosen], inverse[chosen], joints[chosen], iterations[chosen])
 
 
 class PoseSeries(NamedTuple):
@@ -41,127 +66,106 @@ class PoseSeries(NamedTuple):
     """
 
     found: FoundPose
-    begins: Booleans
+    begins: NDArray[np.bool_]
     errors: dict[int, KinematicsError]
 
 
 class PoseSolver:
-    """Newton iterations from the last pose or from home; hexapods in their own way, other machines by their closure.
+    """Newton iterations from the last pose (Miletovic et al. 2017, Eq. 5), or from home where that is in doubt.
 
     Parameters
     ----------
     machine : the machine
-    tolerance, max_iterations : of the iterations of a hexapod (Miletovic et al. 2017, Eq. 5), m
+    tolerance, max_iterations : of the iterations, m; what is found is one step better
     """
 
     def __init__(self, machine: Machine, tolerance: float, max_iterations: int) -> None:
         self.machine = machine
+        self._model, self._scratch, self._branch = machine.compiled_model, machine.scratch[1], home_branch(machine)
         self._tolerance, self._max_iterations = tolerance, max_iterations
-        self._warm = WarmStart(machine, tolerance) if machine.is_strut_hexapod else None
+        self._drives, self._report = np.zeros((2, machine.actuated_count)), np.zeros((2, REPORT_COLUMNS))
 
-    def search(self, lengths: Array, last: FoundPose | None) -> ForwardKinematicsResult:
-        """Solve one set of lengths (L,), from the last pose, or from home if that fails.
+    def search(self, drive_positions: Array, last: FoundPose | None) -> ForwardKinematicsResult:
+        """Solve one set of drive positions (A,), from the last pose, or from home if that fails.
 
         Raises
         ------
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        if last is not None and self.machine.is_strut_hexapod:
+        drives = checked_drives(self.machine, drive_positions)
+        if last is not None:
+            start = last.joint_positions[None].copy(), last.position[None].copy(), last.rotation[None].copy()
             try:
-                return self._iterate(lengths[None], Pose(last.position, last.rotation)).require()
+                return self._from(drives, start, False).require()
             except KinematicsError:
                 pass  # a jump: the iteration from home decides
-        return self._iterate(lengths[None]).require()
+        return self._from(drives, starts(self.machine, None, 1), True).require()
 
-    def solve(self, lengths: Array, last: FoundPose | None) -> FoundPose:
-        """Pose of one set of lengths (L,), quickly where it is near the last one; raises like :meth:`search`."""
-        if last is not None and self._warm is not None:
-            near = self._warm.solve(lengths, last)
-            if near is not None:
-                return near
-        result = self.search(lengths, last)
-        position, rotation, inverse = self._with_jacobian(lengths[None], result, np.ones(1, dtype=bool))
-        return FoundPose(position[0], rotation[0], inverse[0], np.array(result.iterations[0]))
+    def solve(self, drive_positions: Array, last: FoundPose | None) -> FoundPose:
+        """Pose of drive positions (A,), quickly where it is near the last one; raises like :meth:`search`."""
+        if last is not None:
+            found = self._memory(2)
+            self._drives[1] = drive_positions
+            if self._next(self._drives, found, last):
+                return found.at(1)
+        result = self.search(drive_positions, last)
+        found, best = self._memory(2), FoundPose.of_result(result)
+        self._drives[1] = drive_positions
+        if not self._next(self._drives, found, best):
+            raise SingularPoseError(f'condition number {result.condition[0]:.3g}: the drives do not hold the platform')
+        found.iterations[1] = result.iterations[0]
+        return found.at(1)
 
-    def series(self, lengths: Array, begins: Booleans) -> PoseSeries:
-        """What :meth:`solve` finds for lengths (N, L), each from the last pose that was found since ``begins`` (N,).
-
-        All are solved from home at once. Where that fails, or gives a pose that is not near the one before, which may
-        be another solution of the same lengths, :meth:`solve` decides.
-        """
-        count, begins = len(lengths), begins.copy()
+    def series(self, drive_positions: Array, begins: NDArray[np.bool_]) -> PoseSeries:
+        """What :meth:`solve` finds for positions (N, A), each from the pose before unless ``begins`` (N,)."""
+        drives = np.ascontiguousarray(drive_positions)
+        count, begins = len(drives), begins.copy()
         begins[:1] = True
-        found, good = self.from_home(lengths)
-        doubtful = ~good
-        doubtful[1:] |= ~begins[1:] & ~self._near(found.position, found.rotation)
-        errors: dict[int, KinematicsError] = {}
-        place = _next(doubtful, 0)
+        found, errors = self._memory(count), dict[int, KinematicsError]()
+        report = np.zeros((count, REPORT_COLUMNS))
+        place = 0
         while place < count:
+            # as long as nothing is in doubt one call goes through the samples
+            first = place
+            place = solve_near(
+                self._model, self._scratch, drives, begins, first, self._max_iterations, self._tolerance,
+                _MAX_CONDITION, self._branch, found.joint_positions, found.position, found.rotation,
+                found.inverse_jacobian, report,
+            )  # fmt: skip
+            found.iterations[first:place] = report[first:place, ITERATIONS]
+            if place == count:
+                break
             try:
-                last = None if begins[place] else found.at(place - 1)
-                for values, value in zip(found, self.solve(lengths[place], last), strict=True):
+                one = self.solve(drives[place], None if begins[place] else found.at(place - 1))
+                for values, value in zip(found, one, strict=True):
                     values[place] = value
             except KinematicsError as error:
                 errors[place] = error
-            if place + 1 < count:
-                begins[place + 1] |= place in errors
-                pair = slice(place, place + 2)
-                near = begins[place + 1] or self._near(found.position[pair], found.rotation[pair])[0]
-                doubtful[place + 1] = not (good[place + 1] and near)
-            place = _next(doubtful, place + 1)
+                begins[place + 1 : place + 2] = True
+            place += 1
         return PoseSeries(found, begins, errors)
 
-    def from_home(self, lengths: Array) -> tuple[FoundPose, Booleans]:
-        """Solve lengths (N, L) from home; also which of them are to be trusted."""
-        count, drives = lengths.shape
-        found = FoundPose(
-            np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 6, drives)), np.zeros(count, dtype=np.intp)
+    def _from(self, drives: Array, start: tuple[Array, Array, Array], at_home: bool) -> ForwardKinematicsResult:
+        return solve_from(
+            self.machine, drives, start, self._branch, self._tolerance, self._max_iterations, _MAX_CONDITION, at_home
         )
-        good = np.zeros(count, dtype=bool)
-        for first in range(0, count, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            result = self._iterate(lengths[block])
-            trusted = result.trusted
-            try:
-                poses = self._with_jacobian(lengths[block], result, trusted)
-            except KinematicsError:
-                continue  # one of them is singular: which one is seen when each is solved by itself
-            for values, some in zip(found, (*poses, result.iterations[trusted]), strict=True):
-                values[block][trusted] = some
-            good[block] = trusted
-        return found, good
 
-    def _iterate(self, lengths: Array, start: Pose | None = None) -> ForwardKinematicsResult:
-        """Solve lengths (N, L) from one start, default home."""
-        machine = self.machine
-        if not machine.is_strut_hexapod:
-            # from home, followed in small steps if need be; the last configuration could be used, but is not needed
-            return solve_closure(machine, lengths)
-        start = start or machine.home
-        return forward_from_lengths(machine, lengths, start, self._tolerance, self._max_iterations)
+    def _memory(self, count: int) -> FoundPose:
+        """Room for N poses."""
+        drives, joints = self._drives.shape[1], len(self.machine.model.kind)
+        return FoundPose(
+            np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 6, drives)), np.zeros((count, joints)),
+            np.zeros(count, dtype=np.intp),
+        )  # fmt: skip
 
-    def _with_jacobian(
-        self, lengths: Array, result: ForwardKinematicsResult, good: Booleans
-    ) -> tuple[Array, Array, Array]:
-        """Poses and inverse Jacobians of those M samples that are ``good`` (N,); raises where one is singular."""
-        position, rotation = result.position[good], result.rotation_base_platform[good]
-        if not self.machine.is_strut_hexapod:
-            legs = close_legs(self.machine, position, rotation, result.joint_positions[good])
-            return position, rotation, twist_per_drive(legs)
-        inverse = invert_jacobian(length_jacobian(self.machine, position, rotation))
-        error = lengths[good] - leg_lengths(self.machine, position, rotation)
-        return *corrected(position, rotation, inverse, error), inverse
-
-    def _near(self, position: Array, rotation: Array) -> Booleans:
-        """Which of N poses are so near to the one before that a warm start finds them, (N - 1,)."""
-        moves, turns = np.diff(position, axis=0), np.diff(rotation, axis=0)
-        near = np.abs(moves).max(axis=1) <= LONGEST_STEP * self.machine.platform_radius
-        # a turn by a small angle a changes a rotation matrix by sqrt(2) a
-        return np.asarray(near & (np.sqrt(np.sum(turns * turns, axis=(1, 2))) <= sqrt(2.0) * LONGEST_STEP))
-
-
-def _next(marked: Booleans, begin: int) -> int:
-    """First marked place from ``begin`` on; the number of places if there is none."""
-    rest = marked[begin:]
-    return begin + int(rest.argmax()) if rest.any() else len(marked)
+    def _next(self, drives: Array, found: FoundPose, last: FoundPose) -> bool:
+        """Solve the second row of drives (2, A) from the last pose into the second row of ``found``."""
+        found.position[0], found.rotation[0] = last.position, last.rotation
+        found.joint_positions[0] = last.joint_positions
+        reached = solve_near(
+            self._model, self._scratch, drives, _FROM_FIRST, 1, self._max_iterations, self._tolerance, _MAX_CONDITION,
+            self._branch, found.joint_positions, found.position, found.rotation, found.inverse_jacobian, self._report,
+        )  # fmt: skip
+        found.iterations[1] = self._report[1, ITERATIONS]
+        return bool(reached == 2)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.dynamics import gravity_forces
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.closures import closure_gaps
 from pkm_description.kernels.drive_map import map_drives
 from pkm_description.kernels.pose import CLOSING_TOLERANCE, pose_of_joints, start_at_home
 from pkm_description.kinematics.failures import holds_platform, require_ok
 from pkm_description.loading.graph_checks import check_closed_the_right_way, check_mobility
-from pkm_description.loading.home_forces import home_forces
 from pkm_description.loading.keys import MILLIMETRES, bodies_with_keys, joint_key, machine_error
 from pkm_description.loading.plane_checks import check_plane
 from pkm_description.machine import Joint, Leg, Machine
@@ -202,7 +202,9 @@ def _check_condition(machine: Machine) -> None:
 
 def _check_forces(machine: Machine) -> None:
     """The drives must hold the weight at home."""
-    for drive, force in zip(machine.actuated_joints, home_forces(machine), strict=True):
+    home = machine.home
+    forces = gravity_forces(machine, home.position, home.rotation_base_platform)
+    for drive, force in zip(machine.actuated_joints, forces, strict=True):
         if abs(force) > drive.limits.effort:
             unit = 'N' if drive.kind == 'prismatic' else 'N m'
             raise machine_error(

@@ -25,6 +25,7 @@ from pkm_description.kernels.model import (
 )
 from pkm_description.kernels.tree import leg_poses
 from pkm_description.machine.closure_rows import closure_rows, vectors
+from pkm_description.machine.friction_table import friction_table
 from pkm_description.machine.idle_freedoms import AtHome, locked_joints, nearest_closed
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.parts import Leg
@@ -109,6 +110,7 @@ def _tables(machine: JointArrays) -> ModelData:
         gravity=np.array(machine.gravity, dtype=float),
         parameters=machine.parameters,
         rotor_inertia=machine.rotor_inertia,
+        **friction_table(joints),
         closed_form=np.array([int(strut is not None) for strut in struts]),
         universal_basis=np.array([np.eye(3) if strut is None else strut.basis[0] for strut in struts]),
         universal_side=np.array([0.0 if strut is None else strut.side[0] for strut in struts]),

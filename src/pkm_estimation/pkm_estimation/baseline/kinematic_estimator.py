@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.hexapod.warm_start import FoundPose
-from pkm_description.kinematics.pose_solver import PoseSolver
+from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, skew
 from pkm_description.machine import Machine, Pose
 
@@ -128,13 +127,13 @@ class KinematicEstimator:
         KinematicsError
             No convergence, singular pose or wrong assembly mode.
         """
-        found = self._solver.search(drive_positions + self._at_zero, None)
+        found = self._solver.search(drive_positions, None)
         return Pose(found.position[0], found.rotation_base_platform[0]), int(found.iterations[0])
 
     def estimate(self, drive_positions: Array, interval: float) -> BaselineEstimate:
         """Estimate from positions (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
         lengths = drive_positions + self._at_zero
-        self._last = self._solver.solve(lengths, self._last)
+        self._last = self._solver.solve(drive_positions, self._last)
         signals = [*self._last.position.tolist(), *lengths.tolist()]
         rates = np.array(self._differentiate.advance(signals, interval))
         return BaselineEstimate.of(self._last, rates, self.length_covariance)
@@ -151,7 +150,7 @@ class KinematicEstimator:
         begins : (N,), True where :meth:`reset` comes before the sample
         """
         lengths = drive_positions + self._at_zero
-        found, begins, errors = self._solver.series(lengths, begins)
+        found, begins, errors = self._solver.series(drive_positions, begins)
         good = np.ones(len(lengths), dtype=bool)
         good[list(errors)] = False
         found = found.at(good)

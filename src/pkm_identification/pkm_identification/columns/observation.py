@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -97,16 +97,31 @@ class ObservationModel:
         return self.all_parameters(machine)[self.free]
 
     def regressor(self, motion: PlatformMotion, reversals: Reversals | None = None) -> tuple[Array, Array]:
-        """Observation matrix (N, L, P) of the free parameters and known forces (N, L) of the held ones and the rotors.
+        """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones and the rotors.
 
         Without ``reversals`` Coulomb columns hold the sign of the motion's own joint velocities, sample by sample.
         """
-        parts = [slice(start, start + BLOCK) for start in range(0, len(motion), BLOCK)]
-        everything = np.concatenate([self._block(motion[part], reversals, part) for part in parts])
-        known = everything[..., self.held] @ self.all_parameters(self.machine)[self.held]
-        if self.machine.leg_rotor_inertia.any():
-            known += np.concatenate([self._rotor_forces(motion[part]) for part in parts])
-        return everything[..., self.free], known
+        regressor = np.empty((len(motion), self.machine.actuated_count, len(self.free)))
+        known = np.empty(regressor.shape[:2])
+        for part, matrix, forces in self.parts(motion, reversals):
+            regressor[part], known[part] = matrix, forces
+        return regressor, known
+
+    def parts(
+        self, motion: PlatformMotion, reversals: Reversals | None = None
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Samples, observation matrix and known forces as of :meth:`regressor`, part by part.
+
+        Long recordings do not fit into memory as one matrix; their normal equations do.
+        """
+        held = self.all_parameters(self.machine)[self.held]
+        for start in range(0, len(motion), BLOCK):
+            part = slice(start, min(start + BLOCK, len(motion)))
+            everything = self._block(motion[part], reversals, part)
+            known = everything[..., self.held] @ held
+            if self.machine.rotor_inertia.any():
+                known += self._rotor_forces(motion[part])
+            yield part, everything[..., self.free], known
 
     def _rotor_forces(self, motion: PlatformMotion) -> Array:
         """Forces (N, A) of rotors and screws, which are not identified but taken from the machine file."""
@@ -123,7 +138,7 @@ class ObservationModel:
             # the velocity is linear over half a period either way, so its sign is constant except where it is small
             change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)
             share = np.abs(lively.velocities) / np.maximum(change, 1e-300)
-            share = np.minimum(share, 1.0).reshape(len(motion), -1)
+            share = np.minimum(share, 1.0)
             place = {name: index for index, name in enumerate(self.machine.joint_names)}
             for column, name in enumerate(friction_parameter_names(self.machine, joints=self._joints)):
                 joint, _, parameter = name.rpartition('.')
@@ -136,7 +151,7 @@ class ObservationModel:
         """Velocities (N, A) of the driven joints, m/s or rad/s."""
         pose = motion.position, motion.rotation_base_platform
         _, velocities = joint_rates(self.machine, *pose, motion.linear_velocity, motion.angular_velocity)
-        return velocities[..., self.machine.drive_columns]
+        return velocities[:, self.machine.drive_columns]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pkm_description.arrays import Array
+from pkm_description.dynamics.body_blocks import Groups, identical_leg_groups
 from pkm_description.dynamics.friction import (
     JointSelection,
     friction_needs_loads,
@@ -17,7 +18,6 @@ from pkm_description.dynamics.friction import (
 from pkm_description.dynamics.friction_loads import friction_loads
 from pkm_description.dynamics.open_chain import open_chain_regressor
 from pkm_description.dynamics.parameter_maps import ParameterMap, sharing_matrix
-from pkm_description.dynamics.parameter_maps import identical_legs as groups_of_identical_legs
 from pkm_description.dynamics.parameter_reduction.forms import BodyForm, body_form_map
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 from pkm_description.dynamics.parameters import rigid_body_parameters
@@ -28,7 +28,6 @@ from pkm_description.kinematics.joint_motion import joint_motion
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.machine import Machine
 
-Groups = Mapping[str, Sequence[str]]
 Forms = Mapping[str, BodyForm]
 
 #: relative norm of columns that are rounding of zero: legs closed by iterations leave more than others
@@ -115,12 +114,12 @@ def machine_parameters(
 
 def _body_map(machine: Machine, groups: Groups | None, forms: Forms | None) -> ParameterMap:
     require_machine(machine)
-    sharing = sharing_matrix(machine, groups_of_identical_legs(machine) if groups is None else groups)
+    sharing = sharing_matrix(machine, identical_leg_groups(machine) if groups is None else groups)
     return sharing.then(body_form_map(sharing.names, forms or {}))
 
 
 def _sample_count(machine: Machine) -> int:
-    joints = machine.leg_count * machine.joint_count
+    joints = len(machine.joints)
     equations = machine.actuated_count if machine.has_platform else joints
     # ten parameters of each body, two and more of friction of each joint
     return 20 + _OVERSAMPLING * (10 * (joints + 1) + 3 * joints) // equations

@@ -1,0 +1,192 @@
+"""Jacobians of inverse and forward dynamics, exact: for control, excitation design and estimation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.dynamics.forward import forward_dynamics
+from pkm_description.dynamics.friction import friction_regressor
+from pkm_description.dynamics.inverse import require_dynamics
+from pkm_description.dynamics.regressor import rigid_body_regressor
+from pkm_description.errors import KinematicsError
+from pkm_description.kernels import derivatives as kernels
+from pkm_description.kinematics import drive_jacobian
+from pkm_description.kinematics.arguments import of_samples
+from pkm_description.kinematics.failures import holds_platform, require_ok
+from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed, packed_motion
+from pkm_description.machine import Machine, PlatformMotion
+
+#: what derivatives are taken by: positions of the drives, or the pose of the platform
+Coordinates = Literal['drives', 'platform']
+
+
+@dataclass(frozen=True)
+class InverseDynamicsDerivatives:
+    """Derivatives of the drive forces, N samples.
+
+    Attributes
+    ----------
+    forces : (N, A) N or N m, of the drives
+    by_position, by_velocity, by_acceleration : (N, A, C) by the coordinates and their time derivatives
+    """
+
+    forces: Array
+    by_position: Array
+    by_velocity: Array
+    by_acceleration: Array
+
+
+@dataclass(frozen=True)
+class ForwardDynamicsDerivatives:
+    """Derivatives of the accelerations of the coordinates under drive forces, N samples.
+
+    Attributes
+    ----------
+    acceleration : (N, 6) of the platform, base axes
+    by_position, by_velocity : (N, C, C) by the coordinates and their rates
+    by_force : (N, C, A) by the drive forces
+    """
+
+    acceleration: Array
+    by_position: Array
+    by_velocity: Array
+    by_force: Array
+
+
+def inverse_dynamics_derivatives(
+    machine: Machine,
+    motion: PlatformMotion,
+    coordinates: Coordinates = 'drives',
+    friction: bool = True,
+    sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
+) -> InverseDynamicsDerivatives:
+    """Derivatives of :func:`pkm_description.dynamics.inverse_dynamics`.
+
+    The derivatives by the inertial parameters are the columns of ``rigid_body_regressor``, those by the linear friction
+    parameters the columns of ``friction_regressor``; :func:`parameter_derivatives` has both.
+
+    Parameters
+    ----------
+    coordinates : ``'drives'``: positions, rates and accelerations of the drives (N, A), of machines with one drive per
+        degree of freedom; ``'platform'``: position and rotation vector (a turn ``exp(d theta) R``), twist and
+        acceleration of the platform, base axes, of platforms that their legs do not hold; of planar machines x, y and
+        the turn about z
+    friction, sign_smoothing, external_wrench : as of the inverse dynamics. The sign of a velocity has the derivative 0,
+        a smoothed one its own
+
+    Raises
+    ------
+    KinematicsError
+        Coordinates that are not those of the machine, or friction that depends on the load.
+    """
+    wrench = require_dynamics(machine, motion, external_wrench)
+    count = _coordinate_count(machine, coordinates, friction)
+    forces = np.empty((len(motion), machine.actuated_count))
+    by_drives = np.zeros((len(motion), 3, machine.actuated_count, count))
+    _differentiate(
+        machine, motion, coordinates, friction, sign_smoothing, wrench, forces, False, by_drives,
+        np.zeros((len(motion), 3, count, count)),
+    )  # fmt: skip
+    return InverseDynamicsDerivatives(forces, by_drives[:, 0], by_drives[:, 1], by_drives[:, 2])
+
+
+def forward_dynamics_derivatives(
+    machine: Machine,
+    position: Array,
+    rotation_base_platform: Array,
+    twist: Array,
+    forces: Array,
+    coordinates: Coordinates = 'drives',
+    friction: bool = True,
+    sign_smoothing: float = 0.0,
+    external_wrench: Array | None = None,
+) -> ForwardDynamicsDerivatives:
+    """Derivatives of the accelerations of the coordinates under given drive forces.
+
+    From those of the inverse dynamics f(x, v, a): ``da/dx = -M^-1 df/dx``, ``da/dv = -M^-1 df/dv``; the derivatives by
+    parameters are ``-M^-1`` times the regressors.
+
+    Parameters
+    ----------
+    position, rotation_base_platform, twist, forces : (N, 3), (N, 3, 3), (N, 6), (N, A), as of
+        :func:`pkm_description.dynamics.forward_dynamics`
+    coordinates, friction, sign_smoothing, external_wrench : as of :func:`inverse_dynamics_derivatives`
+    """
+    count, samples = _coordinate_count(machine, coordinates, friction), len(position)
+    acceleration = forward_dynamics(
+        machine, position, rotation_base_platform, twist, forces, friction, sign_smoothing, external_wrench
+    )
+    motion = PlatformMotion(
+        np.zeros(samples), position, rotation_base_platform, twist[:, :3], twist[:, 3:], acceleration[:, :3],
+        acceleration[:, 3:],
+    )  # fmt: skip
+    wrench = require_dynamics(machine, motion, external_wrench)
+    found = np.zeros((samples, 3, count, count))
+    given = packed(of_samples('forces', forces, samples, machine.actuated_count))
+    _differentiate(
+        machine, motion, coordinates, friction, sign_smoothing, wrench, given, True, np.zeros((0, 3, 0, 0)), found
+    )
+    effect = _effect_of_forces(machine, motion, coordinates, count)
+    solved = np.linalg.solve(found[:, 2], np.concatenate([-found[:, 0], -found[:, 1], effect], axis=-1))
+    by_position, by_velocity, by_force = np.split(solved, [count, 2 * count], axis=-1)
+    return ForwardDynamicsDerivatives(acceleration, by_position, by_velocity, by_force)
+
+
+def parameter_derivatives(
+    machine: Machine, motion: PlatformMotion, identical_legs: bool = True, joints: Literal['actuated', 'all'] = 'all'
+) -> tuple[Array, Array]:
+    """Derivatives of the drive forces by inertial (N, A, P) and linear friction parameters (N, A, F).
+
+    The columns are those of ``rigid_body_regressor`` and ``friction_regressor``.
+    """
+    bodies = rigid_body_regressor(machine, motion, identical_legs)
+    return bodies, friction_regressor(machine, joint_motion(machine, motion), joints)
+
+
+def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int:
+    """Check the coordinates of a machine; returns how many there are."""
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    if friction and machine.model.friction_loads[0]:
+        raise KinematicsError(
+            f'{machine.name}: friction that depends on the load is not differentiated; use friction=False'
+        )
+    if coordinates == 'drives':
+        if machine.actuated_count != freedoms:
+            raise KinematicsError(
+                f'{machine.name} has {machine.actuated_count} drives for {freedoms} degrees of freedom: these are no '
+                "coordinates; use coordinates='platform'"
+            )
+        return freedoms
+    if coordinates != 'platform':
+        raise ValueError(f"coordinates = {coordinates!r}: choose 'drives' or 'platform'")
+    if holds_platform(machine):
+        raise KinematicsError(
+            f"{machine.name}: the legs hold the platform, its pose cannot change freely; use coordinates='drives'"
+        )
+    return freedoms
+
+
+def _differentiate(
+    machine: Machine, motion: PlatformMotion, coordinates: str, friction: bool, smoothing: float, wrench: Array,
+    forces: Array, given: bool, by_drives: Array, by_coordinates: Array,
+) -> None:  # fmt: skip
+    data, scratch = machine.scratch
+    status = kernels.derivatives(
+        machine.compiled_model, scratch, FROM_HOME, *packed_motion(motion), bool(friction), float(smoothing), wrench,
+        kernels.DRIVES if coordinates == 'drives' else kernels.PLATFORM, forces, given, by_drives, by_coordinates,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+
+
+def _effect_of_forces(machine: Machine, motion: PlatformMotion, coordinates: str, count: int) -> Array:
+    """Forces on the coordinates per force of the drives, (N, C, A)."""
+    if coordinates == 'drives':
+        return np.broadcast_to(np.eye(count), (len(motion), count, count))
+    jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
+    return np.swapaxes(jacobian[..., machine.model.freedom], 1, 2)

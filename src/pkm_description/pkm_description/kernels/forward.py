@@ -1,0 +1,247 @@
+"""Forward kinematics of one sample: Newton's iterations on all passive joints and the platform at once.
+
+One elimination per leg: Householder's QR of the passive columns of its closure rows ``[passive | drives | twist |
+gap]``. The rows below hold the platform's twist alone; those of all legs, stacked, give the step of the platform, and
+each leg substitutes back for its joints. A driven strut between universal joint and ball leaves one row, which is
+known without elimination: its direction, its moment, and the length that it lacks (Miletovic et al. 2017, Eq. 5).
+"""
+
+from __future__ import annotations
+
+import math
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.tree import leg_poses, turn_about
+from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, store, times, turned, vector
+
+#: longest step of the platform in one iteration: rad, and m as a fraction of the platform radius
+LONGEST_STEP = 0.5
+
+#: step, relative to the longest one, at which iterations end although the gaps are wider than the tolerance:
+#: nothing more comes of them, of rounding or because measured positions of redundant drives contradict each other
+STANDSTILL = 1e-14
+
+#: damping that is left where the gaps are closed, so that singular poses are reached too
+LEAST_DAMPING = 1e-15
+
+
+@kernel
+def is_driven_strut(model: ModelData, leg: int) -> bool:
+    """Whether a leg is a strut in closed form whose length is driven."""
+    joint = model.joint_start[leg] + 2
+    return bool(model.closed_form[leg] == 1 and model.passive_count[leg] == 2 and model.is_driven[joint] == 1)
+
+
+@kernel
+def struts_alone(model: ModelData) -> bool:
+    """Whether all legs are driven struts."""
+    for leg in range(len(model.closed_form)):  # noqa: SIM110 -- kernels know no generators
+        if not is_driven_strut(model, leg):
+            return False
+    return True
+
+
+@kernel
+def close_drives(
+    model: ModelData, scratch: ScratchData, tolerance: float, most: int, damped: bool
+) -> tuple[int, float, int, float]:
+    """Close all loops at the drives' positions in ``scratch.joints``, from the passive joints there and the platform.
+
+    Steps are limited. ``damped`` takes Levenberg and Marquardt's steps, which also arrive where the solution is
+    singular: with the squared gaps as damping they converge quadratically (Yamashita and Fukushima 2001).
+
+    Returns
+    -------
+    iterations : steps taken
+    residual : m, largest gap of a leg: length of the closure gaps, or what a driven strut's length lacks; NaN if a
+        number is not finite
+    worst_leg : leg of that residual
+    contraction : second step over the first one, in units of the longest step; infinite where a step had to be
+        shortened. By Newton and Kantorovich's theorem it stays below 1/2 where the start lies in the solution's own
+        neighbourhood, in which no other solution and no singular pose exists; with the second step alone this is an
+        estimate, not a proof
+    """
+    residual, worst_leg, first, contraction, last = 0.0, 0, 0.0, 0.0, 0.0
+    iterations = 0
+    while True:
+        residual, worst_leg = leg_gaps(model, scratch)
+        if residual <= tolerance or iterations == most or not residual < math.inf:
+            break
+        size = newton_step(model, scratch, damped)
+        if iterations == 0:
+            first = size
+        elif iterations == 1:
+            contraction = size / first if first > 0.0 else math.inf
+        if not size <= 1.0:
+            contraction = math.inf
+        if size <= STANDSTILL and last <= math.sqrt(STANDSTILL):
+            break
+        take_step(model, scratch, 1.0 / max(size, 1.0))
+        last = size
+        iterations += 1
+    return iterations, residual, worst_leg, contraction
+
+
+@kernel
+def leg_gaps(model: ModelData, scratch: ScratchData) -> tuple[float, int]:
+    """Gaps of all legs, into the last column of their rows; returns the largest of a leg [m], and the leg."""
+    largest, worst = 0.0, 0
+    for leg in range(len(model.closed_form)):
+        if is_driven_strut(model, leg):
+            gap = strut_row(model, scratch, leg)
+        else:
+            leg_poses(model, scratch, leg)
+            closure_gaps(model, scratch, leg)
+            columns = model.column_start[leg + 1] - model.column_start[leg]
+            squares = 0.0
+            for row in range(leg_rows(model, leg)):
+                scratch.rows[leg, row, columns + 6] = -scratch.bias[row]
+                squares += scratch.bias[row] * scratch.bias[row]
+            gap = math.sqrt(squares)
+        if not gap <= largest:  # NaN counts as largest
+            largest, worst = gap, leg
+            if not gap < math.inf:
+                break
+    return largest, worst
+
+
+@kernel
+def strut_row(model: ModelData, scratch: ScratchData, leg: int) -> float:
+    """Row ``[direction, lever x direction, missing length]`` of a driven strut; returns the last one's size [m]."""
+    joint, platform = model.joint_start[leg], len(model.kind)
+    closure = model.closure_start[leg]
+    lever = turned(scratch.rotation, platform, vector(model.closure_other_point, closure))
+    strut = minus(plus(vector(scratch.origin, platform), lever), vector(model.translation, joint))
+    length = math.sqrt(dot(strut, strut))
+    direction = times(1.0 / max(length, 1e-300), strut)
+    moment = cross(lever, direction)
+    missing = scratch.joints[joint + 2] + model.strut_length[leg] - length
+    for i in range(3):
+        scratch.rows[leg, 0, i] = direction[i]
+        scratch.rows[leg, 0, 3 + i] = moment[i]
+    scratch.rows[leg, 0, 6] = missing
+    return abs(missing)
+
+
+@kernel
+def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
+    """Next step, after :func:`leg_gaps`: of the platform into ``scratch.wrench``, of the joints into ``vector_2``.
+
+    Returns the size of the step in units of the longest one.
+    """
+    free, matrix = len(model.freedom), scratch.square
+    row, squares = 0, 0.0
+    for leg in range(len(model.closed_form)):
+        first, last, begin = 0, 1, 0
+        if not is_driven_strut(model, leg):
+            closure_rows(model, scratch, leg)
+            begin = model.column_start[leg + 1] - model.column_start[leg]
+            first, last = model.passive_count[leg], leg_rows(model, leg)
+            reflect_columns(scratch.rows[leg], scratch.reflections[leg], last, 0, first, begin + 7)
+        for i in range(first, last):
+            for k in range(free):
+                matrix[row, k] = scratch.rows[leg, i, begin + model.freedom[k]]
+            matrix[row, free] = scratch.rows[leg, i, begin + 6]
+            squares += matrix[row, free] * matrix[row, free]
+            row += 1
+    radius = model.radius[0]
+    if damped:
+        root = math.sqrt(min(squares / (radius * radius), 1.0) + LEAST_DAMPING)
+        for k in range(free):
+            for column in range(free + 1):
+                matrix[row, column] = 0.0
+            matrix[row, k] = root if model.freedom[k] < 3 else root * radius
+            row += 1
+    if row < free:
+        return math.inf
+    reflect_columns(matrix, scratch.vector, row, 0, free, free + 1)
+    for k in range(6):
+        scratch.wrench[k] = 0.0
+    for i in range(free - 1, -1, -1):
+        total = matrix[i, free]
+        for k in range(i + 1, free):
+            total -= matrix[i, k] * scratch.wrench[model.freedom[k]]
+        scratch.wrench[model.freedom[i]] = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
+    size = max(
+        _size(scratch.wrench, 0) / (LONGEST_STEP * radius),
+        _size(scratch.wrench, 3) / LONGEST_STEP,
+    )
+    for leg in range(len(model.closed_form)):
+        if not is_driven_strut(model, leg):
+            size = max(size, _passive_step(model, scratch, leg))
+    return size
+
+
+@kernel
+def _size(values: Array, first: int) -> float:
+    return math.sqrt(
+        values[first] * values[first] + values[first + 1] * values[first + 1] + values[first + 2] * values[first + 2]
+    )
+
+
+@kernel
+def _passive_step(model: ModelData, scratch: ScratchData, leg: int) -> float:
+    """Substitute back for the passive joints of a leg; returns the largest step in units of the longest one."""
+    begin = model.column_start[leg]
+    columns, passive = model.column_start[leg + 1] - begin, model.passive_count[leg]
+    matrix, largest = scratch.rows[leg], 0.0
+    for i in range(passive - 1, -1, -1):
+        total = matrix[i, columns + 6]
+        for k in range(6):
+            total -= matrix[i, columns + k] * scratch.wrench[k]
+        for k in range(i + 1, passive):
+            total -= matrix[i, k] * scratch.vector_2[begin + k]
+        step = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
+        scratch.vector_2[begin + i] = step
+        largest = max(largest, abs(step) / model.longest_step[model.column_joint[begin + i]])
+    return largest
+
+
+@kernel
+def take_step(model: ModelData, scratch: ScratchData, share: float) -> None:
+    """Move platform and passive joints by a share of the step: ``R <- exp(turn) R`` in base axes."""
+    platform, step = len(model.kind), scratch.wrench
+    move = share * step[0], share * step[1], share * step[2]
+    store(scratch.origin, platform, plus(vector(scratch.origin, platform), move))
+    turn_platform(scratch, platform, (share * step[3], share * step[4], share * step[5]))
+    for leg in range(len(model.closed_form)):
+        if not is_driven_strut(model, leg):
+            begin = model.column_start[leg]
+            for i in range(model.passive_count[leg]):
+                scratch.joints[model.column_joint[begin + i]] += share * scratch.vector_2[begin + i]
+
+
+@kernel
+def turn_platform(scratch: ScratchData, platform: int, turn: Vector) -> None:
+    """Turn the platform by a rotation vector [rad] in base axes."""
+    angle = math.sqrt(dot(turn, turn))
+    if angle > 0.0:
+        turn_about(scratch.rotation, platform, times(1.0 / angle, turn), angle)
+
+
+@kernel
+def save_state(model: ModelData, scratch: ScratchData, state: int) -> None:
+    """Keep joints and platform in a row of ``scratch.states``."""
+    joints = len(model.kind)
+    for joint in range(joints):
+        scratch.states[state, joint] = scratch.joints[joint]
+    for i in range(3):
+        scratch.states[state, joints + i] = scratch.origin[joints, i]
+        for k in range(3):
+            scratch.states[state, joints + 3 + 3 * i + k] = scratch.rotation[joints, i, k]
+
+
+@kernel
+def load_state(model: ModelData, scratch: ScratchData, state: int) -> None:
+    """Put joints and platform where a row of ``scratch.states`` has them."""
+    joints = len(model.kind)
+    for joint in range(joints):
+        scratch.joints[joint] = scratch.states[state, joint]
+    for i in range(3):
+        scratch.origin[joints, i] = scratch.states[state, joints + i]
+        for k in range(3):
+            scratch.rotation[joints, i, k] = scratch.states[state, joints + 3 + 3 * i + k]

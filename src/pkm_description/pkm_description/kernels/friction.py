@@ -1,0 +1,212 @@
+"""Friction laws of single joints, each a function of velocity, normal force and parameters.
+
+A law is linear in some of its parameters: what stands here are the columns that these multiply. The classes of
+``friction_laws`` name, check and describe the parameters, and call :func:`law_columns`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import ModelData, ScratchData
+
+#: columns of the linear parameters, unused ones zero
+Columns = tuple[float, float, float, float]
+
+EXACT, TANH, ZONE = 0, 1, 2
+
+VISCOUS_COULOMB = 0
+ASYMMETRIC_COULOMB = 1
+ASYMMETRIC = 2
+STATIC_COULOMB = 3
+DEAD_BAND = 4
+ARCTANGENT = 5
+POWER = 6
+ASYMMETRIC_POWER = 7
+STRIBECK = 8
+LOAD_DEPENDENT_STRIBECK = 9
+
+#: smallest normal speed: the begin of motion
+ONSET = 2.2250738585072014e-308
+
+
+@kernel
+def sign_of(velocity: float, kind: int, width: float) -> float:
+    """Sign of a velocity, exact or smooth; zero at exactly zero velocity."""
+    if kind == TANH:
+        return math.tanh(velocity / width)
+    if kind == ZONE:
+        return max(-1.0, min(1.0, velocity / width))
+    if velocity > 0.0:
+        return 1.0
+    if velocity < 0.0:
+        return -1.0
+    return 0.0 * velocity  # zero, or NaN
+
+
+@kernel
+def law_columns(law: int, velocity: float, load: float, sign: float, shape: Array, row: int) -> Columns:
+    """Columns of the linear parameters of a law; their sum with the parameters is the force against the motion.
+
+    Parameters
+    ----------
+    law : its number
+    velocity : m/s or rad/s
+    load : N, >= 0, normal force in the joint
+    sign : of the velocity, as :func:`sign_of` gives it
+    shape : (J, 4) parameters in which the law is not linear, of which ``row`` counts
+    """
+    a, b, c, d = shape[row, 0], shape[row, 1], shape[row, 2], shape[row, 3]
+    speed = abs(velocity)
+    if law == VISCOUS_COULOMB:
+        return velocity, sign, 0.0, 0.0
+    if law == ASYMMETRIC_COULOMB:
+        return velocity, max(sign, 0.0), min(sign, 0.0), 0.0
+    if law == ASYMMETRIC:
+        return max(velocity, 0.0), min(velocity, 0.0), max(sign, 0.0), min(sign, 0.0)
+    if law == STATIC_COULOMB:
+        if speed <= max(a, ONSET):
+            return velocity, 0.0, sign, 0.0
+        return velocity, sign, 0.0, 0.0
+    if law == DEAD_BAND:
+        # as printed (b = 0) the zone leaves the viscous term out
+        viscous = velocity if speed > a or b == 1.0 else 0.0
+        return viscous, max(-1.0, min(1.0, velocity / a)), 0.0, 0.0
+    if law == ARCTANGENT:
+        return velocity, sign, math.atan(a * velocity), 0.0
+    if law == POWER:
+        return sign * math.pow(speed, a), sign, 0.0, 0.0
+    if law == ASYMMETRIC_POWER:
+        return sign * math.pow(speed, a), max(sign, 0.0), min(sign, 0.0), 0.0
+    fading = math.exp(-math.pow(speed / a, b))
+    if law == STRIBECK:
+        return velocity, sign * (1.0 - fading), sign * fading, 0.0
+    # load-dependent Stribeck: c additional load, d viscous count, negative where the additional load fades too
+    at_rest = fading if d < 0.0 else (1.0 if speed <= ONSET else 0.0)
+    additional = at_rest * c
+    return abs(d) * velocity, sign * ((1.0 - fading) * load + c - additional), sign * (fading * load + additional), 0.0
+
+
+@kernel
+def law_slopes(
+    law: int, velocity: float, load: float, sign: float, sign_rate: float, shape: Array, row: int
+) -> tuple[Columns, Columns]:
+    """Derivatives of :func:`law_columns` by velocity and by load; ``sign_rate`` is that of the sign by the velocity."""
+    a, b, c, d = shape[row, 0], shape[row, 1], shape[row, 2], shape[row, 3]
+    none = 0.0, 0.0, 0.0, 0.0
+    speed = abs(velocity)
+    forwards = sign_rate if velocity > 0.0 else 0.0
+    backwards = sign_rate if velocity < 0.0 else 0.0
+    if law == VISCOUS_COULOMB:
+        return (1.0, sign_rate, 0.0, 0.0), none
+    if law == ASYMMETRIC_COULOMB:
+        return (1.0, forwards, backwards, 0.0), none
+    if law == ASYMMETRIC:
+        return (1.0 if velocity > 0.0 else 0.0, 1.0 if velocity < 0.0 else 0.0, forwards, backwards), none
+    if law == STATIC_COULOMB:
+        if speed <= max(a, ONSET):
+            return (1.0, 0.0, sign_rate, 0.0), none
+        return (1.0, sign_rate, 0.0, 0.0), none
+    if law == DEAD_BAND:
+        if speed > a:
+            return (1.0, 0.0, 0.0, 0.0), none
+        return (b, 1.0 / a, 0.0, 0.0), none
+    if law == ARCTANGENT:
+        return (1.0, sign_rate, a / (1.0 + a * a * velocity * velocity), 0.0), none
+    direction = 1.0 if velocity > 0.0 else (-1.0 if velocity < 0.0 else 0.0)
+    if law in (POWER, ASYMMETRIC_POWER):
+        power = math.pow(speed, a)
+        bend = a * power / speed * direction if speed > 0.0 else 0.0
+        slope = sign_rate * power + sign * bend
+        if law == POWER:
+            return (slope, sign_rate, 0.0, 0.0), none
+        return (slope, forwards, backwards, 0.0), none
+    power = math.pow(speed / a, b)
+    fading = math.exp(-power)
+    fading_rate = -fading * b * power / speed * direction if speed > 0.0 else 0.0
+    sliding = sign_rate * (1.0 - fading) - sign * fading_rate
+    sticking = sign_rate * fading + sign * fading_rate
+    if law == STRIBECK:
+        return (1.0, sliding, sticking, 0.0), none
+    if d < 0.0:
+        by_velocity = abs(d), sliding * (load + c), sticking * (load + c), 0.0
+    elif speed <= ONSET:
+        by_velocity = abs(d), sliding * load, sticking * load + sign_rate * c, 0.0
+    else:
+        by_velocity = abs(d), sliding * load + sign_rate * c, sticking * load, 0.0
+    return by_velocity, (0.0, sign * (1.0 - fading), sign * fading, 0.0)
+
+
+@kernel
+def fill_columns(
+    law: int, velocity: Array, load: Array, kind: int, width: float, shape: Array, columns: Array
+) -> None:
+    """Columns (N, P) of the linear parameters of one law at velocities and loads (N,)."""
+    for n in range(len(velocity)):
+        sign = sign_of(velocity[n], kind, width)
+        values = law_columns(law, velocity[n], load[n], sign, shape, 0)
+        for i in range(columns.shape[1]):
+            columns[n, i] = values[i]
+
+
+@kernel
+def joint_columns(model: ModelData, joint: int, velocity: float, load: float, smoothing: float) -> Columns:
+    """Columns of a machine's joint; ``smoothing`` > 0 is the velocity of a tanh in place of the law's own sign."""
+    if smoothing > 0.0:
+        sign = sign_of(velocity, TANH, smoothing)
+    else:
+        sign = sign_of(velocity, model.friction_sign[joint], model.friction_width[joint])
+    return law_columns(model.friction_law[joint], velocity, load, sign, model.friction_shape, joint)
+
+
+@kernel
+def joint_slope(model: ModelData, joint: int, velocity: float, smoothing: float) -> float:
+    """Derivative of a joint's friction by its velocity, for a law that does not depend on the load."""
+    kind, width = model.friction_sign[joint], model.friction_width[joint]
+    if smoothing > 0.0:
+        kind, width = TANH, smoothing
+    sign, slope = sign_of(velocity, kind, width), 0.0
+    if kind == TANH:
+        slope = (1.0 - sign * sign) / width
+    elif kind == ZONE and abs(velocity) < width:
+        slope = 1.0 / width
+    by_velocity, _ = law_slopes(
+        model.friction_law[joint], velocity, 0.0, sign, slope, model.friction_shape, joint
+    )
+    linear = model.friction_linear
+    return float(
+        linear[joint, 0] * by_velocity[0]
+        + linear[joint, 1] * by_velocity[1]
+        + linear[joint, 2] * by_velocity[2]
+        + linear[joint, 3] * by_velocity[3]
+    )
+
+
+@kernel
+def friction_of_joints(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
+    """``scratch.friction`` of all joints at ``scratch.joint_rates`` and ``scratch.loads``."""
+    linear = model.friction_linear
+    for joint in range(len(model.kind)):
+        columns = joint_columns(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
+        scratch.friction[joint] = (
+            linear[joint, 0] * columns[0]
+            + linear[joint, 1] * columns[1]
+            + linear[joint, 2] * columns[2]
+            + linear[joint, 3] * columns[3]
+        )
+
+
+@kernel
+def friction_torques(
+    model: ModelData, scratch: ScratchData, rates: Array, loads: Array, smoothing: float, result: Array
+) -> None:
+    """Friction (N, J) of joint rates and loads (N, J)."""
+    for sample in range(len(rates)):
+        for joint in range(len(model.kind)):
+            scratch.joint_rates[joint] = rates[sample, joint]
+            scratch.loads[joint] = abs(loads[sample, joint])
+        friction_of_joints(model, scratch, smoothing)
+        for joint in range(len(model.kind)):
+            result[sample, joint] = scratch.friction[joint]

@@ -1,0 +1,157 @@
+"""Inverse dynamics of one sample: drive forces, joint reactions and friction of a motion."""
+
+from __future__ import annotations
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.drive_map import map_drives
+from pkm_description.kernels.dynamics import (
+    add_force_of_joints,
+    add_friction,
+    drive_forces,
+    force_on_twist,
+    joint_forces,
+    tree_wrenches,
+)
+from pkm_description.kernels.friction import friction_of_joints
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.reactions import closure_wrench, loads_of_joints, reactions
+from pkm_description.kernels.state import move
+from pkm_description.kernels.status import FRICTION_NOT_SETTLED, OK
+
+#: change of the loads, relative to the largest one of the sample, at which they count as settled
+LOAD_TOLERANCE = 1e-11
+MOST_LOADS = 100
+
+
+@kernel
+def needed_forces(
+    model: ModelData, scratch: ScratchData, friction: bool, external: Array, sample: int
+) -> None:
+    """``scratch.joint_forces`` and ``scratch.wrench`` of the state, with ``scratch.friction`` where it counts."""
+    tree_wrenches(model, scratch)
+    joint_forces(model, scratch)
+    if friction:
+        add_friction(model, scratch)
+    force_on_twist(model, scratch, external, sample)
+
+
+@kernel
+def forces_of_state(
+    model: ModelData, scratch: ScratchData, friction: bool, smoothing: float, external: Array, forces: Array,
+    sample: int,
+) -> int:  # fmt: skip
+    """Drive forces of the state into a row of (N, A), friction in equilibrium with the forces in the joints.
+
+    The drives take the friction of their own joints over, so that it changes no other force: its loads need no
+    iteration (Rosyid & El-Khasawneh 2020, Eq. 18). Friction of passive joints changes the reactions on which it
+    depends; there loads and friction are iterated to a fixed point.
+    """
+    for joint in range(len(model.kind)):
+        scratch.loads[joint] = 0.0
+    if friction:
+        friction_of_joints(model, scratch, smoothing)
+    needed_forces(model, scratch, friction, external, sample)
+    status = map_drives(model, scratch)
+    if status < 0:
+        return status
+    drive_forces(model, scratch, forces, sample)
+    if not friction or model.friction_loads[0] == 0:
+        return OK
+    for iteration in range(MOST_LOADS):
+        for joint in range(len(model.kind)):
+            scratch.last_loads[joint] = scratch.loads[joint]
+        reactions(model, scratch, forces, sample)
+        loads_of_joints(model, scratch)
+        if iteration > 0 and loads_settled(model, scratch):
+            return OK
+        friction_of_joints(model, scratch, smoothing)
+        needed_forces(model, scratch, True, external, sample)
+        drive_forces(model, scratch, forces, sample)
+        if model.friction_loads[0] == 1:
+            return OK
+    return FRICTION_NOT_SETTLED
+
+
+@kernel
+def loads_settled(model: ModelData, scratch: ScratchData) -> bool:
+    """Whether the loads are as they were in the iteration before; ``detail[2]`` is their largest change."""
+    change, size = 0.0, 0.0
+    for joint in range(len(model.kind)):
+        difference = abs(scratch.loads[joint] - scratch.last_loads[joint])
+        if not difference <= change:
+            change = difference
+        size = max(size, scratch.loads[joint])
+    scratch.detail[2] = change
+    return change <= LOAD_TOLERANCE * size
+
+
+@kernel
+def inverse_dynamics(
+    model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
+    angular: Array, linear_rate: Array, angular_rate: Array, friction: bool, smoothing: float, external: Array,
+    forces: Array,
+) -> int:  # fmt: skip
+    """Drive forces (N, A) of N samples of the platform's motion."""
+    for sample in range(len(position)):
+        status = move(model, scratch, start, position, rotation, linear, angular, linear_rate, angular_rate, sample)
+        if status < 0:
+            return status
+        status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
+        if status < 0:
+            return status
+    return OK
+
+
+@kernel
+def all_forces(
+    model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
+    angular: Array, linear_rate: Array, angular_rate: Array, friction: bool, smoothing: float, external: Array,
+    forces: Array, shares: Array, loads: Array, closure_forces: Array, closure_moments: Array, joint_wrenches: Array,
+    multipliers: Array,
+) -> int:  # fmt: skip
+    """Forces of N samples in drives, closures and joints, and what friction has to do with them.
+
+    Parameters
+    ----------
+    forces, shares : (N, A) forces of the drives, and friction's share of them
+    loads : (N, J) forces across the joints
+    closure_forces, closure_moments : (N, C, 3) of each closure's body on the other one, moments about its point
+    joint_wrenches : (N, J, 6) force and moment about the joint's origin that each body gets through its joint
+    multipliers : (N, K) along the rows of ``scratch.constraints``
+    """
+    for sample in range(len(position)):
+        status = move(model, scratch, start, position, rotation, linear, angular, linear_rate, angular_rate, sample)
+        if status < 0:
+            return status
+        status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
+        if status < 0:
+            return status
+        reactions(model, scratch, forces, sample)
+        loads_of_joints(model, scratch)
+        for joint in range(len(model.kind)):
+            loads[sample, joint] = scratch.loads[joint]
+            for i in range(3):
+                joint_wrenches[sample, joint, i] = scratch.force[joint, i]
+                joint_wrenches[sample, joint, 3 + i] = scratch.moment[joint, i]
+        for leg in range(len(model.closed_form)):
+            for closure in range(model.closure_start[leg], model.closure_start[leg + 1]):
+                force, moment = closure_wrench(model, scratch, leg, closure)
+                for i in range(3):
+                    closure_forces[sample, closure, i] = -force[i]
+                    closure_moments[sample, closure, i] = -moment[i]
+        for row in range(len(scratch.constraints)):
+            multipliers[sample, row] = scratch.constraint_forces[row]
+        friction_share(model, scratch, friction, shares, sample)
+    return OK
+
+
+@kernel
+def friction_share(model: ModelData, scratch: ScratchData, friction: bool, shares: Array, sample: int) -> None:
+    """Share of ``scratch.friction`` in the drive forces into a row of (N, A)."""
+    for i in range(6):
+        scratch.wrench[i] = 0.0
+    for joint in range(len(model.kind)):
+        scratch.joint_forces[joint] = scratch.friction[joint] if friction else 0.0
+    add_force_of_joints(model, scratch)
+    drive_forces(model, scratch, shares, sample)
