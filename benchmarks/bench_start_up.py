@@ -63,8 +63,8 @@ class Machine(Node):
             publisher.publish(message)
 
 
-def start(package: str, program: str, machine: str) -> tuple[float, float]:
-    """Wall time and processor time [s] until the first output."""
+def start(package: str, program: str, machine: str) -> tuple[float, float, str]:
+    """Wall time and processor time [s] until the first output, and what the node has printed."""
     with ros_domain():
         node = Machine(machine, *NODES[package, program])
         begin = time.monotonic()
@@ -74,9 +74,10 @@ def start(package: str, program: str, machine: str) -> tuple[float, float]:
                     raise RuntimeError(f'{program} says nothing (exit code {process.returncode}):\n{process.output}')
                 rclpy.spin_once(node, timeout_sec=0.01)
             wall = time.monotonic() - begin
+            printed = process.output
             fields = Path(f'/proc/{process.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
         node.destroy_node()
-    return wall, (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    return wall, (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK'), printed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     worst = 0.0
     for package, program in NODES:
         start(package, program, options.machine)  # files into memory, and kernels onto the disk if they are missing
-        times = np.array([start(package, program, options.machine) for _ in range(options.starts)])
+        times = np.array([start(package, program, options.machine)[:2] for _ in range(options.starts)])
         (wall, processor), (least, _) = np.median(times, axis=0), times.min(axis=0)
         worst = max(worst, wall)
         print(f'{program}: first output after {wall:.2f} s (least {least:.2f} s), {processor:.2f} s of a processor')

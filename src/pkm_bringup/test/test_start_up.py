@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from benchmarks.bench_start_up import NODES, start
+
 PACKAGES = ('pkm_description', 'pkm_estimation', 'pkm_identification', 'pkm_bringup')
 
 
@@ -28,3 +30,48 @@ def test_no_program_imports_numba_before_it_computes() -> None:
         'assert "pkm_description.kernels.jit" in sys.modules'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=120)
+
+
+@pytest.fixture(scope='module')
+def compiled() -> str:
+    """Words of the program after everything is on the disk."""
+    code = 'import sys; from pkm_description.nodes.compile_kernels import main; sys.exit(main([]))'
+    return subprocess.run([sys.executable, '-c', code], check=True, timeout=900, capture_output=True, text=True).stdout
+
+
+USE = """
+from pkm_description import *
+from pkm_description.kernels import cache
+from pkm_estimation import estimate, measure
+
+for name in {machines}:
+    machine = load_machine(name)
+    motion = profile('drives', machine, duration=2.0, rate=50)
+    q = drive_positions(machine, motion)
+    poses = forward_kinematics(machine, q).require()
+    forces = inverse_dynamics(machine, motion)
+    forward_dynamics(machine, motion.position, motion.rotation_base_platform, motion.twist, forces)
+    rigid_body_regressor(machine, motion[3:7]), base_parameters(machine)
+    gravity_forces(machine, machine.home.position, machine.home.rotation_base_platform)
+    estimate(machine, measure(machine, motion))
+assert len(cache.loaded) > 5, cache.loaded
+assert not cache.compiled, cache.compiled
+"""
+
+
+@pytest.mark.timeout(1000)
+def test_public_functions_compile_nothing(compiled: str) -> None:
+    """On machines that compile_kernels has not seen: kernels are the same for all."""
+    assert 'pkm_description:' in compiled and 'pkm_estimation:' in compiled
+    code = USE.format(machines=('palida', 'snl'))
+    done = subprocess.run([sys.executable, '-c', code], timeout=120, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ''
+
+
+@pytest.mark.timeout(1000)
+@pytest.mark.parametrize(('package', 'program'), NODES)
+def test_nodes_compile_nothing(compiled: str, package: str, program: str) -> None:
+    """Until their first output."""
+    _, _, printed = start(package, program, 'palida')
+    assert 'compiling' not in printed
