@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from pkm_description.errors import ConfigurationError
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
@@ -62,3 +64,13 @@ def test_measurement_is_the_machines_kinematics(name: str) -> None:
 def test_constants_that_the_model_lacks_are_refused() -> None:
     with pytest.raises(ConfigurationError, match='imu_delay.*valencia_3rps'):
         EstimatorPipeline(load_machine('valencia_3rps'), EstimatorConfig(estimate=('imu_delay',)))
+
+
+def test_machine_with_too_few_drives_is_refused() -> None:
+    machine = load_machine('valencia_3rps')
+    first = machine.legs[0]
+    joints = tuple(replace(joint, actuated=False) for joint in first.joints)
+    sensors = replace(machine.leg_sensors, position_noise=machine.leg_sensors.position_noise[1:])
+    idle = replace(machine, legs=(replace(first, joints=joints), *machine.legs[1:]), leg_sensors=sensors)
+    with pytest.raises(KinematicsError, match='2 drive positions do not determine .* 3 degrees of freedom'):
+        EstimatorPipeline(idle, EstimatorConfig(baseline=False))
