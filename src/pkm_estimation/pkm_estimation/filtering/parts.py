@@ -29,6 +29,7 @@ from pkm_estimation.models import (
 )
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.geometry import measures_lengths
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -57,7 +58,7 @@ def measurement_model(
     KinematicsError
         Drives and constraints do not determine the platform's pose.
     """
-    if machine is not None and not machine.has_closed_form:
+    if machine is not None and not measures_lengths(machine):
         if estimate:
             raise ConfigurationError(
                 f'estimate = {estimate!r}: further states need U-P legs, those of {machine.name} are of '

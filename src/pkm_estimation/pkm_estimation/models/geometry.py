@@ -14,6 +14,11 @@ def measured_at_zero(machine: Machine) -> Array:
     return machine.lengths_at_zero if machine.has_closed_form else np.zeros(machine.actuated_count)
 
 
+def measures_lengths(machine: Machine) -> bool:
+    """Whether the drives measure the lengths of struts that leave the platform all its freedom."""
+    return machine.has_closed_form and not machine.constraint_count and machine.drives_are_struts
+
+
 def drive_labels(machine: Machine) -> tuple[str, ...]:
     """What users know the A drives by: the leg, or the joint where a leg has several drives."""
     driven = [[joint.name for joint in leg.joints if joint.actuated] for leg in machine.legs]
@@ -47,7 +52,7 @@ class EstimatorGeometry:
     @classmethod
     def from_machine(cls, machine: Machine) -> EstimatorGeometry:
         """Read the geometry from a machine file's data."""
-        struts, none = machine.has_closed_form, np.zeros((0, 3))
+        struts, none = measures_lengths(machine), np.zeros((0, 3))
         return cls(
             machine.base_points if struts else none,
             machine.platform_points if struts else none,
