@@ -26,7 +26,7 @@ from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig
 
-TARGET = 10.0
+TARGET = 30.0
 Result = TypeVar('Result')
 
 
@@ -51,7 +51,7 @@ def record(path: Path, seconds: float, rate: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the speeds; 0 if the filter alone reaches the target in processor time."""
+    """Print the speeds; 0 if the filter alone, reading included, reaches the target in processor time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--seconds', type=float, default=60.0, help='length of the recording (default: 60)')
     parser.add_argument('--rate', type=float, default=1000.0, help='of IMU and legs [Hz] (default: 1000)')
@@ -59,18 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     samples = options.seconds * options.rate
     with tempfile.TemporaryDirectory() as folder:
         record(Path(folder) / 'run', options.seconds, options.rate)
-        data, wall, processor = timed(partial(read_bag, Path(folder) / 'run'))
-    print(f'reading the bag: {options.seconds / wall:.1f} times real time, {1e6 * processor / samples:.0f} us per pair')
+        data, wall, reading = timed(partial(read_bag, Path(folder) / 'run'))
+    print(f'reading the bag: {options.seconds / wall:.1f} times real time, {1e6 * reading / samples:.0f} us per pair')
     speeds = []
     machine = load_machine('srs')
     for name, config in (('filter and baseline', EstimatorConfig()), ('filter alone', EstimatorConfig(baseline=False))):
         result, wall, processor = timed(partial(estimate_recording, machine, data, config))
         assert np.isfinite(result.motion.position).all()
-        speeds.append(options.seconds / processor)
+        speeds.append(options.seconds / (reading + processor))
         print(
             f'{name}: {len(result)} estimates of {options.seconds:g} s, {options.seconds / wall:.1f} times real time, '
             f'{options.seconds / processor:.1f} by processor time ({1e6 * processor / samples:.0f} us per IMU and leg '
-            f'sample; target {TARGET:g} times)'
+            f'sample); with reading {speeds[-1]:.1f} (target {TARGET:g})'
         )
     return 0 if speeds[-1] >= TARGET else 1
 

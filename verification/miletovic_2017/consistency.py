@@ -53,8 +53,8 @@ def unit_sphere(lab: Laboratory) -> Iterator[Check]:
             yield equal('S3-26', f'{motion}, {name}: sigma points with q.q > 1', 0, outside)
     filter_ = make_filter(_mc('mp1', PRINTED))
     filter_.start_at(machine_named('centred').home)
-    states = np.zeros((STATE_SIZE, 3))
-    states[6] = (0.5, 1.01, -1.2)
+    states = np.zeros((3, STATE_SIZE))
+    states[:, 6] = (0.5, 1.01, -1.2)
     lengths = filter_.legs.observe(states)
     yield equal('S3-26', 'two of three attitudes outside: counted', 2, filter_.outside_unit_sphere)
     yield equal('S3-26', 'and their lengths are finite', True, bool(np.isfinite(lengths).all()))
@@ -126,11 +126,11 @@ def observability_ranks() -> list[int]:
     filter_.start_at(machine.home)
     state, step = filter_.state.copy(), 1e-6
     imu = np.concatenate([-machine.gravity, np.zeros(3)])
-    pairs = state[:, None] + np.hstack([step * np.eye(STATE_SIZE), -step * np.eye(STATE_SIZE)])
+    pairs = state + np.vstack([step * np.eye(STATE_SIZE), -step * np.eye(STATE_SIZE)])
     rows, ranks = [], []
     for _ in range(3):
         lengths = filter_.legs.observe(pairs)
-        rows.append((lengths[:, :STATE_SIZE] - lengths[:, STATE_SIZE:]) / (2.0 * step))
+        rows.append((lengths[:STATE_SIZE] - lengths[STATE_SIZE:]).T / (2.0 * step))
         ranks.append(int(np.sum(np.linalg.svd(np.vstack(rows), compute_uv=False) > 1e-6)))
         filter_.process.propagate(pairs, imu, imu, INTERVAL)
     return ranks

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
-from pkm_description.errors import ConfigurationError
+from pkm_description.errors import ConfigurationError, KinematicsError
 from pkm_description.kinematics import drive_positions
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
@@ -13,6 +16,9 @@ from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorPipeline
 
 from pkm_estimation.config import EstimatorConfig
+
+#: files of machines with legs of any kind
+MACHINES = Path(__file__).parents[2] / 'pkm_description' / 'test' / 'machines'
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
@@ -62,3 +68,26 @@ def test_measurement_is_the_machines_kinematics(name: str) -> None:
 def test_constants_that_the_model_lacks_are_refused() -> None:
     with pytest.raises(ConfigurationError, match='imu_delay.*valencia_3rps'):
         EstimatorPipeline(load_machine('valencia_3rps'), EstimatorConfig(estimate=('imu_delay',)))
+
+
+def test_machine_with_too_few_drives_is_refused() -> None:
+    machine = load_machine('valencia_3rps')
+    first = machine.legs[0]
+    joints = tuple(replace(joint, actuated=False) for joint in first.joints)
+    sensors = replace(machine.leg_sensors, position_noise=machine.leg_sensors.position_noise[1:])
+    idle = replace(machine, legs=(replace(first, joints=joints), *machine.legs[1:]), leg_sensors=sensors)
+    with pytest.raises(KinematicsError, match='2 drive positions do not determine .* 3 degrees of freedom'):
+        EstimatorPipeline(idle, EstimatorConfig(baseline=False))
+
+
+@pytest.mark.parametrize('name', ['delta', 'five_bar', 'four_rrr', 'octopod_8ups', 'three_upu', 'tricept'])
+def test_legs_of_any_kind_are_measured_at_home(name: str) -> None:
+    """Legs without a drive, more drives than freedoms, couplings of other kinds."""
+    machine = load_machine(MACHINES / name / 'machine.yaml')
+    filter_ = EstimatorPipeline(machine, EstimatorConfig(baseline=False)).filter
+    filter_.start_at(machine.home)
+    values = filter_.legs.observe(filter_.ukf.state[None])[0]
+    drives = machine.model.home_joints[machine.drive_columns]
+    constraints = np.zeros(len(values) - machine.actuated_count)
+    expected = np.concatenate([drives + filter_.geometry.lengths_at_zero * (name == 'octopod_8ups'), constraints])
+    np.testing.assert_allclose(values, expected, atol=1e-9)

@@ -104,14 +104,22 @@ class Folders:
 
     def why_missing(self, name: str) -> str:
         """Why there is no compiled code; ``name`` without the part for the processor."""
-        folders = [folder for folder in self.current() if folder.is_dir()]
-        if any(True for folder in folders for _ in folder.glob(f'{name}.*')):
+        found = [entry for folder in self.current() for entry in _entries(folder)]
+        if any(entry.startswith(f'{name}.') for entry in found):
             return 'what is there is for another processor'
-        if folders:
+        if found:
             return 'this function is not among those that are there'
-        if any(home.is_dir() and any(home.iterdir()) for home in self.homes):
+        if any(_entries(home) for home in self.homes):
             return 'sources, numba, NumPy or Python are others than when this was done'
         return 'this was not done yet'
+
+
+def _entries(folder: Path) -> list[str]:
+    """Names in a folder; none where it is missing or may not be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 @cache
@@ -183,9 +191,10 @@ class KernelCache(_Cache):
     def flush(self) -> None:
         """Forget what is on the disk for this state of the sources, where it can be removed."""
         for folder in self._folders.current():
-            for path in folder.glob(f'{self._function}.*'):
-                with contextlib.suppress(OSError):
-                    path.unlink()
+            for name in _entries(folder):
+                if name.startswith(f'{self._function}.'):
+                    with contextlib.suppress(OSError):
+                        (folder / name).unlink()
 
     def _name(self, sig: Any) -> str:
         return f'{self._function}.{_short(str(sig))}'

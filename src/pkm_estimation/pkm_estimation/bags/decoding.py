@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,26 @@ from numpy.typing import NDArray
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
+from pkm_estimation.bags.alike import as_table
 from pkm_estimation.bags.recorded_data import Acceleration, Array, Imu, JointMessage, JointStates, Odometry, Stamps
 
 # The types used here have the same definition from Jazzy to Lyrical.
 TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 
 
-def _messages(data: Sequence[bytes], message_type: str) -> list[Any]:
+Messages = list[Any] | NDArray[np.void]
+
+
+def _messages(data: Sequence[bytes], message_type: str) -> tuple[Any, Messages]:
+    """The first message, and all of them: as a table if they are alike, else one by one."""
+    table = as_table(data, message_type, TYPESTORE)
+    if table is not None:
+        return TYPESTORE.deserialize_cdr(data[0], message_type), table
+    messages = _one_by_one(data, message_type)
+    return messages[0], messages
+
+
+def _one_by_one(data: Sequence[bytes], message_type: str) -> list[Any]:
     messages: list[Any] = []
     for item in data:
         try:
@@ -26,22 +40,31 @@ def _messages(data: Sequence[bytes], message_type: str) -> list[Any]:
     return messages
 
 
-def _stamps(messages: Sequence[Any]) -> Stamps:
-    return np.array(
-        [item.header.stamp.sec * 10**9 + item.header.stamp.nanosec for item in messages], dtype=np.int64
-    )
+def _column(messages: Messages, path: str) -> NDArray[Any]:
+    """A field of all messages (N, ...), e.g. ``header.stamp.sec``."""
+    if isinstance(messages, list):
+        return np.array(list(map(attrgetter(path), messages)))
+    column: NDArray[Any] = messages
+    for name in path.split('.'):
+        column = column[name]
+    return column
 
 
-def _vectors(items: Sequence[Any]) -> Array:
-    return np.array([(item.x, item.y, item.z) for item in items], dtype=float)
+def _stamps(messages: Messages) -> Stamps:
+    seconds, rest = (_column(messages, f'header.stamp.{name}').astype(np.int64) for name in ('sec', 'nanosec'))
+    return seconds * 10**9 + rest
 
 
-def _quaternions(items: Sequence[Any]) -> Array:
-    return np.array([(item.x, item.y, item.z, item.w) for item in items], dtype=float)
+def _vectors(messages: Messages, path: str, axes: str = 'xyz') -> Array:
+    return np.stack([_column(messages, f'{path}.{axis}') for axis in axes], axis=1).astype(float)
 
 
-def _covariances(items: Sequence[NDArray[np.float64]]) -> Array:
-    return np.array(items, dtype=float).reshape(-1, 6, 6)
+def _quaternions(messages: Messages, path: str) -> Array:
+    return _vectors(messages, path, 'xyzw')
+
+
+def _covariances(messages: Messages, path: str) -> Array:
+    return _column(messages, path).astype(float).reshape(-1, 6, 6)
 
 
 def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool = False) -> JointStates:
@@ -49,10 +72,12 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool =
 
     Raises ValueError if names change or lengths do not fit, unless ``as_recorded`` keeps such messages apart.
     """
-    messages = _messages(data, 'sensor_msgs/msg/JointState')
-    names = tuple(messages[0].name)
+    first, messages = _messages(data, 'sensor_msgs/msg/JointState')
+    names = tuple(first.name)
     unlike: dict[int, JointMessage] = {}
-    for index, message in enumerate(messages):
+    if not isinstance(messages, list) and (_unlike(first, names, 0) or len(first.position) < len(names)):
+        messages = _one_by_one(data, 'sensor_msgs/msg/JointState')
+    for index, message in enumerate(messages if isinstance(messages, list) else []):
         trouble = _unlike(message, names, index)
         if trouble and not as_recorded:
             raise ValueError(trouble)
@@ -61,6 +86,10 @@ def joint_states(recorded_at: Stamps, data: Sequence[bytes], as_recorded: bool =
 
     def rows(field: str) -> Array:
         values = np.full((len(messages), len(names)), np.nan)
+        if not isinstance(messages, list):
+            if len(getattr(first, field)):
+                values[:] = messages[field]
+            return values
         for index, message in enumerate(messages):
             row = getattr(message, field)
             if len(row) and index not in unlike:
@@ -85,42 +114,42 @@ def _unlike(message: Any, names: tuple[str, ...], index: int) -> str:
 
 def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
     """Decode ``sensor_msgs/Imu``."""
-    messages = _messages(data, 'sensor_msgs/msg/Imu')
+    first, messages = _messages(data, 'sensor_msgs/msg/Imu')
     return Imu(
         _stamps(messages),
         recorded_at,
-        messages[0].header.frame_id,
-        _vectors([item.linear_acceleration for item in messages]),
-        _vectors([item.angular_velocity for item in messages]),
-        _quaternions([item.orientation for item in messages]),
+        first.header.frame_id,
+        _vectors(messages, 'linear_acceleration'),
+        _vectors(messages, 'angular_velocity'),
+        _quaternions(messages, 'orientation'),
     )
 
 
 def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:
     """Decode ``nav_msgs/Odometry``."""
-    messages = _messages(data, 'nav_msgs/msg/Odometry')
+    first, messages = _messages(data, 'nav_msgs/msg/Odometry')
     return Odometry(
         _stamps(messages),
-        _vectors([item.pose.pose.position for item in messages]),
-        _quaternions([item.pose.pose.orientation for item in messages]),
-        _vectors([item.twist.twist.linear for item in messages]),
-        _vectors([item.twist.twist.angular for item in messages]),
-        _covariances([item.pose.covariance for item in messages]),
-        _covariances([item.twist.covariance for item in messages]),
+        _vectors(messages, 'pose.pose.position'),
+        _quaternions(messages, 'pose.pose.orientation'),
+        _vectors(messages, 'twist.twist.linear'),
+        _vectors(messages, 'twist.twist.angular'),
+        _covariances(messages, 'pose.covariance'),
+        _covariances(messages, 'twist.covariance'),
         recorded_at,
-        messages[0].header.frame_id,
-        messages[0].child_frame_id,
+        first.header.frame_id,
+        first.child_frame_id,
     )
 
 
 def acceleration(recorded_at: Stamps, data: Sequence[bytes]) -> Acceleration:
     """Decode ``geometry_msgs/AccelWithCovarianceStamped``."""
-    messages = _messages(data, 'geometry_msgs/msg/AccelWithCovarianceStamped')
+    first, messages = _messages(data, 'geometry_msgs/msg/AccelWithCovarianceStamped')
     return Acceleration(
         _stamps(messages),
         recorded_at,
-        messages[0].header.frame_id,
-        _vectors([item.accel.accel.linear for item in messages]),
-        _vectors([item.accel.accel.angular for item in messages]),
-        _covariances([item.accel.covariance for item in messages]),
+        first.header.frame_id,
+        _vectors(messages, 'accel.accel.linear'),
+        _vectors(messages, 'accel.accel.angular'),
+        _covariances(messages, 'accel.covariance'),
     )

@@ -21,16 +21,15 @@ class AssemblySide:
     """
 
     def __init__(self, machine: Machine) -> None:
-        self._struts = machine.has_closed_form
-        centre = machine.base_points.mean(axis=0)
-        normal = np.linalg.svd(machine.base_points - centre)[2][-1]
-        self._normal = normal * np.sign(normal @ (machine.home.position - centre))
-        self._height = float(self._normal @ centre)
+        self._struts = machine.is_strut_hexapod
         self._chart: Array | None = None
         self._normal_in_chart: Array = np.zeros(0)
         self._machine = machine
-        self._sign = 0.0
         if self._struts:
+            centre = machine.base_points.mean(axis=0)
+            normal = np.linalg.svd(machine.base_points - centre)[2][-1]
+            self._normal = normal * np.sign(normal @ (machine.home.position - centre))
+            self._height = float(self._normal @ centre)
             at_home = length_jacobian(machine, machine.home.position, machine.home.rotation_base_platform)
             self._sign = float(np.sign(np.linalg.det(at_home)))
 
@@ -82,7 +81,7 @@ class PoseWatch:
         """Return ``wrong_assembly_mode``, a message on a near-singular pose (once), or ''; ``stamp`` [ns] is now."""
         if self._looked_at is None:
             self._looked_at = stamp
-        if not self._machine.has_closed_form or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
+        if not self._machine.is_strut_hexapod or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
             return ''
         self._looked_at = stamp
         rotation = filter_.rotation

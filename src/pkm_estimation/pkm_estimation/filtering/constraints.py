@@ -45,7 +45,7 @@ def update_with_constraints(
 def predicted_with_constraints(
     ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array, noise_of_constraints: Array
 ) -> tuple[Array, Array]:
-    """Innovation (L,) of the drives after the constraints, and its covariance (L, L); the state is not changed.
+    """Innovation (A,) of the drives after the constraints, and its covariance (A, A); the state is not changed.
 
     Raises CovarianceError.
     """

@@ -9,6 +9,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.constants import ConstantStates
+from pkm_estimation.filtering.determined import check_determined
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import (
     ExtendedKalmanFilter,
@@ -28,6 +29,7 @@ from pkm_estimation.models import (
 )
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.geometry import measures_lengths
 from pkm_estimation.models.leg_model import LegModel
 
 
@@ -53,14 +55,18 @@ def measurement_model(
     ------
     ConfigurationError
         Extra states are set for a machine whose measurement model does not have them.
+    KinematicsError
+        Drives and constraints do not determine the platform's pose.
     """
-    if machine is not None and not machine.has_closed_form:
+    if machine is not None and not measures_lengths(machine):
         if estimate:
             raise ConfigurationError(
                 f'estimate = {estimate!r}: further states need U-P legs, those of {machine.name} are of '
                 'another kind'
             )
-        return DriveModel(machine, geometry.imu_position)
+        model = DriveModel(machine, geometry.imu_position)
+        check_determined(machine, model)
+        return model
     points = geometry.platform_points_from_imu
     return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout)
 
@@ -88,6 +94,6 @@ def constant_states(
 def step_limits(layout: StateLayout, geometry: EstimatorGeometry) -> Array:
     """Largest change (n,) of each state in one iteration of an update, within which the linearisation is usable."""
     limit = np.full(layout.size, np.inf)
-    limit[POSITION] = 0.5 * float(np.linalg.norm(geometry.platform_points, axis=1).mean())
+    limit[POSITION] = 0.5 * geometry.radius
     limit[ATTITUDE] = 0.15
     return limit

@@ -40,7 +40,7 @@ class PlatformFilter:
     ----------
     geometry : joint centres, IMU mounting, gravity; in any frames
     imu_covariance : (6, 6) of one IMU sample, specific force and angular rate in platform axes
-    length_covariance : (L, L) m^2
+    length_covariance : (A, A) m^2, of the drives' positions
     config : settings
     machine : needed for machines whose legs are not U-P struts; constraints are then measured, too
 
@@ -54,6 +54,8 @@ class PlatformFilter:
     ------
     ConfigurationError
         Extra states are set for a machine whose measurement model does not have them.
+    KinematicsError
+        The machine's drives do not determine the platform's pose.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class PlatformFilter:
         machine: Machine | None = None,
     ) -> None:
         self.geometry, self.config = geometry, config
-        self.layout = StateLayout.of(STATE_SIZE, len(geometry.base_points), config.estimate)
+        self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
         size = self.layout.size
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation)
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
@@ -142,7 +144,7 @@ class PlatformFilter:
             self._constants.start()
 
     def first_update(self, drive_positions: Array, is_home_mode: Callable[[Array, Array], bool]) -> Innovation | None:
-        """Correct a broad prior, such as :meth:`start_as_printed`, with the first positions of the drives (L,).
+        """Correct a broad prior, such as :meth:`start_as_printed`, with the first positions of the drives (A,).
 
         The manifold filter searches the most likely pose on the home assembly mode; the other filters do an ordinary
         update.
@@ -200,7 +202,7 @@ class PlatformFilter:
         limit: float = inf,
         noise_scale: float = 1.0,
     ) -> Innovation:
-        """Correct with the positions of the drives (L,), m or rad, or with those of the legs ``used``.
+        """Correct with the positions of the drives (A,), m or rad, or with those of the drives ``used``.
 
         If the NIS is above ``iteration_nis``, the manifold filter iterates: it linearises again around its own result.
         Returns the innovation of the prediction. If its NIS is above ``limit``, the state is not corrected.
@@ -266,7 +268,7 @@ class PlatformFilter:
         self.legs.restore(legs)
 
     def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
-        """Innovation (L,) and its covariance (L, L) for positions (L,) of the drives; the state is not changed."""
+        """Innovation (A,) and its covariance (A, A) for positions (A,) of the drives; the state is not changed."""
         ukf, noise = self.ukf, self._leg_noise(noise_scale)
         values = self.legs.measured(drive_positions)
         if self.legs.constraint_count:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, leg_rows
 from pkm_description.kernels.jit import kernel, structure
-from pkm_description.kernels.legs import close_leg, close_strut
+from pkm_description.kernels.legs import close_leg, close_strut, eliminate
 from pkm_description.kernels.linalg import reflect
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
+from pkm_description.kernels.tree import leg_poses
 from pkm_description.kernels.vectors import minus, store
 
 from pkm_estimation.kernels.attitude import product, rotation, scalar_part, triple, turn
@@ -83,10 +84,14 @@ def drives_of_all(
         for leg in range(len(model.closed_form)):
             if model.closed_form[leg]:
                 close_strut(model, scratch, leg)
-                continue
-            close_leg(model, scratch, leg, MOST)
+                leg_poses(model, scratch, leg)
+            else:
+                close_leg(model, scratch, leg, MOST)
             columns, rows = columns_of[leg + 1] - columns_of[leg], leg_rows(model, leg)
+            if rows == columns:
+                continue
             if point == 0:
+                eliminate(model, scratch, leg)
                 drives.rows[leg, :, :] = scratch.rows[leg]
                 drives.reflections[leg, :] = scratch.reflections[leg]
             closure_gaps(model, scratch, leg)

@@ -16,6 +16,7 @@ from scipy.special import chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
+from pkm_estimation.models.geometry import drive_labels
 
 Indices = NDArray[np.intp]
 
@@ -68,7 +69,7 @@ class LegGate:
 
     def __init__(self, machine: Machine, gate: float) -> None:
         self.active = gate > 0.0
-        self._names = tuple(leg.name for leg in machine.legs)
+        self._names = drive_labels(machine)
         count = len(self._names)
         self._most_left_out = count // 2
         self._limits = [0.0, *chdtri(np.arange(1, count + 1), 2.0 * ndtr(-gate)).tolist()]
@@ -118,7 +119,7 @@ class LegGate:
         return float(chdtri(count, 2.0 * ndtr(-self._gate))) if self.active else float('inf')
 
     def accept(self, positions: Array, innovation: Innovation) -> None:
-        """Add a measurement (L,) that was used to the statistics."""
+        """Add a measurement (A,) that was used to the statistics."""
         if not self.active:
             return
         self._positions = positions
@@ -154,9 +155,9 @@ class LegGate:
 
         Parameters
         ----------
-        positions : (L,) m as measured
+        positions : (A,) m or rad as measured
         available : legs that have a length
-        residual, covariance : (L,) m, (L, L) m^2 of positions against the prediction; NaN where a leg has none
+        residual, covariance : (A,), (A, A) of positions against the prediction; NaN where a leg has none
         complain : called with reason and detail when a leg is left out, is used again, or its kind of fault is found
         """
         believed = [leg for leg in available.tolist() if leg not in self.faults]

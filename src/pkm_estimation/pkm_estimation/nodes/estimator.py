@@ -128,7 +128,7 @@ class EstimatorNode(StreamNode):
 
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Statistics of the filter."""
-        level, sentence = summarise(report, self.pipeline.machine.leg_count)
+        level, sentence = summarise(report, self.pipeline.machine.actuated_count)
         details = values(report) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,

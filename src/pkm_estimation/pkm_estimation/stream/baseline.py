@@ -45,7 +45,7 @@ class BaselineStream:
         self.estimator = kinematic_estimator(machine, config)
         self._config, self._health = config, health
         self._point = np.array(config.reference_point)
-        self._leg_count = machine.leg_count
+        self._drive_count = machine.actuated_count
         self._last: Instant | None = None
 
     @property
@@ -59,7 +59,7 @@ class BaselineStream:
 
     def estimate(self, instant: Instant, sample: LegSample) -> BaselineEstimate | None:
         """Estimate from one measurement; ``None`` if a leg is missing or no pose is found (see the event)."""
-        if len(sample.used) < self._leg_count:
+        if len(sample.used) < self._drive_count:
             return None
         last = self._last
         interval = 0.0 if last is None else seconds(last, instant)
@@ -100,8 +100,8 @@ class BaselinePipeline:
         self.machine = machine
         self.config = config = config or EstimatorConfig()
         self.machine = machine
-        self.health = HealthMonitor(self.machine.leg_count)
-        self._reader = LegMessageReader(self.machine, self.machine.leg_count)
+        self.health = HealthMonitor(self.machine.actuated_count)
+        self._reader = LegMessageReader(self.machine, self.machine.actuated_count)
         self._stream = BaselineStream(self.machine, config, self.health)
         self._gate = StampGate(config.clock_jump)
 

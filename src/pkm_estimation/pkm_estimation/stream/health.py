@@ -49,8 +49,8 @@ class HealthReport:
     ----------
     samples : estimates
     nis_mean : mean normalised innovation squared; of a consistent filter: number of legs / noise inflation
-    in_band : (L,) fraction of the innovations within two standard deviations
-    normalised_innovation : (L,) root mean square of innovation / standard deviation
+    in_band : (A,) fraction of the innovations within two standard deviations
+    normalised_innovation : (A,) root mean square of innovation / standard deviation
     imu_rate, leg_rate : Hz by stamps, of accepted samples
     unconverged : state groups whose standard deviation is above :data:`CONVERGED_BELOW`
     convergence_time : s from the start to convergence, per converged state group (S3-36)
@@ -83,8 +83,8 @@ class HealthReport:
 class HealthMonitor:
     """Collects the statistics of :class:`HealthReport`; uses stamps only, never the wall clock."""
 
-    def __init__(self, leg_count: int, extra_states: dict[str, slice] | None = None) -> None:
-        self.leg_count = leg_count
+    def __init__(self, drive_count: int, extra_states: dict[str, slice] | None = None) -> None:
+        self.drive_count = drive_count
         self._extra_states = extra_states or {}
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
@@ -99,9 +99,9 @@ class HealthMonitor:
     def _clear_window(self) -> None:
         self._samples, self._summed_up, self._nis_sum = 0, 0, 0.0
         self._innovations: list[Innovation] = []
-        self._in_band = np.zeros(self.leg_count)
-        self._squares = np.zeros(self.leg_count)
-        self._seen = np.zeros(self.leg_count)
+        self._in_band = np.zeros(self.drive_count)
+        self._squares = np.zeros(self.drive_count)
+        self._seen = np.zeros(self.drive_count)
         self._streams: dict[str, _Stream] = {}
         self._user: dict[str, tuple[int, float, int]] = {}
         self._event_counts: Counter[str] = Counter()

@@ -21,7 +21,7 @@ STROKE_MARGIN = 0.1
 
 
 class LegSample(NamedTuple):
-    """Positions (L,) m or rad and efforts (L,) N or N m of one message, NaN if missing; ``used``: legs to use."""
+    """Positions (A,) m or rad and efforts (A,) N or N m of one message, NaN if missing; ``used``: drives to use."""
 
     positions: Array
     efforts: Array

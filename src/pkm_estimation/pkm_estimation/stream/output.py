@@ -108,8 +108,8 @@ class EstimatorOutput:
     model : computes the outputs from them
     innovation : residual, its standard deviation and NIS; ``None`` for a start from forward kinematics
     differentiated : derivative of the angular rate, with the differentiator's lag; ``None`` while that settles
-    drive_positions : (L,) m or rad, as measured, NaN where a leg was not used
-    efforts : (L,) N as received with the measurement, NaN where absent
+    drive_positions : (A,) m or rad, as measured, NaN where a leg was not used
+    efforts : (A,) N as received with the measurement, NaN where absent
     baseline : conventional estimate of the reference point, ``None`` if it failed or does not run
     imu_delay : s, declared delay, including what was estimated and declared so far
     """

@@ -52,7 +52,7 @@ class Tracker:
             config,
             machine,
         )
-        self.health = HealthMonitor(machine.leg_count, self.filter.layout.groups)
+        self.health = HealthMonitor(machine.actuated_count, self.filter.layout.groups)
         self.baseline = BaselineStream(machine, config, self.health)
         self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
         self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
@@ -119,7 +119,7 @@ class Tracker:
             else:
                 self.health.left_out = {}
                 count = len(sample.used)
-                used, limit = None if count == self.machine.leg_count else sample.used, gate.limit(count)
+                used, limit = None if count == self.machine.actuated_count else sample.used, gate.limit(count)
                 innovation = self.filter.update(sample.positions, used, limit, gate.noise_scale)
                 if innovation.nis <= limit:
                     gate.accept(sample.positions, innovation)
@@ -204,8 +204,8 @@ class Tracker:
         innovation = filter_.update(sample.positions, judgement.used, noise_scale=judgement.noise_scale)
         gate.accept(sample.positions, innovation)
         self.health.left_out = gate.descriptions()
-        for leg in gate.faults:
-            self.health.count(f'{self.machine.legs[leg].name}_left_out')
+        for name in self.health.left_out:
+            self.health.count(f'{name}_left_out')
         return innovation
 
     def _is_sound(self, stamp: int, now: ImuSample, innovation: Innovation) -> bool:
@@ -259,7 +259,7 @@ class Tracker:
     def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
         """Start the filter with this measurement; needs all legs."""
         stamp, sample = measurement.instant.stamp, measurement.sample
-        if len(sample.used) < self.machine.leg_count:
+        if len(sample.used) < self.machine.actuated_count:
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
             return None
         innovation = None

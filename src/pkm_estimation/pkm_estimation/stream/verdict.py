@@ -16,7 +16,7 @@ UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATE
 NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset')
 
 
-def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
+def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
     """Level (``ok``, ``warn``, ``error``) and message for one report window."""
     trouble, last = _trouble(report)
     if report.samples == 0:
@@ -25,10 +25,10 @@ def summarise(report: HealthReport, leg_count: int) -> tuple[str, str]:
         return 'warn', f'left out: {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:
         return 'warn', f'{trouble}{last}'
-    if report.nis_mean > NIS_FACTOR * leg_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
+    if report.nis_mean > NIS_FACTOR * drive_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
         return 'warn', (
             'innovations are larger than their covariance '
-            f'(mean NIS {report.nis_mean:.3g}, expected about {leg_count}): '
+            f'(mean NIS {report.nis_mean:.3g}, expected about {drive_count}): '
             'check lever arm, mounting and delay of the IMU, leg offsets, or raise q_scale'
         )
     if report.unconverged:
