@@ -16,11 +16,11 @@ from suite_contents import PACKAGES
 #: modules whose functions the pages about the mathematics name
 FURTHER_MODULES = (
     'pkm_description.machine', 'pkm_description.kinematics', 'pkm_description.kinematics.continuation',
-    'pkm_description.kinematics.overall_jacobian', 'pkm_description.kinematics.jacobian_rates',
+    'pkm_description.kinematics.drive_map', 'pkm_description.kinematics.jacobian_rates',
     'pkm_description.kinematics.rotation', 'pkm_description.kinematics.admissible_home',
     'pkm_description.kinematics.forward', 'pkm_description.kinematics.workspace',
-    'pkm_description.dynamics', 'pkm_description.dynamics.regressor', 'pkm_description.dynamics.projection',
-    'pkm_description.dynamics.leg_forces', 'pkm_description.dynamics.terms',
+    'pkm_description.dynamics', 'pkm_description.dynamics.terms', 'pkm_description.kernels.dynamics',
+    'pkm_description.kernels.regressor',
     'pkm_description.dynamics.parameter_reduction.reduction', 'pkm_description.friction_laws',
     'pkm_description.motion.fourier', 'pkm_description.motion.limits', 'pkm_description.motion.profiles',
     'pkm_description.loading', 'pkm_description.skeleton', 'pkm_description.settings', 'pkm_description.errors',

@@ -212,6 +212,20 @@ class PinocchioTree:
         torques = self.pin.rnea(self.model, self.data, configuration, velocity, acceleration)
         return np.asarray(torques + self.rotors * acceleration)
 
+    def mass_matrix(self, configuration: Array) -> Array:
+        """Mass matrix (nv, nv) of the open tree, rotors included.
+
+        Column by column: Pinocchio's ``crba`` is for trees whose joints are numbered branch by branch.
+        """
+        still, units = np.zeros(self.model.nv), np.eye(self.model.nv)
+        weight = self.tree_torques(configuration, still, still)
+        return np.array([self.tree_torques(configuration, still, unit) - weight for unit in units]).T
+
+    def torque_derivatives(self, configuration: Array, velocity: Array, acceleration: Array) -> tuple[Array, Array]:
+        """Derivatives (nv, nv) of the open tree's generalised forces by positions and by velocities."""
+        found = self.pin.computeRNEADerivatives(self.model, self.data, configuration, velocity, acceleration)
+        return np.array(found[0]), np.array(found[1])
+
     def closure_wrenches(self, multipliers: Array) -> tuple[Array, Array]:
         """Forces and moments (K, 3) of the closures on the legs' bodies, at the configuration that was used last."""
         wrenches, row, planar = [], 0, self.machine.planar

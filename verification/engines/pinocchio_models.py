@@ -51,9 +51,7 @@ def kinetic_matrices(machine: Machine, joint_positions: Array, motion: PlatformM
         every = np.zeros((tree.model.nv, 6))
         every[moving], every[tree.free] = rates, to_body
         tree_rates = every @ basis
-        mass = tree.pin.crba(tree.model, tree.data, configuration)
-        mass = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
-        masses.append(tree_rates.T @ mass @ tree_rates)
+        masses.append(tree_rates.T @ tree.mass_matrix(configuration) @ tree_rates)
         bases.append(basis)
     return np.array(masses), np.array(bases)
 
@@ -127,9 +125,8 @@ def _linear_system(
     jacobian = tree.closure_jacobian(configuration)
     fixed = np.vstack([jacobian, np.eye(tree.model.nv)[tree.idle]])
     count, rows = tree.model.nv, len(fixed)
-    mass = tree.pin.crba(tree.model, tree.data, configuration)
     system = np.zeros((count + rows, count + rows))
-    system[:count, :count] = np.triu(mass) + np.triu(mass, 1).T + np.diag(tree.rotors)
+    system[:count, :count] = tree.mass_matrix(configuration)
     system[:count, count:], system[count:, :count] = -fixed.T, fixed
     bias = tree.pin.nonLinearEffects(tree.model, tree.data, configuration, velocity)
     right = np.concatenate([drive - bias, fixed @ admissible])

@@ -30,6 +30,7 @@ def first_calls() -> Iterator[Call]:
         if not machine.has_platform:
             still = np.zeros((1, len(machine.joints)))
             yield partial(open_chain_accelerations, machine, still, still, still)
+            yield partial(dynamics.open_chain_derivatives, machine, still, still, still)
         else:
             yield from _poses(machine)
             yield from _motions(machine)
@@ -68,6 +69,8 @@ def _motions(machine: Machine) -> Iterator[Call]:
     yield partial(dynamics.inverse_dynamics, machine, motion, friction=False)
     yield partial(dynamics.friction_forces, machine, motion)
     yield partial(drive_force_terms, machine, motion)
+    if not machine.model.friction_loads[0]:
+        yield partial(dynamics.inverse_dynamics_derivatives, machine, motion)
     joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
     yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
     yield partial(check_motion, machine, motion)

@@ -5,6 +5,7 @@ from pkm_description.dynamics.derivatives import (
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
+    open_chain_derivatives,
     parameter_derivatives,
 )
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
@@ -47,6 +48,7 @@ __all__ = [
     'kinetic_energy',
     'machine_parameters',
     'mass_matrix',
+    'open_chain_derivatives',
     'parameter_derivatives',
     'potential_energy',
     'reduce_parameters',

@@ -11,6 +11,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import friction_regressor
 from pkm_description.dynamics.inverse import require_dynamics
+from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels import derivatives as kernels
@@ -137,6 +138,30 @@ def forward_dynamics_derivatives(
     return ForwardDynamicsDerivatives(acceleration, by_position, by_velocity, by_force)
 
 
+def open_chain_derivatives(
+    machine: Machine, positions: Array, velocities: Array, accelerations: Array, friction: bool = True,
+    sign_smoothing: float = 0.0,
+) -> InverseDynamicsDerivatives:  # fmt: skip
+    """Derivatives of :func:`pkm_description.dynamics.open_chain.open_chain_forces`; the coordinates are the J joints.
+
+    Parameters
+    ----------
+    positions, velocities, accelerations : (N, J)
+    friction, sign_smoothing : as of :func:`inverse_dynamics_derivatives`
+    """
+    forces = open_chain_forces(machine, positions, velocities, accelerations, friction, sign_smoothing)
+    _require_no_loads(machine, friction)
+    data, scratch = machine.scratch
+    found = np.zeros((len(forces), 3, forces.shape[1], forces.shape[1]))
+    status = kernels.open_chain_derivatives(
+        machine.compiled_model, scratch, packed(positions), packed(velocities), packed(accelerations), bool(friction),
+        float(sign_smoothing), found,
+    )  # fmt: skip
+    if status < 0:
+        require_ok(machine, status, data.detail)
+    return InverseDynamicsDerivatives(forces, found[:, 0], found[:, 1], found[:, 2])
+
+
 def parameter_derivatives(
     machine: Machine, motion: PlatformMotion, identical_legs: bool = True, joints: Literal['actuated', 'all'] = 'all'
 ) -> tuple[Array, Array]:
@@ -151,10 +176,7 @@ def parameter_derivatives(
 def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int:
     """Check the coordinates of a machine; returns how many there are."""
     freedoms = int(machine.model.degrees_of_freedom[0])
-    if friction and machine.model.friction_loads[0]:
-        raise KinematicsError(
-            f'{machine.name}: friction that depends on the load is not differentiated; use friction=False'
-        )
+    _require_no_loads(machine, friction)
     if coordinates == 'drives':
         if machine.actuated_count != freedoms:
             raise KinematicsError(
@@ -169,6 +191,13 @@ def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int
             f"{machine.name}: the legs hold the platform, its pose cannot change freely; use coordinates='drives'"
         )
     return freedoms
+
+
+def _require_no_loads(machine: Machine, friction: bool) -> None:
+    if friction and machine.model.friction_loads[0]:
+        raise KinematicsError(
+            f'{machine.name}: friction that depends on the load is not differentiated; use friction=False'
+        )
 
 
 def _differentiate(

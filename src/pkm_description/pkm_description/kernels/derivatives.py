@@ -11,13 +11,14 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.body_map import inertia_times
 from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
 from pkm_description.kernels.drive_motion import solve_drives
+from pkm_description.kernels.dynamics import tree_wrenches
 from pkm_description.kernels.friction import friction_of_joints, joint_slope
 from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import split_bias
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.reactions import closure_wrench, reactions
-from pkm_description.kernels.state import move
+from pkm_description.kernels.state import move, move_joints
 from pkm_description.kernels.status import OK
 from pkm_description.kernels.tangents import (
     ACCELERATION,
@@ -47,8 +48,8 @@ DRIVES, PLATFORM = 0, 1
 #: what is differentiated by
 POSITION, RATE, SECOND = 0, 1, 2
 
-#: places in ``scratch.joint_tangents``: changes of joint positions, rates, accelerations; virtual rates; zeros
-JOINTS, RATES, ACCELERATIONS, VIRTUAL_RATES, NOTHING = range(5)
+#: places in ``scratch.joint_tangents``: changes of positions, rates, accelerations, needed forces; virtual rates; zeros
+JOINTS, RATES, ACCELERATIONS, FORCES, VIRTUAL_RATES, NOTHING = range(6)
 
 
 @kernel
@@ -199,7 +200,7 @@ def _closure_tangents(model: ModelData, scratch: ScratchData) -> None:
 
 @kernel
 def _force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoothing: float) -> None:
-    """Change of the force dual to the platform's twist into ``scratch.wrench``, the closure forces held.
+    """Change of the forces of joints, and of the one dual to the platform's twist, ``scratch.wrench``; closures held.
 
     ``scratch.force`` and ``moment`` are the wrenches in the joints, see
     :func:`~pkm_description.kernels.reactions.reactions`.
@@ -223,6 +224,7 @@ def _force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoo
         if friction:
             slope = joint_slope(model, joint, scratch.joint_rates[joint], smoothing)
             force += slope * scratch.joint_tangents[RATES, joint]
+        scratch.joint_tangents[FORCES, joint] = force
         for i in range(6):
             scratch.wrench[i] += scratch.joint_map[joint, i] * force
         parent = model.parent[joint]
@@ -349,3 +351,35 @@ def _on_coordinate(model: ModelData, scratch: ScratchData, coordinates: int, k: 
     for i in range(6):
         total += scratch.twist_map[i, k] * scratch.wrench[i]
     return total
+
+
+@kernel
+def open_chain_derivatives(
+    model: ModelData, scratch: ScratchData, positions: Array, rates: Array, accelerations: Array, friction: bool,
+    smoothing: float, by_joints: Array,
+) -> int:  # fmt: skip
+    """Derivatives (N, 3, J, J) of the joint forces of an open chain by joint positions, rates and accelerations."""
+    tangents, joints, still, last = scratch.tangents, scratch.joint_tangents, scratch.zeros, len(model.kind)
+    for sample in range(len(positions)):
+        status = move_joints(model, scratch, positions, rates, accelerations, sample)
+        if status < 0:
+            return status
+        tree_wrenches(model, scratch)
+        set_rows(tangents[SHIFT], last, tangents[TURN], still[0])
+        set_rows(tangents[VELOCITY], last, tangents[SPIN], still[0])
+        set_rows(tangents[ACCELERATION], last, tangents[SPIN_RATE], still[0])
+        for part in range(3):
+            for k in range(last):
+                for joint in range(last):
+                    joints[JOINTS, joint] = 1.0 if part == POSITION and joint == k else 0.0
+                    joints[RATES, joint] = 1.0 if part == RATE and joint == k else 0.0
+                    joints[ACCELERATIONS, joint] = 1.0 if part == SECOND and joint == k else 0.0
+                pose_tangents(model, scratch, joints[JOINTS], tangents[TURN], tangents[SHIFT])
+                velocity_tangents(
+                    model, scratch, scratch.spin, scratch.joint_rates, joints[RATES], tangents[SPIN], tangents[VELOCITY]
+                )
+                acceleration_tangents(model, scratch, joints[RATES], joints[ACCELERATIONS])
+                _force_tangents(model, scratch, friction, smoothing)
+                for joint in range(last):
+                    by_joints[sample, part, joint, k] = joints[FORCES, joint]
+    return OK

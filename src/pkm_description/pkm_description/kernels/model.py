@@ -146,7 +146,7 @@ class ScratchData(NamedTuple):
     multipliers : (L, R) closure forces along the rows of each leg, body minus other body
     constraint_forces : (K,) along the rows of ``constraints``
     friction, loads, last_loads : (J,) friction in the joints, and the forces across their axes
-    tangents, joint_tangents, twist : (12, J + 2, 3), (5, J), (6,) changes of the state along one direction, see
+    tangents, joint_tangents, twist : (12, J + 2, 3), (6, J), (6,) changes of the state along one direction, see
         ``kernels.tangents`` and ``kernels.derivatives``
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
@@ -275,7 +275,7 @@ def scratch_data(model: ModelData) -> ScratchData:
         constraint_factor=np.zeros((constraints, 7)), constraint_reflections=np.zeros(constraints), held=np.zeros(6),
         multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints), friction=np.zeros(joints),
         loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((12, joints + 2, 3)),
-        joint_tangents=np.zeros((5, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
+        joint_tangents=np.zeros((6, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
         target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
         detail=np.zeros(4),
     )  # fmt: skip

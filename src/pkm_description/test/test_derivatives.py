@@ -1,0 +1,194 @@
+"""Jacobians of inverse and forward dynamics against central differences of the functions themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from graph_machines import FOLDER
+from hand_built_machines import turned_link_frames
+from other_machines import CLOSED, cart_with_pendulum
+from pkm_description.arrays import Array
+from pkm_description.dynamics import (
+    forward_dynamics,
+    forward_dynamics_derivatives,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    open_chain_derivatives,
+    parameter_derivatives,
+)
+from pkm_description.dynamics.open_chain import open_chain_forces
+from pkm_description.errors import KinematicsError
+from pkm_description.friction_laws import Asymmetric, PowerLaw, Sign, Stribeck
+from pkm_description.kinematics import joint_motion, motion_from_drives
+from pkm_description.kinematics.random_states import random_joint_states, random_states
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.loading import load_machine
+from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
+from pkm_description.machine.variants import with_friction
+
+#: m/s, width of the smooth signs: differences need a derivative
+SMOOTH = 0.05
+STEP = 1e-5
+
+MACHINES: dict[str, Callable[[], Machine]] = {
+    '6-UPS': turned_link_frames,
+    **CLOSED,
+    **{name: partial(load_machine, FOLDER / name / 'machine.yaml') for name in ('delta', 'five_bar', 'tricept')},
+}
+FREE = ('6-UPS', '6-PUS', 'planar 3-PRR', 'octopod_8ups', 'four_rrr')
+
+
+def states(machine: Machine) -> PlatformMotion:
+    return random_states(machine, 2, seed=3, turn=0.1, move=0.05)
+
+
+def differences(function: Callable[..., Array], state: tuple[Array, ...], place: int, columns: Array) -> Array:
+    """Derivatives by one array of a state along columns (C, ...), on the last axis."""
+    found = []
+    for column in columns:
+        sides = [
+            function(*(value + (sign * STEP * column if index == place else 0.0) for index, value in enumerate(state)))
+            for sign in (1.0, -1.0)
+        ]
+        found.append((sides[0] - sides[1]) / (2.0 * STEP))
+    return np.stack(found, axis=-1)
+
+
+def assert_close(found: Array, expected: Array, tolerance: float = 1e-6) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * (1e-3 + np.abs(expected).max()))
+
+
+def drives_of(machine: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
+    joints = joint_motion(machine, motion)
+    return tuple(
+        values[:, machine.drive_columns] for values in (joints.positions, joints.velocities, joints.accelerations)
+    )
+
+
+@pytest.mark.parametrize('name', list(MACHINES))
+def test_inverse_dynamics_by_the_drives(name: str) -> None:
+    machine = MACHINES[name]()
+    motion = states(machine)
+    drives = drives_of(machine, motion)
+
+    def forces(*state: Array) -> Array:
+        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
+    assert_close(found.forces, forces(*drives))
+    units = np.eye(machine.actuated_count)
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, drives, place, units))
+
+
+@pytest.mark.parametrize('name', ['6-UPS', '3-RPS', 'delta'])
+def test_forward_dynamics_by_the_drives(name: str) -> None:
+    machine = MACHINES[name]()
+    motion = states(machine)
+    positions, rates, _ = drives_of(machine, motion)
+    forces = 1.1 * inverse_dynamics(machine, motion)
+
+    def accelerations(positions: Array, rates: Array, forces: Array) -> Array:
+        state = motion_from_drives(machine, motion.time, positions, rates, np.zeros_like(rates))
+        pose = state.position, state.rotation_base_platform
+        free = forward_dynamics(machine, *pose, state.twist, forces, sign_smoothing=SMOOTH)
+        moving = dataclasses.replace(state, linear_acceleration=free[:, :3], angular_acceleration=free[:, 3:])
+        return drives_of(machine, moving)[2]
+
+    pose = motion.position, motion.rotation_base_platform
+    found = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, sign_smoothing=SMOOTH)
+    units = np.eye(machine.actuated_count)
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_force)):
+        size = 1e3 if place == 2 else 1.0  # N: accelerations hardly change with one newton
+        assert_close(ours, differences(accelerations, (positions, rates, forces), place, size * units) / size)
+
+
+@pytest.mark.parametrize('name', FREE)
+def test_derivatives_by_the_pose(name: str) -> None:
+    """Of redundant machines too, whose drives share the forces in another way at each pose."""
+    machine = MACHINES[name]() if name in MACHINES else load_machine(FOLDER / name / 'machine.yaml')
+    if len(set(machine.drive_weights)) < 2 and machine.actuated_count > machine.degrees_of_freedom:
+        machine = dataclasses.replace(machine, drive_weights=tuple(np.linspace(1.0, 2.0, machine.actuated_count)))
+    motion = states(machine)
+
+    def forces(change: Array, twist: Array, acceleration: Array) -> Array:
+        moved = PlatformMotion(
+            motion.time, motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform,
+            twist[:, :3], twist[:, 3:], acceleration[:, :3], acceleration[:, 3:],
+        )  # fmt: skip
+        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
+    state = np.zeros((2, 6)), motion.twist, motion.acceleration
+    units = np.eye(6)[machine.model.freedom]
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, state, place, units))
+
+
+def test_forward_dynamics_of_redundant_drives_by_the_pose() -> None:
+    machine = load_machine(FOLDER / 'octopod_8ups' / 'machine.yaml')
+    motion = states(machine)
+    forces = 1.1 * inverse_dynamics(machine, motion)
+
+    def accelerations(change: Array, twist: Array, forces: Array) -> Array:
+        pose = motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform
+        return forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
+
+    pose = motion.position, motion.rotation_base_platform
+    found = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, 'platform', sign_smoothing=SMOOTH)
+    state = np.zeros((2, 6)), motion.twist, forces
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_force)):
+        size = 1e3 if place == 2 else 1.0
+        units = np.eye(8 if place == 2 else 6)
+        assert_close(ours, differences(accelerations, state, place, size * units) / size)
+
+
+@pytest.mark.parametrize(
+    'law',
+    [
+        Stribeck(viscous=3.0, coulomb=5.0, static=9.0, stribeck_velocity=0.2, exponent=1.5),
+        PowerLaw(viscous=3.0, coulomb=5.0, exponent=1.4),
+        Asymmetric(viscous_positive=3.0, viscous_negative=2.0, coulomb_positive=5.0, coulomb_negative=4.0),
+    ],
+    ids=lambda law: law.law,
+)
+def test_friction_laws_of_open_chains(law: object) -> None:
+    def friction(joint: Joint) -> JointFriction:
+        return JointFriction(law.with_sign(Sign('tanh', SMOOTH)))
+
+    machine = with_friction(cart_with_pendulum(), friction)
+    state = random_joint_states(machine, 4, seed=1)
+    found = open_chain_derivatives(machine, *state)
+
+    def forces(*state: Array) -> Array:
+        return open_chain_forces(machine, *state)
+
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, state, place, np.eye(3)))
+
+
+def test_derivatives_by_parameters_are_the_regressors() -> None:
+    machine = turned_link_frames()
+    motion = states(machine)
+    bodies, friction = parameter_derivatives(machine, motion, identical_legs=False)
+    heavier = dataclasses.replace(machine.platform, mass=machine.platform.mass + 1.0)
+    with_more = dataclasses.replace(machine, platform=heavier)
+    change = inverse_dynamics(with_more, motion) - inverse_dynamics(machine, motion)
+    difference = np.concatenate([heavier.parameters - machine.platform.parameters, np.zeros(180)])
+    assert_close(bodies @ difference, change)
+    assert friction.shape == (2, 6, 36)
+
+
+def test_what_is_no_coordinate_is_refused() -> None:
+    held, redundant = MACHINES['3-RPS'](), load_machine(FOLDER / 'four_rrr' / 'machine.yaml')
+    with pytest.raises(KinematicsError, match="use coordinates='drives'"):
+        inverse_dynamics_derivatives(held, states(held), 'platform')
+    with pytest.raises(KinematicsError, match="4 drives for 3 degrees of freedom.*use coordinates='platform'"):
+        inverse_dynamics_derivatives(redundant, states(redundant))
+    loaded = load_machine('khalifa_3prr')
+    with pytest.raises(KinematicsError, match='depends on the load is not differentiated'):
+        inverse_dynamics_derivatives(loaded, states(loaded))
