@@ -69,8 +69,9 @@ class PinocchioTree:
         kinds = {'revolute': pin.JointModelRevoluteUnaligned, 'prismatic': pin.JointModelPrismaticUnaligned}
         carriers = {'base_link': 0}
         for leg in machine.legs:
-            for joint, place in zip(leg.joints, leg.parents, strict=True):
-                parent = carriers[leg.joints[place].body.name] if place >= 0 else 0
+            for place in _depth_first(leg.parents):
+                joint, before = leg.joints[place], leg.parents[place]
+                parent = carriers[leg.joints[before].body.name] if before >= 0 else 0
                 placement = pin.SE3(joint.rotation_parent_joint, joint.translation)
                 parent = model.addJoint(parent, kinds[joint.kind](joint.axis), placement, joint.name)
                 model.appendBodyToJoint(parent, self._inertia(joint.body), pin.SE3.Identity())
@@ -267,6 +268,15 @@ class PinocchioTree:
             return float(kinetic + self.pin.computePotentialEnergy(self.model, self.data, later))
 
         return (energy(_STEP) - energy(-_STEP)) / (2.0 * _STEP)
+
+
+def _depth_first(parents: tuple[int, ...], start: int = -1) -> list[int]:
+    """Places of a leg's joints, each followed by all that it carries: Pinocchio's mass matrix relies on that order."""
+    order: list[int] = []
+    for place, parent in enumerate(parents):
+        if parent == start:
+            order += [place, *_depth_first(parents, place)]
+    return order
 
 
 def pinocchio_result(machine: Machine, joint_positions: Array, motion: PlatformMotion) -> EngineResult:

@@ -18,8 +18,8 @@ def tree_regressor(tree: PinocchioTree, configuration: Array, velocity: Array, a
     """Regressor (nv, P) of the open tree, bodies and parameters in the library's order: platform, then the legs."""
     columns = tree.pin.computeJointTorqueRegressor(tree.model, tree.data, configuration, velocity, acceleration)
     bodies = np.array(columns).reshape(tree.model.nv, -1, 10)[..., _ORDER]
-    if tree.machine.has_platform:
-        bodies = np.concatenate([bodies[:, -1:], bodies[:, :-1]], axis=1)
+    order = [joint - 1 for joint in tree.ids]
+    bodies = bodies[:, [tree.model.njoints - 2, *order] if tree.machine.has_platform else order]
     return bodies.reshape(tree.model.nv, -1)
 
 
