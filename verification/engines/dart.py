@@ -21,6 +21,7 @@ from pkm_description.dynamics import inverse_dynamics
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_tips import with_least_masses
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors
@@ -168,7 +169,8 @@ def dart_errors(machine: Machine, step: float) -> DartErrors:
 
     Parameters
     ----------
-    machine : with a platform; its rotors count for nothing, because SDF cannot express them
+    machine : with a platform; its rotors count for nothing, because SDF cannot express them, and its bodies without
+        mass have the little one that SDF gives them
     step : s, time step of DART
 
     Raises
@@ -179,7 +181,7 @@ def dart_errors(machine: Machine, step: float) -> DartErrors:
         The machine cannot be written as SDF.
     """
     sdf = SdfModel(sdf_text(machine, SdfOptions(world=True, time_step=step)))
-    world, machine = DartWorld(sdf), without_rotors(machine)
+    world, machine = DartWorld(sdf), with_least_masses(without_rotors(machine))
     configuration = home_configuration(machine)
     home = np.array([configuration.joint_positions[joint.name] for joint in machine.actuated_joints])
     time = np.asarray(step * np.arange(round(_DURATION / step) + 1), dtype=float)

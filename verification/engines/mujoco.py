@@ -190,10 +190,18 @@ def mujoco_result(machine: Machine, joint_positions: Array, motion: PlatformMoti
     gaps, residuals, velocities, accelerations, drives, forces, moments, determined = (
         np.array(column) for column in zip(*rows, strict=True)
     )
-    mass = float(np.sum(tree.model.body_mass))
+    mass = float(np.sum(tree.model.body_mass)) - added_mass(machine, tree.model)
     return EngineResult(
         gaps, residuals, velocities, accelerations, drives, forces, moments, mass, bool(determined.all())
     )
+
+
+def added_mass(machine: Machine, model: Any) -> float:
+    """Mass [kg] that the model has and the machine has not: of crosses, and of bodies without mass."""
+    crosses = [end.link for end in closure_ends(machine) if end.closure.kind == 'universal']
+    bodies = {model.body(number).name for number in range(model.nbody)}
+    light = [joint.body.name for joint in machine.joints if joint.body.mass == 0.0 and joint.body.name in bodies]
+    return float(sum(model.body(name).mass[0] for name in [*crosses, *light]))
 
 
 def mujoco_open_chain(machine: Machine, positions: Array, velocities: Array, accelerations: Array) -> EngineResult:

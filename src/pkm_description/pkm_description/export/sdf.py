@@ -46,7 +46,7 @@ from pkm_description.export.sdf_parts import (
     add_visuals,
 )
 from pkm_description.export.sdf_systems import add_model_systems, add_weld, add_world_systems
-from pkm_description.export.sdf_tips import moving_bodies, split_bodies, welded_ends
+from pkm_description.export.sdf_tips import moving_bodies, split_bodies, welded_ends, with_least_masses
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 from pkm_description.machine import Leg, Machine, RigidBody
@@ -65,7 +65,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     """
     require_machine(machine)
     options = options or SdfOptions()
-    machine = with_unique_links(machine)
+    machine = with_least_masses(with_unique_links(machine))
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})
     if options.world:
         parent = SubElement(root, 'world', name=options.world_name)

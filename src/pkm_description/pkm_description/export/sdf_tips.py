@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,10 +26,20 @@ class ExportError(PkmError):
     """A machine that the format cannot hold."""
 
 
+def with_least_masses(machine: Machine) -> Machine:
+    """The machine as SDF has it: bodies without mass get a little, because engines take no others."""
+    legs = tuple(
+        replace(leg, joints=tuple(
+            joint if joint.body.mass > 0.0 else replace(joint, body=_small(joint.body.name)) for joint in leg.joints
+        ))
+        for leg in machine.legs
+    )  # fmt: skip
+    return replace(machine, legs=legs)
+
+
 def moving_bodies(machine: Machine) -> list[RigidBody]:
-    """Leg bodies, and the platform where there is one; those without mass get a little, as engines take no others."""
-    bodies = [joint.body for joint in machine.joints] + ([machine.platform] if machine.has_platform else [])
-    return [body if body.mass > 0.0 else _small(body.name) for body in bodies]
+    """Leg bodies, and the platform where there is one."""
+    return [joint.body for joint in machine.joints] + ([machine.platform] if machine.has_platform else [])
 
 
 def welded_ends(machine: Machine) -> list[ClosureEnd]:

@@ -39,12 +39,15 @@ def closure_ends(machine: Machine) -> tuple[ClosureEnd, ...]:
     is more than one closure, or another end, the frames are named after the closure.
     """
     ends = []
+    closures = {closure.name for leg in machine.legs for closure in leg.closures}
     for number, leg in enumerate(machine.legs, start=1):
         for closure in leg.closures:
             if len(leg.closures) == 1 and closure.other == machine.platform.name:
                 names = f'{leg.name}_tip', f'platform_anchor{number}', f'{leg.name}_ball'
             else:
                 names = f'{closure.name}_tip', f'{closure.name}_anchor', f'{closure.name}_ball'
+            if names[2] in closures:  # a closure may be called so
+                names = *names[:2], f'{closure.name}_link'
             ends.append(ClosureEnd(leg, closure, *names))
     return tuple(ends)
 
