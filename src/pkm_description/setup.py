@@ -35,6 +35,7 @@ setup(
             'inspect_machine = pkm_description.nodes.inspect_machine:main',
             'new_machine = pkm_description.nodes.new_machine:main',
             'export_machine = pkm_description.nodes.export_machine:main',
+            'import_machine = pkm_description.nodes.import_machine:main',
             'state_publisher = pkm_description.nodes.state_publisher:main',
             'platform_poser = pkm_description.nodes.platform_poser:main',
             'driver_bridge = pkm_description.nodes.driver_bridge:main',

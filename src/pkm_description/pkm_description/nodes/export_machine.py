@@ -1,6 +1,7 @@
 """Command: write a machine as URDF, MJCF (MuJoCo), SDF (Gazebo), C code (inverse dynamics), or for ros2_control.
 
-Format gazebo writes world, model and the configuration of ros_gz_bridge into a directory.
+Format gazebo writes world, model and the configuration of ros_gz_bridge into a directory; format urdf_loops a URDF tree
+and a YAML file with its cut loops. Format urdf_constraints is a URDF with <constraint> elements.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.ros2_control import HARDWARE, ControlOptions, read_hardware_parameters
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.urdf import urdf_text
+from pkm_description.export.urdf_loops import urdf_with_constraints, write_urdf_with_loops
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Machine
 from pkm_description.nodes.sdf_arguments import add_sdf_arguments, sdf_options
 
-FORMATS = ['urdf', 'mjcf', 'sdf', 'c', 'gazebo']
+FORMATS = ['urdf', 'mjcf', 'sdf', 'c', 'gazebo', 'urdf_loops', 'urdf_constraints']
 #: parameter files that ros2_control reads
 CONTROL_FILES = ['controllers', 'mujoco_pids', 'initial_values']
 
@@ -36,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.format == 'gazebo':
             directory = options.output or Path(f'{options.model_name or machine.name}_gazebo')
             for path in write_gazebo_files(machine, sdf_options(options), directory).all:
+                print(f'{path} written')
+        elif options.format == 'urdf_loops':
+            for path in write_urdf_with_loops(machine, options.output or Path(f'{machine.name}_urdf_loops')):
                 print(f'{path} written')
         elif options.output is None:
             sys.stdout.write(_text(machine, options))
@@ -60,6 +65,8 @@ def _text(machine: Machine, options: argparse.Namespace) -> str:
             return c_text(machine)
         case 'sdf':
             return sdf_text(machine, sdf_options(options))
+        case 'urdf_constraints':
+            return urdf_with_constraints(machine)
         case 'mujoco_pids':
             return mujoco_pids_text(machine)
         case 'initial_values':
@@ -84,7 +91,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument('--format', choices=formats, help='the same, as an option')
     parser.add_argument(
-        '-o', '--output', type=Path, help='file to write, standard output by default; of gazebo a directory'
+        '-o', '--output', type=Path,
+        help='file to write, standard output by default; of gazebo and urdf_loops a directory',
     )
     parser.add_argument('--overlay', help='parameter overlay')
     add_sdf_arguments(parser.add_argument_group('SDF and Gazebo'))

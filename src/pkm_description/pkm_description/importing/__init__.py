@@ -1,0 +1,1 @@
+"""Machines from what people already have: URDF with loops, MJCF and SDF files become machine files."""

@@ -1,0 +1,208 @@
+"""Cut a mechanism at its platform into legs: a tree of joints from the base for each, and closures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.importing.graph import Body, Graph, Link
+from pkm_description.importing.joints import expanded
+from pkm_description.importing.mechanism import BASE, BallFrames, CutClosure, CutJoint, CutLeg, Mechanism
+from pkm_description.importing.placement import HERE, Placement, frame_along
+from pkm_description.importing.rigid import reachable
+from pkm_description.importing.selection import Selection
+
+#: joints that no closure can stand for
+_IN_TREE = ('prismatic', 'cylindrical')
+
+#: what is cheapest to have as a closure comes last
+_ORDER = ('revolute', 'universal', 'ball', 'fixed')
+
+#: share of a body's mass that a part of it takes that is joined to it rigidly
+_SHARE = 0.1
+
+
+def cut(selection: Selection) -> Mechanism:
+    """Legs and closures of a mechanism; the joints where they are at the start, loops not yet closed."""
+    graph, platform = _with_parts(selection.graph, selection.platform), selection.platform
+    ends = frozenset({graph.base, platform})
+    legs: list[CutLeg] = []
+    balls: dict[str, BallFrames] = {}
+    bodies: dict[str, tuple[str, Placement]] = {}
+    seen: set[str] = set()
+    for body in graph.bodies:
+        if body not in ends and body not in seen:
+            group = reachable(graph, body, list(graph.links), ends)
+            seen |= group
+            leg = _Leg(graph, selection, group, balls)
+            legs.append(leg.cut(f'leg{len(legs) + 1}'))
+            bodies.update(leg.bodies)
+    return Mechanism(
+        name=graph.name,
+        source=graph.source,
+        gravity=graph.gravity,
+        platform=replace(graph.bodies[platform].moved(selection.frame.inverse), name=selection.link),
+        home=graph.places[platform] @ selection.frame,
+        legs=tuple(legs),
+        bodies=bodies,
+        balls=balls,
+        notes=graph.notes,
+    )
+
+
+def _must_stand(link: Link) -> bool:
+    """Whether a link must be a joint of a leg, not a closure: closures have no drive, friction or rotor."""
+    values = link.values
+    resists = values.viscous > 0.0 or values.coulomb > 0.0 or values.rotor_inertia > 0.0
+    return link.driven or link.kind in _IN_TREE or (link.kind == 'revolute' and resists)
+
+
+def _with_parts(graph: Graph, platform: str) -> Graph:
+    """Return the graph in which no joint that must stand in a leg ends at the platform: it ends at a part of it."""
+    for link in graph.links:
+        direct = {link.first, link.second} == {graph.base, platform}
+        if platform in (link.first, link.second) and (_must_stand(link) or direct):
+            graph = _parted(graph, link, platform)
+    return graph
+
+
+def _parted(graph: Graph, link: Link, body: str) -> Graph:
+    """Split a part off a body, at which a link ends in its place; the part is rigidly connected with the rest."""
+    part, whole = f'{body}_at_{link.name}', graph.bodies[body]
+    bodies = {
+        **graph.bodies,
+        part: replace(whole, name=part, mass=_SHARE * whole.mass, inertia=_SHARE * whole.inertia),
+        body: replace(whole, mass=(1.0 - _SHARE) * whole.mass, inertia=(1.0 - _SHARE) * whole.inertia),
+    }
+    ended = replace(link, first=part) if link.first == body else replace(link, second=part)
+    links = tuple(ended if one is link else one for one in graph.links)
+    return replace(
+        graph,
+        bodies=bodies,
+        places={**graph.places, part: graph.places[body]},
+        links=(*links, Link(f'{part}_mount', 'fixed', part, body, is_loop=True)),
+    )
+
+
+class _Leg:
+    """Cut one leg: bodies of ``group`` between base and platform."""
+
+    def __init__(self, graph: Graph, selection: Selection, group: set[str], balls: dict[str, BallFrames]) -> None:
+        self._graph, self._selection, self._group, self._balls = graph, selection, group, balls
+        # the frame of a body of a machine is its joint's: its pose in the body of the file
+        self._frames = {graph.base: HERE, selection.platform: selection.frame}
+        self._names = {graph.base: BASE, selection.platform: selection.link}
+
+    @property
+    def bodies(self) -> dict[str, tuple[str, Placement]]:
+        """Bodies of the file -> bodies of the leg, and their frames there."""
+        return {body: (self._names[body], frame.inverse) for body, frame in self._frames.items()}
+
+    def cut(self, name: str) -> CutLeg:
+        """Joints and closures of the leg."""
+        tree, loops = self._tree()
+        joints: list[CutJoint] = []
+        for link in _from_base(tree, self._graph.base):
+            joints += self._joints(link)
+        return CutLeg(name, tuple(joints), tuple(self._closure(link) for link in loops))
+
+    def _tree(self) -> tuple[list[Link], list[Link]]:
+        """Links that make a tree over base and bodies, and those that close it."""
+        platform = self._selection.platform
+        tree: list[Link] = []
+        loops: list[Link] = []
+        groups = {body: {body} for body in (*self._group, self._graph.base)}
+        for link in sorted((one for one in self._graph.links if self._group & {one.first, one.second}), key=_rank):
+            if platform in (link.first, link.second):
+                loops.append(link)
+            elif link.kind != 'fixed' and groups[link.first] is not groups[link.second]:
+                merged = groups[link.first] | groups[link.second]
+                groups.update(dict.fromkeys(merged, merged))
+                tree.append(link)
+            elif _must_stand(link):
+                body = link.second if link.second != self._graph.base else link.first
+                self._graph = _parted(self._graph, link, body)
+                tree.append(next(one for one in self._graph.links if one.name == link.name))
+                loops.append(self._graph.links[-1])
+            else:
+                loops.append(link)
+        return tree, loops
+
+    def _joints(self, link: Link) -> list[CutJoint]:
+        """Joints of one degree of freedom in the place of a link of the tree."""
+        graph, first, second = self._graph, link.first, link.second
+        relative = (graph.places[second] @ link.second_frame).seen_from(graph.places[first] @ link.first_frame)
+        towards = link.second_frame.inverse.point(self._far_end(second, link))
+        parts, along = expanded(link, relative, towards)
+        self._frames[second], self._names[second] = link.second_frame @ along, second
+        if link.kind == 'ball':
+            self._balls[link.name] = BallFrames(
+                first, link.first_frame @ parts[0].place, second, link.second_frame @ along
+            )
+        parent, before = self._names[first], self._frames[first].inverse @ link.first_frame
+        joints = []
+        for place, part in enumerate(parts):
+            last = place == len(parts) - 1
+            name = f'{link.name}_{part.suffix}' if part.suffix else link.name
+            body = graph.bodies[second].moved(self._frames[second].inverse) if last else Body(f'{name}_cross')
+            joints.append(
+                CutJoint(
+                    name,
+                    part.kind,
+                    parent,
+                    before @ part.place,
+                    part.axis,
+                    body,
+                    link.driven and not part.suffix,
+                    link.values,
+                    part.home,
+                )
+            )
+            parent, before = body.name, HERE
+        return joints
+
+    def _far_end(self, body: str, link: Link) -> Array:
+        """Return a point (3,) m of a body far from a joint: its farthest other joint, or its centre of mass."""
+        here = link.second_frame.position
+        ends = [one.from_side(body).first_frame.position for one in self._graph.links_of(body)]
+        ends.append(self._graph.bodies[body].center_of_mass)
+        far: Array = max(ends, key=lambda point: float(np.linalg.norm(point - here)))
+        return far
+
+    def _closure(self, link: Link) -> CutClosure:
+        """Closure in the place of a link, from a body of the leg to the other one."""
+        if link.first not in self._names or link.first in (self._selection.platform, self._graph.base):
+            link = link.from_side(link.second)
+        first = self._frames[link.first].inverse @ link.first_frame
+        second = self._frames[link.second].inverse @ link.second_frame
+        turn, kind = HERE, link.kind
+        if kind == 'revolute':
+            turn, kind = frame_along(link.axis), 'pin'
+        elif kind == 'universal':
+            turn = Placement(
+                np.zeros(3), np.column_stack([link.axis, link.second_axis, np.cross(link.axis, link.second_axis)])
+            )
+        return CutClosure(
+            link.name, kind, self._names[link.first], first @ turn, self._names[link.second], second @ turn
+        )
+
+
+def _rank(link: Link) -> tuple[int, bool]:
+    return (0 if _must_stand(link) else 1 + _ORDER.index(link.kind)), link.is_loop
+
+
+def _from_base(links: list[Link], base: str) -> list[Link]:
+    """Order the links of a tree from the base on, branch by branch, each seen from the body that carries it."""
+    ordered: list[Link] = []
+
+    def visit(body: str) -> None:
+        for link in links:
+            if body in (link.first, link.second) and all(link.name != one.name for one in ordered):
+                side = link.from_side(body)
+                ordered.append(side)
+                visit(side.second)
+
+    visit(base)
+    return ordered

@@ -1,0 +1,160 @@
+"""A file in an engine of its own: closed loops and drive forces without the suite's mechanics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.importing.graph import Link
+from pkm_description.importing.placement import Placement
+
+#: step [rad, m] of the difference that gives the change of the constraints' Jacobian
+_STEP = 2e-4
+
+
+@dataclass(frozen=True)
+class TurnRow:
+    """Axes (3,) of two bodies that stay perpendicular: what holds the idle turn of a rod between two balls."""
+
+    first: str
+    axis: Array
+    second: str
+    second_axis: Array
+
+
+class SourceEngine(ABC):
+    """Mechanics of a file: a tree with constraints. Configurations are the engine's own (nq,), velocities (nv,).
+
+    Attributes
+    ----------
+    name : of the engine
+    start : configuration at the start (nq,)
+    """
+
+    name = ''
+    start: Any
+
+    def __init__(self) -> None:
+        self.turn_rows: tuple[TurnRow, ...] = ()
+
+    @abstractmethod
+    def column(self, joint: str) -> int | None:
+        """Return the velocity column of a joint of one degree of freedom; None where there is no such joint."""
+
+    @abstractmethod
+    def columns(self, joint: str) -> list[int]:
+        """Velocity columns of a joint of any kind; none where there is no such joint."""
+
+    @abstractmethod
+    def position(self, configuration: Any, joint: str) -> float:
+        """Position [rad, m] of a joint of one degree of freedom."""
+
+    @abstractmethod
+    def with_position(self, configuration: Any, joint: str, position: float) -> Any:
+        """Return the configuration with another position of such a joint."""
+
+    @abstractmethod
+    def with_motion(self, configuration: Any, link: Link, motion: Placement) -> Any:
+        """Return the configuration in which a joint of any kind has a motion (its second frame in its first)."""
+
+    @abstractmethod
+    def moved(self, configuration: Any, velocity: Array) -> Any:
+        """Return the configuration after a unit of time with a velocity (nv,)."""
+
+    @abstractmethod
+    def file_constraints(self, configuration: Any) -> tuple[Array, Array]:
+        """Gaps (R,) of the file's loops, and their Jacobian (R, nv)."""
+
+    @abstractmethod
+    def place(self, configuration: Any, body: str) -> Placement:
+        """Pose of a body of the file in the base."""
+
+    @abstractmethod
+    def spin_map(self, configuration: Any, body: str) -> Array:
+        """Spin of a body per velocity (3, nv), base axes."""
+
+    @abstractmethod
+    def forces(self, configuration: Any, velocity: Array, acceleration: Array) -> Array:
+        """Generalized forces (nv,) that the tree needs, friction of joints included."""
+
+    def constraints(self, configuration: Any) -> tuple[Array, Array]:
+        """Gaps and Jacobian of the file's loops and of the turns that are held."""
+        gaps, matrix = self.file_constraints(configuration)
+        for row in self.turn_rows:
+            u = self.place(configuration, row.first).rotation @ row.axis
+            v = self.place(configuration, row.second).rotation @ row.second_axis
+            moment = np.cross(u, v)
+            difference = self.spin_map(configuration, row.first) - self.spin_map(configuration, row.second)
+            gaps, matrix = np.append(gaps, u @ v), np.vstack([matrix, moment @ difference])
+        return gaps, matrix
+
+    def jacobian_rate(self, configuration: Any, velocity: Array) -> Array:
+        """Change of the constraints' Jacobian along a velocity, times the velocity (R,)."""
+
+        def difference(step: float) -> Array:
+            ahead = self.constraints(self.moved(configuration, step * velocity))[1]
+            behind = self.constraints(self.moved(configuration, -step * velocity))[1]
+            rate: Array = (ahead - behind) @ velocity / (2.0 * step)
+            return rate
+
+        return (4.0 * difference(0.5 * _STEP) - difference(_STEP)) / 3.0
+
+
+@dataclass(frozen=True)
+class SourceMotion:
+    """Closed configuration, with the map from drive rates to all velocities (nv, A)."""
+
+    configuration: Any
+    gap: float
+    per_drive: Array
+    active: Array
+
+
+def closed(engine: SourceEngine, configuration: Any, moving: Sequence[int], drives: Sequence[int]) -> SourceMotion:
+    """Close the file's loops with the drives where they are; other columns than ``moving`` do not move."""
+    passive = [column for column in moving if column not in drives]
+    gap = np.inf
+    for _ in range(60):
+        gaps, matrix = engine.constraints(configuration)
+        active = np.abs(matrix[:, list(moving)]).max(axis=1, initial=0.0) > 1e-9
+        gap = float(np.abs(gaps[active]).max(initial=0.0))
+        step = np.zeros(matrix.shape[1])
+        step[passive] = -np.linalg.lstsq(matrix[np.ix_(active, passive)], gaps[active], rcond=1e-7)[0]
+        largest = float(np.abs(step).max(initial=0.0))
+        configuration = engine.moved(configuration, step * min(1.0, 0.3 / largest) if largest > 0.0 else step)
+        if largest < 1e-13:
+            break
+    gaps, matrix = engine.constraints(configuration)
+    gap = float(np.abs(gaps[active]).max(initial=0.0))
+    per_drive = np.zeros((matrix.shape[1], len(drives)))
+    per_drive[list(drives)] = np.eye(len(drives))
+    rows = matrix[active]
+    per_drive[passive] = -np.linalg.lstsq(rows[:, passive], rows[:, list(drives)], rcond=1e-7)[0]
+    return SourceMotion(configuration, gap, per_drive, active)
+
+
+def drive_forces(
+    engine: SourceEngine,
+    motion: SourceMotion,
+    moving: Sequence[int],
+    drives: Sequence[int],
+    rates: Array,
+    accelerations: Array,
+) -> Array:
+    """Forces of the drives (A,) for their rates and accelerations (A,): the tree's, on what the loops admit."""
+    passive = [column for column in moving if column not in drives]
+    velocity = motion.per_drive @ rates
+    rows = engine.constraints(motion.configuration)[1][motion.active]
+    bias = engine.jacobian_rate(motion.configuration, velocity)[motion.active]
+    acceleration = np.zeros(len(velocity))
+    acceleration[list(drives)] = accelerations
+    acceleration[passive] = -np.linalg.lstsq(
+        rows[:, passive], bias + rows[:, list(drives)] @ accelerations, rcond=1e-7
+    )[0]
+    needed: Array = motion.per_drive.T @ engine.forces(motion.configuration, velocity, acceleration)
+    return needed

@@ -1,0 +1,211 @@
+"""What a file says of a mechanism, whatever its format: bodies, what joins them, and where they are at the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.errors import PkmError
+from pkm_description.importing.placement import HERE, Placement
+
+#: freedoms of a joint: turns and displacements of the second body in the first
+FREEDOMS = {
+    'fixed': 0,
+    'revolute': 1,
+    'prismatic': 1,
+    'universal': 2,
+    'cylindrical': 2,
+    'ball': 3,
+    'free': 6,
+}
+
+
+class ImportMachineError(PkmError):
+    """A file that cannot become a machine: what is wrong, with which value, and what to do."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body in its own frame.
+
+    Attributes
+    ----------
+    name : as in the file
+    mass : kg; zero for links without inertia
+    center_of_mass : (3,) m
+    inertia : (3, 3) kg m^2 about the centre of mass
+    """
+
+    name: str
+    mass: float = 0.0
+    center_of_mass: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def moved(self, place: Placement) -> Body:
+        """Return the same body in a frame in which its own has the pose ``place``."""
+        return replace(
+            self,
+            center_of_mass=place.point(self.center_of_mass),
+            inertia=place.rotation @ self.inertia @ place.rotation.T,
+        )
+
+    def with_point_masses(self, *others: Body) -> Body:
+        """Return this body and others, given in the same frame, as one."""
+        parts = [body for body in (self, *others) if body.mass != 0.0 or body.inertia.any()]
+        mass = sum(body.mass for body in parts)
+        if not parts or mass == 0.0:
+            return replace(self, inertia=sum((body.inertia for body in parts), np.zeros((3, 3))))
+        center = sum((body.mass * body.center_of_mass for body in parts), np.zeros(3)) / mass
+        inertia = np.zeros((3, 3))
+        for body in parts:
+            arm = body.center_of_mass - center
+            inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return Body(self.name, mass, center, inertia)
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """What a file says of a joint besides its geometry; infinite or zero where it is silent. SI units.
+
+    Attributes
+    ----------
+    lower, upper : rad or m
+    velocity, effort : rad/s or m/s, N m or N
+    viscous, coulomb : N m s/rad or N s/m, N m or N
+    rotor_inertia : kg m^2 or kg
+    stiffness : N m/rad or N/m of a spring at the joint
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    rotor_inertia: float = 0.0
+    stiffness: float = 0.0
+
+
+@dataclass(frozen=True)
+class Link:
+    """What joins two bodies: a joint of the tree, a closed loop, or a rigid connection.
+
+    The second body's pose in the first is ``first_frame @ motion @ second_frame.inverse``, where the motion is a turn
+    about (or a displacement along) ``axis``; universal joints turn about ``axis``, then about ``second_axis``.
+
+    Attributes
+    ----------
+    name : as in the file
+    kind : see :data:`FREEDOMS`
+    first, second : names of the bodies; in a tree the parent and the child
+    first_frame, second_frame : pose of the joint frame in both bodies
+    axis, second_axis : (3,) unit vectors, joint frame
+    position : rad or m at the start, for revolute and prismatic joints of the tree
+    driven : whether a motor acts
+    values : see the class
+    is_loop : whether it closes a loop of the file's tree
+    """
+
+    name: str
+    kind: str
+    first: str
+    second: str
+    first_frame: Placement = HERE
+    second_frame: Placement = HERE
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    second_axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    position: float = 0.0
+    driven: bool = False
+    values: JointValues = field(default_factory=JointValues)
+    is_loop: bool = False
+
+    def other(self, body: str) -> str:
+        """Name of the body on the other side."""
+        return self.second if body == self.first else self.first
+
+    def from_side(self, body: str) -> Link:
+        """Return the same link with ``body`` as its first one; joint positions keep their sign."""
+        if body == self.first:
+            return self
+        if self.kind == 'universal':
+            axis, second_axis = -self.second_axis, -self.axis
+        else:
+            axis, second_axis = -self.axis, self.second_axis
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            first_frame=self.second_frame,
+            second_frame=self.first_frame,
+            axis=axis,
+            second_axis=second_axis,
+        )
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A mechanism as a file has it.
+
+    Attributes
+    ----------
+    name : of the machine
+    source : file name, for texts
+    bodies : by name
+    links : joints, loops and rigid connections
+    base : name of the body that stands still
+    places : pose of every body in the base at the start, from the file's own tree
+    frames : name of a frame -> body that has it, and its pose there; of links, joints and sites
+    link_frames : names of those that are links
+    gravity : (3,) m/s^2 in the base
+    notes : what was assumed, left out or lost, as sentences
+    couplings : pairs of joints whose positions the file ties to each other
+    """
+
+    name: str
+    source: str
+    bodies: dict[str, Body]
+    links: tuple[Link, ...]
+    base: str
+    places: dict[str, Placement]
+    frames: dict[str, tuple[str, Placement]]
+    gravity: Array
+    notes: tuple[str, ...] = ()
+    couplings: tuple[tuple[str, str], ...] = ()
+    link_frames: frozenset[str] = frozenset()
+
+    def noting(self, *notes: str) -> Graph:
+        """Return the same graph with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def links_of(self, body: str) -> list[Link]:
+        """Links at a body."""
+        return [link for link in self.links if body in (link.first, link.second)]
+
+    def link(self, name: str) -> Link:
+        """Link of a name.
+
+        Raises
+        ------
+        ImportMachineError
+            There is none.
+        """
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise ImportMachineError(
+            f'{self.source}: no joint {name!r}; joints: {", ".join(link.name for link in self.links)}'
+        )
+
+    def frame(self, name: str) -> tuple[str, Placement]:
+        """Body that has a frame, and the frame's pose there.
+
+        Raises
+        ------
+        ImportMachineError
+            There is none.
+        """
+        if name not in self.frames:
+            raise ImportMachineError(f'{self.source}: no link {name!r}; links: {", ".join(self.frames)}')
+        return self.frames[name]

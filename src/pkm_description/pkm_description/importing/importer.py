@@ -1,0 +1,139 @@
+"""From a file to a machine file, and to the comparison of both."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from pkm_description.importing.cutting import cut
+from pkm_description.importing.freedoms import settled
+from pkm_description.importing.graph import Graph, ImportMachineError
+from pkm_description.importing.loops_yaml import with_loops_of
+from pkm_description.importing.machine_text import machine_text
+from pkm_description.importing.masses import with_masses
+from pkm_description.importing.mechanism import Mechanism
+from pkm_description.importing.mjcf import mjcf_graph, start
+from pkm_description.importing.mjcf_model import compiled
+from pkm_description.importing.proof import Comparison, Figures
+from pkm_description.importing.sdf import sdf_graph
+from pkm_description.importing.selection import Choice, Selection, selected
+from pkm_description.importing.urdf import urdf_graph
+from pkm_description.importing.xml_values import xml_root
+from pkm_description.loading import load_machine
+
+_FORMATS = {'robot': 'URDF', 'mujoco': 'MJCF', 'sdf': 'SDF'}
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file that became a machine.
+
+    Attributes
+    ----------
+    path, kind : the file, and its format
+    keyframe : that it starts from
+    graph : what the file says
+    selection : the mechanism in it
+    mechanism : the same, cut into legs
+    text : of the machine file
+    """
+
+    path: Path
+    kind: str
+    keyframe: str | None
+    graph: Graph
+    selection: Selection
+    mechanism: Mechanism
+    text: str
+
+
+def imported(
+    path: Path, loops: Path | None = None, choice: Choice | None = None, keyframe: str | None = None
+) -> Imported:
+    """Make a machine of a URDF, MJCF or SDF with closed loops.
+
+    Parameters
+    ----------
+    loops : YAML file with the cut loops of a URDF; None: one of the same folder, if there is one
+    choice : platform, base, drives and held joints
+    keyframe : of an MJCF, where it starts
+
+    Raises
+    ------
+    ImportMachineError
+        What is wrong with the file, and what to do.
+    """
+    if not path.is_file():
+        raise ImportMachineError(f'{path}: no such file')
+    root = xml_root(path)
+    if root.tag not in _FORMATS:
+        raise ImportMachineError(
+            f'{path}: its root is <{root.tag}>; known are <robot> (URDF; expand xacro first), <mujoco> (MJCF) and <sdf>'
+        )
+    kind = _FORMATS[root.tag]
+    if loops is not None and kind != 'URDF':
+        raise ImportMachineError(f'{loops}: loops in a file of their own belong to a URDF; {path} is {kind}')
+    if kind == 'MJCF':
+        graph = mjcf_graph(path, keyframe)
+    elif kind == 'SDF':
+        graph = sdf_graph(root, path)
+    else:
+        graph = urdf_graph(root, path)
+        loops = loops or (None if root.find('constraint') is not None else _loops_beside(path))
+        if loops is not None:
+            graph = with_loops_of(graph, loops).noting(f'loops and motors from {loops.name}')
+    selection = selected(graph, choice or Choice())
+    _require_uncoupled(selection.graph)
+    mechanism = with_masses(settled(cut(selection)))
+    return Imported(path, kind, keyframe, graph, selection, mechanism, machine_text(mechanism))
+
+
+def _loops_beside(path: Path) -> Path | None:
+    """Return the YAML file with loops in the folder of a URDF."""
+    for candidate in (path.with_suffix('.yaml'), path.with_name('robot.yaml'), *sorted(path.parent.glob('*.yaml'))):
+        if not candidate.is_file():
+            continue
+        try:
+            content = yaml.safe_load(candidate.read_text(encoding='utf-8'))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            continue
+        if isinstance(content, dict) and 'closed_loop' in content:
+            return candidate
+    return None
+
+
+def _require_uncoupled(graph: Graph) -> None:
+    names = {link.name for link in graph.links}
+    for one, other in graph.couplings:
+        if {one, other} & names:
+            raise ImportMachineError(
+                f'{graph.source}: the position of {one!r} is tied to {other!r} (mimic or joint equality), which a '
+                'machine file cannot say; hold one of them (--hold), or model what ties them by loops'
+            )
+
+
+def compared(result: Imported, machine_file: Path, samples: int = 20) -> Figures | str:
+    """Compare the written machine file with its source in the source's own engine.
+
+    Returns
+    -------
+    The figures; or, where the engine is not installed, a sentence that says so.
+    """
+    package = 'mujoco' if result.kind == 'MJCF' else 'pinocchio'
+    if importlib.util.find_spec(package) is None:
+        wheel = 'mujoco' if package == 'mujoco' else 'pin'
+        return f'not compared with the source: {package} is not installed (pip install {wheel})'
+    machine = load_machine(machine_file)
+    if result.kind == 'MJCF':
+        from pkm_description.importing.mujoco_engine import MujocoEngine
+
+        configuration, _ = start(compiled(result.path), result.path, result.keyframe)
+        mujoco = MujocoEngine(result.path, configuration)
+        return Comparison(machine, result.mechanism, result.selection, mujoco).figures(samples)
+    from pkm_description.importing.pinocchio_engine import PinocchioEngine
+
+    engine = PinocchioEngine(result.graph, result.path if result.kind == 'URDF' else None)
+    return Comparison(machine, result.mechanism, result.selection, engine).figures(samples)

@@ -1,0 +1,209 @@
+"""Write a cut mechanism as a machine file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import yaml
+
+from pkm_description.arrays import Array
+from pkm_description.importing.graph import Body, JointValues
+from pkm_description.importing.mechanism import BASE, CutClosure, CutJoint, CutLeg, Mechanism
+from pkm_description.importing.names import plain, plain_names
+from pkm_description.importing.placement import Placement
+from pkm_description.importing.statics import holding_forces
+
+#: a drive gives at least this times what holds the machine at home
+_RESERVE = 1.1
+
+#: what a driven joint is assumed to have where the source is silent: rad/s or m/s, and N m or N
+ASSUMED_VELOCITY, ASSUMED_EFFORT = {'revolute': 20.0, 'prismatic': 2.0}, 1e4
+
+
+@dataclass
+class _Provenance:
+    """Where the numbers come from, and what had to be assumed."""
+
+    source: str
+    entries: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    holding: dict[str, float] = field(default_factory=dict)
+
+    def printed(self, key: str) -> None:
+        self.entries[key] = f'printed: imported from {self.source}'
+
+    def derived(self, key: str, how: str) -> None:
+        self.entries[key] = f'derived: {how}'
+
+    def assumed(self, key: str, why: str) -> None:
+        self.entries[key] = f'assumed: {why}'
+
+
+def machine_text(mechanism: Mechanism) -> str:
+    """Text of a machine file (YAML), with provenance; what was assumed or lost stands at its head as comments."""
+    told = _Provenance(mechanism.source)
+    drives = [mechanism.joints[place].name for place in mechanism.drives]
+    told.holding = dict(zip(drives, np.abs(holding_forces(mechanism)).tolist(), strict=True))
+    name = plain(mechanism.name).lower()
+    content: dict[str, Any] = {
+        'schema': 1,
+        'name': name,
+        'description': f'imported from {mechanism.source}',
+        'gravity': _list(mechanism.gravity),
+        'platform': {
+            'link': platform_link(mechanism),
+            'home': _pose(mechanism.home),
+            'body': _body(mechanism.platform),
+        },
+    }
+    content['leg_chains'] = {leg.name: _chain(leg, mechanism, told) for leg in mechanism.legs}
+    at_zero = {'base_point': [0.0] * 3, 'base_rpy': [0.0] * 3, 'platform_point': [0.0] * 3}
+    content['legs'] = {leg.name: {'chain': leg.name, **at_zero} for leg in mechanism.legs}
+    told.printed('platform.body')
+    told.printed('gravity')
+    told.derived('platform.home', f'loops of {mechanism.source} closed')
+    told.printed('leg_chains')
+    told.derived('legs', 'all frames of the legs are those of base_link and platform')
+    content['provenance'] = told.entries
+    head = [f'# {name}: imported by import_machine from {mechanism.source}. SI units.']
+    head += [f'# - {note}' for note in (*mechanism.notes, *told.remarks)]
+    return (
+        '\n'.join(head)
+        + '\n'
+        + yaml.dump(content, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True)
+    )
+
+
+def platform_link(mechanism: Mechanism) -> str:
+    """Link name of the platform in the machine file."""
+    name = plain(mechanism.platform.name)
+    return name if name != BASE else f'{name}_platform'
+
+
+def joint_names(mechanism: Mechanism) -> dict[str, str]:
+    """Joint of the mechanism -> its full name in the machine."""
+    return {
+        joint: f'{leg.name}_{name}'
+        for leg in mechanism.legs
+        for joint, name in plain_names(joint.name for joint in leg.joints).items()
+    }
+
+
+def _chain(leg: CutLeg, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
+    joints = plain_names(joint.name for joint in leg.joints)
+    # names of links and closures of the exported models, less the leg's name
+    bodies = plain_names((joint.body.name for joint in leg.joints), ('base', 'tip', 'ball', 'closure', 'platform'))
+    closures = plain_names((closure.name for closure in leg.closures), joints.values())
+    content: dict[str, Any] = {'joints': {}, 'closures': {}}
+    before = BASE
+    for joint in leg.joints:
+        key = f'leg_chains.{leg.name}.joints.{joints[joint.name]}'
+        entry = _joint(joint, key, mechanism, told)
+        if joint.parent != before:
+            entry['parent'] = bodies.get(joint.parent, BASE)
+        entry['body'] = {'name': bodies[joint.body.name], **_body(joint.body)}
+        content['joints'][joints[joint.name]] = entry
+        before = joint.body.name
+    for closure in leg.closures:
+        content['closures'][closures[closure.name]] = _closure(closure, bodies, mechanism)
+    return content
+
+
+def _joint(joint: CutJoint, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, Any]:
+    home = joint.home
+    if joint.kind == 'revolute':
+        home = (home + np.pi) % (2.0 * np.pi) - np.pi
+    entry: dict[str, Any] = {'type': joint.kind, 'axis': _list(joint.axis), 'origin': _pose(joint.place)}
+    values = joint.values
+    if joint.driven:
+        entry['actuated'] = True
+    limits = _limits(joint, home, key, mechanism, told)
+    if limits:
+        entry['limits'] = limits
+    if values.viscous or values.coulomb:
+        entry['friction'] = {'viscous': values.viscous, 'coulomb': values.coulomb}
+    entry['home'] = float(home)
+    if values.rotor_inertia:
+        entry['rotor_inertia'] = values.rotor_inertia
+    return entry
+
+
+def _limits(joint: CutJoint, home: float, key: str, mechanism: Mechanism, told: _Provenance) -> dict[str, float]:
+    """Limits of a joint; a driven one needs all four."""
+    values: JointValues = joint.values
+    revolute = joint.kind == 'revolute'
+    lower, upper = values.lower, values.upper
+    widest = 2.0 * np.pi if revolute else np.inf
+    if abs(lower) > widest or abs(upper) > widest:  # what exporters write for 'none'
+        lower, upper = -np.inf, np.inf
+    if not lower <= home <= upper:
+        told.remarks.append(
+            f'{joint.name}: home, {home:.4g}, is outside the limits of the source, {lower:.4g} to {upper:.4g}'
+        )
+        lower, upper = -np.inf, np.inf
+    found = {'lower': lower, 'upper': upper, 'velocity': values.velocity, 'effort': values.effort}
+    if joint.driven:
+        needed = told.holding[joint.name]
+        if values.effort < _RESERVE * needed:
+            unit = 'N m' if revolute else 'N'
+            told.remarks.append(
+                f'{joint.name}: the source lets the drive give {values.effort:.4g} {unit}, but it needs '
+                f'{needed:.4g} to hold the machine at home; its effort is assumed'
+            )
+            found['effort'] = np.inf
+        span = np.pi if revolute else mechanism_size(mechanism)
+        assumed = {
+            'lower': max(home - span, -widest),
+            'upper': min(home + span, widest),
+            'velocity': ASSUMED_VELOCITY[joint.kind],
+            'effort': max(ASSUMED_EFFORT, 100.0 * needed),
+        }
+        for name, value in assumed.items():
+            if not np.isfinite(found[name]):
+                found[name] = value
+                told.assumed(f'{key}.limits.{name}', f'{mechanism.source} has no such limit')
+    return {name: float(value) for name, value in found.items() if np.isfinite(value)}
+
+
+def mechanism_size(mechanism: Mechanism) -> float:
+    """Length [m] that the machine's sizes are compared with."""
+    places = [joint.place.position for joint in mechanism.joints] + [mechanism.home.position]
+    return float(max(np.linalg.norm(place) for place in places)) or 1.0
+
+
+def _closure(closure: CutClosure, bodies: dict[str, str], mechanism: Mechanism) -> dict[str, Any]:
+    here, there = _pose(closure.frame), _pose(closure.other_frame)
+    others = {BASE: 'base', mechanism.platform.name: 'platform'}
+    other = bodies[closure.other] if closure.other in bodies else others[closure.other]
+    entry = {'type': closure.kind, 'body': bodies[closure.body], 'xyz': here['xyz'], 'rpy': here['rpy']}
+    if other != 'platform':
+        entry['to'] = other
+    return {**entry, 'to_xyz': there['xyz'], 'to_rpy': there['rpy']}
+
+
+def _body(body: Body) -> dict[str, Any]:
+    names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
+    return {
+        'mass': float(body.mass),
+        'center_of_mass': _list(body.center_of_mass),
+        'inertia': {key: float(body.inertia[place]) for key, place in names.items()},
+    }
+
+
+def _pose(place: Placement) -> dict[str, list[float]]:
+    return {'xyz': _list(place.position), 'rpy': _list(roll_pitch_yaw(place.rotation))}
+
+
+def _list(values: Array) -> list[float]:
+    return [float(value) + 0.0 for value in values]
+
+
+def roll_pitch_yaw(rotation: Array) -> Array:
+    """Roll, pitch and yaw (3,) rad, exact near pitches of a quarter turn, too: yaw belongs to the roll."""
+    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
+    sine, cosine = np.sin(roll), np.cos(roll)
+    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[2, 1], rotation[2, 2]))
+    yaw = np.arctan2(sine * rotation[0, 2] - cosine * rotation[0, 1], cosine * rotation[1, 1] - sine * rotation[1, 2])
+    return np.array([roll, pitch, yaw])

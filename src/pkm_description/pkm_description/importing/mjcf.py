@@ -1,0 +1,191 @@
+"""Read MJCF through MuJoCo itself: a compiled model has all defaults, angles and inertias resolved.
+
+Meshes are needed only where bodies take their mass from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkm_description.importing.graph import Body, Graph, ImportMachineError, JointValues, Link
+from pkm_description.importing.mjcf_loops import loops_and_couplings
+from pkm_description.importing.mjcf_model import compiled, name_of, placement
+from pkm_description.importing.placement import HERE, Placement, moved, turned
+from pkm_description.importing.urdf import tree_places
+
+_KINDS = ('free', 'ball', 'prismatic', 'revolute')
+
+
+def mjcf_graph(path: Path, keyframe: str | None = None) -> Graph:
+    """Bodies, joints and equality constraints of an MJCF.
+
+    Parameters
+    ----------
+    keyframe : name of the keyframe that is the start; None: ``home`` where there is one, or the file's zero
+
+    Raises
+    ------
+    ImportMachineError
+        MuJoCo is missing or refuses the file, or there is no such keyframe.
+    """
+    model = compiled(path)
+    configuration, notes = start(model, path, keyframe)
+    world = name_of(model, 'body', 0)
+    bodies = {world: Body(world)}
+    links: list[Link] = []
+    for index in range(1, model.nbody):
+        body = _body(model, index)
+        bodies[body.name] = body
+        for link in _joints(model, index, configuration):
+            for end in (link.first, link.second):
+                bodies.setdefault(end, Body(end))
+            links.append(link)
+    driven, lost = _driven(model)
+    notes += [*lost, *_lost_of_balls(model)]
+    links = [replace(link, driven=link.name in driven) for link in links]
+    places = tree_places([_at_start(model, link, configuration) for link in links], world)
+    loops, couplings, more = loops_and_couplings(model, path)
+    frames = {name: (name, HERE) for name in bodies}
+    for site in range(model.nsite):
+        at = name_of(model, 'body', int(model.site_bodyid[site]))
+        place = placement(model.site_pos[site], model.site_quat[site])
+        frames.setdefault(name_of(model, 'site', site), (at, place))
+    return Graph(
+        name=path.stem if model.names[:1] == b'\0' else model.names.split(b'\0')[0].decode(),
+        source=path.name,
+        bodies=bodies,
+        links=(*links, *loops),
+        base=world,
+        places=places,
+        frames=frames,
+        gravity=np.array(model.opt.gravity),
+        notes=(*notes, *more),
+        couplings=couplings,
+        link_frames=frozenset(frames),
+    )
+
+
+def start(model: Any, path: Path, keyframe: str | None) -> tuple[Any, list[str]]:
+    """Configuration of MuJoCo's model (nq,) at the start, and notes on it."""
+    names = [name_of(model, 'key', key) for key in range(model.nkey)]
+    if keyframe is not None:
+        if keyframe not in names:
+            raise ImportMachineError(f'{path}: no keyframe {keyframe!r}; keyframes: {", ".join(names) or "none"}')
+        return np.array(model.key_qpos[names.index(keyframe)]), []
+    if 'home' in names:
+        return np.array(model.key_qpos[names.index('home')]), ["home starts from the keyframe 'home'"]
+    return np.array(model.qpos0), []
+
+
+def _body(model: Any, index: int) -> Body:
+    name = name_of(model, 'body', index)
+    own = Body(name, float(model.body_mass[index]), np.zeros(3), np.diag(model.body_inertia[index]))
+    return own.moved(placement(model.body_ipos[index], model.body_iquat[index]))
+
+
+def _joints(model: Any, index: int, configuration: Any) -> list[Link]:
+    """Joints between a body and its parent, one after the other; bodies without mass between them."""
+    name = name_of(model, 'body', index)
+    first = name_of(model, 'body', int(model.body_parentid[index]))
+    before = placement(model.body_pos[index], model.body_quat[index])
+    count = int(model.body_jntnum[index])
+    if count == 0:
+        return [Link(f'{name}_mount', 'fixed', first, name, before)]
+    links = []
+    for place in range(count):
+        joint = int(model.body_jntadr[index]) + place
+        second = name if place == count - 1 else f'{name}_{place + 1}'
+        kind, address = _KINDS[int(model.jnt_type[joint])], int(model.jnt_qposadr[joint])
+        anchor = Placement(np.array(model.jnt_pos[joint])) if kind in ('revolute', 'ball') else HERE
+        axis, zero = np.array(model.jnt_axis[joint]), float(model.qpos0[address])
+        # a joint at its reference stands where the body's pose says
+        reference = {'revolute': turned(axis, -zero), 'prismatic': moved(axis, -zero)}.get(kind, HERE)
+        links.append(
+            Link(
+                name_of(model, 'joint', joint),
+                kind,
+                first,
+                second,
+                before @ anchor @ reference,
+                anchor,
+                axis,
+                position=float(configuration[address]) if kind in ('revolute', 'prismatic') else 0.0,
+                values=_values(model, joint, kind),
+            )
+        )
+        first, before = second, HERE
+    return links
+
+
+def _at_start(model: Any, link: Link, configuration: Any) -> Link:
+    """Balls and free bodies as they are at the start: their motion put into the first frame."""
+    if link.kind not in ('ball', 'free'):
+        return link
+    names = [name_of(model, 'joint', joint) for joint in range(model.njnt)]
+    address = int(model.jnt_qposadr[names.index(link.name)])
+    if link.kind == 'ball':
+        return replace(
+            link, first_frame=link.first_frame @ placement(np.zeros(3), configuration[address : address + 4])
+        )
+    pose = placement(configuration[address : address + 3], configuration[address + 3 : address + 7])
+    return replace(link, first_frame=pose)
+
+
+def _values(model: Any, joint: int, kind: str) -> JointValues:
+    column = int(model.jnt_dofadr[joint])
+    limited = bool(model.jnt_limited[joint]) and kind in ('revolute', 'prismatic')
+    lower, upper = (float(bound) for bound in model.jnt_range[joint])
+    force = float(model.jnt_actfrcrange[joint][1]) if model.jnt_actfrclimited[joint] else np.inf
+    turning = 1.0 if kind in ('revolute', 'prismatic') else 0.0
+    return JointValues(
+        lower=lower if limited else -np.inf,
+        upper=upper if limited else np.inf,
+        effort=min(force, _largest_force(model, joint)),
+        viscous=turning * float(np.ravel(model.dof_damping[column])[0]),
+        coulomb=turning * float(model.dof_frictionloss[column]),
+        rotor_inertia=turning * float(model.dof_armature[column]),
+        stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
+    )
+
+
+def _largest_force(model: Any, joint: int) -> float:
+    """Largest force of the actuators at a joint, through their gears."""
+    force = np.inf
+    for actuator in range(model.nu):
+        if int(model.actuator_trntype[actuator]) in (0, 1) and int(model.actuator_trnid[actuator][0]) == joint:
+            gear = abs(float(model.actuator_gear[actuator][0]))
+            if model.actuator_forcelimited[actuator]:
+                force = gear * float(np.abs(model.actuator_forcerange[actuator]).max())
+            elif model.actuator_ctrllimited[actuator] and int(model.actuator_biastype[actuator]) == 0:
+                gain = float(model.actuator_gainprm[actuator][0])
+                force = gear * gain * float(np.abs(model.actuator_ctrlrange[actuator]).max())
+    return force if force > 0.0 else np.inf
+
+
+def _lost_of_balls(model: Any) -> list[str]:
+    """Notes on friction and armature of ball joints, which a machine file cannot say."""
+    lost = []
+    for joint in range(model.njnt):
+        column = int(model.jnt_dofadr[joint])
+        if _KINDS[int(model.jnt_type[joint])] == 'ball' and (
+            np.ravel(model.dof_damping[column])[0] > 0.0
+            or model.dof_frictionloss[column] > 0.0
+            or model.dof_armature[column] > 0.0
+        ):
+            lost.append(name_of(model, 'joint', joint))
+    return [f'friction and armature of ball joints are lost: {", ".join(lost)}'] if lost else []
+
+
+def _driven(model: Any) -> tuple[set[str], list[str]]:
+    """Joints that actuators move, and notes on other actuators."""
+    driven, lost = set(), []
+    for actuator in range(model.nu):
+        if int(model.actuator_trntype[actuator]) in (0, 1):
+            driven.add(name_of(model, 'joint', int(model.actuator_trnid[actuator][0])))
+        else:
+            lost.append(f'actuator {name_of(model, "actuator", actuator)} does not act on a joint and is left out')
+    return driven, lost

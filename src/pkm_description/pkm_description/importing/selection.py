@@ -1,0 +1,208 @@
+"""Which body is the platform, and what belongs to the mechanism between it and the base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pkm_description.importing.graph import Graph, ImportMachineError, Link
+from pkm_description.importing.placement import HERE, Placement
+from pkm_description.importing.rigid import lumped, reachable, with_bases_fixed, with_held
+
+#: names of frames at which people look first, the likeliest first
+_NAMES = ('end_effector', 'endeffector', 'effector', 'platform', 'tool', 'tcp', 'eff', 'foot', 'sole', 'head', 'top')
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A mechanism between a base and a platform; every body of it stands on a way from one to the other.
+
+    Attributes
+    ----------
+    graph : the mechanism alone, without rigid connections
+    platform : name of the body
+    link : name of the frame that is the platform's link frame
+    frame : its pose in the body
+    base : body of the file that stands still, and the pose of the machine's base frame in it
+    floating : the file's joints that leave bodies of the mechanism free
+    """
+
+    graph: Graph
+    platform: str
+    link: str
+    frame: Placement
+    base: tuple[str, Placement]
+    floating: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user says of a file.
+
+    Attributes
+    ----------
+    platform, base : names of links; empty: found
+    drives : names of driven joints; empty: those of the file
+    held : names of joints that are held where they are
+    """
+
+    platform: str = ''
+    base: str = ''
+    drives: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+
+
+def selected(graph: Graph, choice: Choice) -> Selection:
+    """Find platform and mechanism.
+
+    Raises
+    ------
+    ImportMachineError
+        No loop, no platform, or a name that the file does not have.
+    """
+    if choice.drives:
+        for name in choice.drives:
+            graph.link(name)
+        graph = replace(graph, links=tuple(replace(link, driven=link.name in choice.drives) for link in graph.links))
+    floating = [link for link in graph.links if link.kind == 'free']
+    graph = with_held(graph, choice.held, 'held where they are at the start')
+    graph = with_bases_fixed(graph)
+    base = graph.frame(choice.base) if choice.base else (graph.base, HERE)
+    if choice.base:
+        graph = _on_base(graph, choice.base)
+    graph = lumped(graph)
+    link = choice.platform or _likely_platform(graph)
+    platform, frame = graph.frame(link)
+    if platform == graph.base:
+        raise ImportMachineError(f'{graph.source}: {link!r} does not move: it is part of the base {graph.base!r}')
+    if not choice.platform:
+        graph = graph.noting(f'the platform is taken to be {link!r}; choose another by --platform')
+    graph = _mechanism(graph, platform)
+    if not any(link.driven for link in graph.links):
+        raise ImportMachineError(
+            f'{graph.source}: no joint between base and {link!r} is driven; name the driven ones: --drives JOINT ...; '
+            f'joints: {", ".join(one.name for one in graph.links if not one.is_loop)}'
+        )
+    free = [one for one in floating if graph.frames.get(one.second, (graph.base,))[0] != graph.base]
+    return Selection(graph, platform, link, frame, base, tuple(free))
+
+
+def _on_base(graph: Graph, name: str) -> Graph:
+    """Return the graph seen from another base."""
+    body, frame = graph.frame(name)
+    place = (graph.places[body] @ frame).inverse
+    base_body = 'base of ' + name
+    bodies = {**graph.bodies, base_body: replace(graph.bodies[graph.base], name=base_body)}
+    bodies[base_body] = type(graph.bodies[body])(base_body)
+    fixed = Link(f'{name} is the base', 'fixed', base_body, body, HERE, frame)
+    places = {other: place @ where for other, where in graph.places.items()}
+    return replace(
+        graph,
+        bodies=bodies,
+        links=(*graph.links, fixed),
+        base=base_body,
+        places={**places, base_body: HERE},
+        gravity=place.rotation @ graph.gravity,
+    ).noting(f'{name!r} is the base and stands still')
+
+
+def _likely_platform(graph: Graph) -> str:
+    """Name of the link that is most likely meant: where most legs meet, called like a tool, far from the base."""
+    distance = _distances(graph)
+    best: tuple[tuple[float, ...], str] | None = None
+    for body in set(graph.bodies) & set(distance) - {graph.base}:
+        legs = _legs_at(graph, body)
+        for name, (at, _) in graph.frames.items() if legs > 0 else ():
+            if at == body and name in graph.link_frames:
+                # several legs meet at the platform; of one leg it is the end that is named so, or the farthest body
+                words = [word for word in _NAMES if word in name.lower()]
+                called = max((len(word) / len(name) for word in words), default=0.0) if graph.bodies[body].mass else 0.0
+                key = (max(legs, 2) if called or legs > 2 else 0, called, legs, distance[body], -len(name))
+                if best is None or (key, name) > best:
+                    best = (key, name)
+    if best is None:
+        raise ImportMachineError(
+            f'{graph.source}: no body has a closed loop on its way to the base; is the file that closes the loops '
+            'missing?'
+        )
+    return best[1]
+
+
+def _legs_at(graph: Graph, body: str) -> int:
+    """Return how many legs lead from the base to a body; 0 where there is no loop on the way."""
+    ends = frozenset({graph.base, body})
+    legs, looped = 0, False
+    seen: set[str] = set()
+    for link in graph.links_of(body):
+        other = link.other(body)
+        if other == graph.base:
+            legs += 1
+        elif other not in seen:
+            group = reachable(graph, other, list(graph.links), ends)
+            seen |= group
+            inside = [
+                one
+                for one in graph.links
+                if {one.first, one.second} <= group | ends and group & {one.first, one.second}
+            ]
+            if any(graph.base in (one.first, one.second) for one in inside):
+                legs += 1
+                looped = looped or len(inside) > len(group) + 1
+    return legs if legs > 1 or looped else 0
+
+
+def _distances(graph: Graph) -> dict[str, int]:
+    """Joints between the base and every body that is connected with it."""
+    distance, waiting = {graph.base: 0}, [graph.base]
+    while waiting:
+        body = waiting.pop(0)
+        for link in graph.links_of(body):
+            other = link.other(body)
+            if other not in distance:
+                distance[other] = distance[body] + 1
+                waiting.append(other)
+    return distance
+
+
+def _mechanism(graph: Graph, platform: str) -> Graph:
+    """Return the graph with only what stands on a way from base to platform.
+
+    What hangs on its moving bodies is held and becomes part of them; what stands on the base alone is left out.
+    """
+    ends = {graph.base, platform}
+    if platform not in reachable(graph, graph.base, list(graph.links)):
+        raise ImportMachineError(f'{graph.source}: nothing connects {platform!r} with the base {graph.base!r}')
+    outside: set[str] = set()
+    for body in graph.bodies:
+        for other in {link.other(body) for link in graph.links_of(body)}:
+            group = reachable(graph, other, list(graph.links), frozenset({body}))
+            if not group & (ends - {body}):
+                outside |= group
+    aside = _on_base_alone(graph, outside) | (set(graph.bodies) - reachable(graph, graph.base, list(graph.links)))
+    hanging = [link for link in graph.links if {link.first, link.second} & (outside - aside)]
+    driven = [link.name for link in graph.links if link.driven and {link.first, link.second} & (outside | aside)]
+    kept = [name for name in graph.bodies if name not in aside]
+    graph = replace(
+        graph,
+        bodies={name: graph.bodies[name] for name in kept},
+        places={name: graph.places[name] for name in kept},
+        links=tuple(link for link in graph.links if not {link.first, link.second} & aside),
+        frames={name: at for name, at in graph.frames.items() if at[0] not in aside},
+    )
+    if aside:
+        graph = graph.noting(f'left out, for it does not lead to the platform: {", ".join(sorted(aside))}')
+    if driven:
+        graph = graph.noting(f'drives that do not move the platform are left out: {", ".join(driven)}')
+    names = [link.name for link in hanging]
+    return lumped(with_held(graph, names, 'held where they are at the start, for they do not lead to the platform'))
+
+
+def _on_base_alone(graph: Graph, outside: set[str]) -> set[str]:
+    """Bodies of ``outside`` that hang on the base."""
+    others = frozenset(set(graph.bodies) - outside)
+    alone: set[str] = set()
+    for body in outside:
+        group = reachable(graph, body, list(graph.links), others)
+        touched = {link.other(name) for name in group for link in graph.links_of(name)} - group
+        if touched <= {graph.base}:
+            alone |= group
+    return alone

@@ -1,0 +1,83 @@
+"""Command: make a machine file of a URDF with loops, an MJCF or an SDF, and compare both in the source's own engine.
+
+URDF: loops in a YAML file (closed_loop, type, name_mot) or as <constraint> elements. MJCF: equality connect and weld.
+SDF: joints whose child has a parent already. What had to be assumed or is lost is said, and stands in the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pkm_description.errors import PkmError
+from pkm_description.importing.importer import Imported, compared, imported
+from pkm_description.importing.selection import Choice
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    options = _options(arguments)
+    choice = Choice(options.platform, options.base, tuple(options.drives), tuple(options.hold))
+    try:
+        if options.output and options.output.exists() and not options.force:
+            raise PkmError(f'{options.output} exists; give --force to replace it')
+        result = imported(options.file, options.loops, choice, options.keyframe)
+        for note in result.mechanism.notes:
+            print(f'- {note}', file=sys.stderr)
+        if options.output is None:
+            print(result.text, end='')
+        else:
+            options.output.write_text(result.text, encoding='utf-8')
+        if options.samples > 0:
+            _compare(result, options.output, options.samples)
+        if options.output is not None:
+            print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
+    except (PkmError, OSError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _compare(result: Imported, output: Path | None, samples: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = output
+        if path is None:
+            path = Path(folder) / 'machine.yaml'
+            path.write_text(result.text, encoding='utf-8')
+        figures = compared(result, path, samples)
+    print(figures if isinstance(figures, str) else figures.text, file=sys.stderr)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog='import_machine', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('file', type=Path, metavar='FILE', help='URDF, MJCF or SDF')
+    parser.add_argument('-o', '--output', type=Path, help='machine file to write; standard output by default')
+    parser.add_argument('--force', action='store_true', help='replace the output file if it exists')
+    parser.add_argument(
+        '--loops', type=Path, metavar='YAML', help='cut loops of a URDF; by default one of its folder, if there is one'
+    )
+    parser.add_argument(
+        '--platform', default='', metavar='LINK', help='link that is the platform; by default a likely one'
+    )
+    parser.add_argument(
+        '--base', default='', metavar='LINK', help='link that stands still; by default that of the file'
+    )
+    parser.add_argument(
+        '--drives', nargs='+', default=[], metavar='JOINT', help='driven joints; by default those that the file drives'
+    )
+    parser.add_argument('--hold', nargs='+', default=[], metavar='JOINT', help='joints that are held where they are')
+    parser.add_argument('--keyframe', metavar='NAME', help="of an MJCF, to start from; by default 'home'")
+    parser.add_argument(
+        '--samples', type=int, default=20, metavar='N',
+        help='configurations and motions in which machine and source are compared; 0: none',
+    )  # fmt: skip
+    return parser.parse_args(arguments)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Files with closed loops become machine files: the same five-bar in every format, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from loop_files import TIP, WRITERS, urdf, write_mjcf, write_sdf, write_urdf_with_loops
+from pkm_description.importing.closing import Loops
+from pkm_description.importing.graph import ImportMachineError
+from pkm_description.importing.importer import Imported, imported
+from pkm_description.importing.machine_text import roll_pitch_yaw
+from pkm_description.importing.selection import Choice
+from pkm_description.kinematics.rotation_formats import rotation_from_rpy
+from pkm_description.loading import load_machine
+
+FORMATS = list(WRITERS)
+
+
+def read(format_name, tmp_path) -> Imported:
+    if format_name == 'mjcf':
+        pytest.importorskip('mujoco')
+    return imported(WRITERS[format_name](tmp_path), choice=Choice(platform='tool'))
+
+
+@pytest.mark.parametrize('format_name', FORMATS)
+def test_five_bar_is_the_same_in_every_format(format_name, tmp_path):
+    result = read(format_name, tmp_path)
+    mechanism = result.mechanism
+    assert sorted(joint.name for joint in mechanism.joints if joint.driven) == ['motor_1', 'motor_2']
+    np.testing.assert_allclose(mechanism.home.position, TIP, atol=1e-9)
+    loops = Loops(mechanism)
+    assert np.abs(loops.gaps(loops.home)).max() < 1e-11
+    # the first leg reaches the tool by crank and rod, the second by its crank: the rod is the platform
+    bodies = {joint.body.name for joint in mechanism.joints}
+    assert {'crank_1', 'rod_1', 'crank_2'} <= bodies
+    masses = sum(joint.body.mass for joint in mechanism.joints) + mechanism.platform.mass
+    np.testing.assert_allclose(masses, 0.8 + 0.5 + 0.9 + 0.6, atol=1e-6)
+
+
+@pytest.mark.parametrize('format_name', FORMATS)
+def test_written_file_loads_with_provenance(format_name, tmp_path):
+    result = read(format_name, tmp_path)
+    path = tmp_path / 'machine.yaml'
+    path.write_text(result.text)
+    machine = load_machine(path)
+    assert machine.degrees_of_freedom == machine.actuated_count == 2
+    assert machine.provenance['leg_chains'] == f'printed: imported from {result.path.name}'
+    motor = next(joint for leg in machine.legs for joint in leg.joints if joint.name.endswith('motor_1'))
+    assert (motor.limits.lower, motor.limits.upper, motor.limits.effort) == (-1.5, 1.5, 50.0)
+    assert (motor.friction.viscous, motor.friction.coulomb) == (0.02, 0.03)
+
+
+def test_likely_platform_is_the_tool_and_is_said(tmp_path):
+    result = imported(write_urdf_with_loops(tmp_path))
+    assert result.selection.link == 'tool'
+    assert any("platform is taken to be 'tool'" in note for note in result.mechanism.notes)
+
+
+def test_another_base_and_held_joints(tmp_path):
+    held = imported(write_urdf_with_loops(tmp_path), choice=Choice('tool', '', (), ('motor_2',)))
+    assert [joint.name for joint in held.mechanism.joints if joint.driven] == ['motor_1']
+    assert any('motor_2' in note for note in held.mechanism.notes)
+
+
+def test_freedoms_without_a_drive_are_refused_with_their_joints(tmp_path):
+    with pytest.raises(ImportMachineError, match=r'1 of the freedoms .*elbow') as error:
+        imported(write_urdf_with_loops(tmp_path), choice=Choice('tool', '', ('motor_1',)))
+    assert '--drives' in str(error.value)
+
+
+def test_rod_between_balls_is_held_in_its_idle_turn(tmp_path):
+    """A loop closed by balls at both ends of a rod leaves the rod's turn about itself to nobody."""
+    path = write_urdf_with_loops(tmp_path)
+    loops = tmp_path / 'robot.yaml'
+    loops.write_text(loops.read_text() + "joint_name: ['elbow_1']\njoint_type: ['SPHERICAL']\n")
+    mechanism = imported(path, choice=Choice('tool')).mechanism
+    assert any('without moving anything else' in note for note in mechanism.notes)
+    assert sum(joint.name.startswith('elbow_1') for joint in mechanism.joints) == 2
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('no xml', 'is not XML'),
+        ('<robots/>', 'its root is <robots>'),
+        (urdf('<constraint name="c" type="screw"><parent link="rod_1"/><child link="rod_2"/></constraint>'), "'screw'"),
+        (urdf('<joint name="j" type="gear"><parent link="rod_1"/><child link="tool"/></joint>'), "type 'gear'"),
+        (urdf('<joint name="j" type="fixed"><parent link="rod_1"/><child link="tool"/></joint>'), 'several parents'),
+        (urdf('<joint name="j" type="fixed"><parent link="rod_1"/><child link="gone"/></joint>'), "link 'gone'"),
+        (urdf(), 'no body has a closed loop'),
+    ],
+)
+def test_wrong_files_are_refused_with_what_is_wrong(tmp_path, text, message):
+    path = tmp_path / 'wrong.urdf'
+    path.write_text(text)
+    with pytest.raises(ImportMachineError, match=message):
+        imported(path)
+
+
+def test_missing_file_and_wrong_names(tmp_path):
+    with pytest.raises(ImportMachineError, match='no such file'):
+        imported(tmp_path / 'none.urdf')
+    path = write_urdf_with_loops(tmp_path)
+    with pytest.raises(ImportMachineError, match="no link 'nobody'"):
+        imported(path, choice=Choice('nobody'))
+    with pytest.raises(ImportMachineError, match="no joint 'nobody'"):
+        imported(path, choice=Choice('tool', '', ('nobody',)))
+    write_urdf_with_loops(tmp_path, '5d')
+    with pytest.raises(ImportMachineError, match="'5d' cannot be imported"):
+        imported(path)
+
+
+def test_loops_file_belongs_to_a_urdf(tmp_path):
+    path = write_sdf(tmp_path)
+    with pytest.raises(ImportMachineError, match='belong to a URDF'):
+        imported(path, tmp_path / 'robot.yaml')
+
+
+def test_mjcf_without_its_meshes(tmp_path):
+    pytest.importorskip('mujoco')
+    path = write_mjcf(tmp_path)
+    mesh = '<asset><mesh name="m" file="missing.stl"/></asset><worldbody>'
+    shape = path.read_text().replace('<worldbody>', mesh, 1)
+    path.write_text(shape.replace('<joint name="elbow_2"', '<geom type="mesh" mesh="m"/><joint name="elbow_2"'))
+    mechanism = imported(path, choice=Choice('tool')).mechanism
+    assert sum(joint.body.mass for joint in mechanism.joints) + mechanism.platform.mass == pytest.approx(2.8, abs=1e-6)
+    without = path.read_text()
+    start = without.index('<inertial pos="-0.1 0.0 0.13"')
+    path.write_text(without[:start] + without[without.index('/>', start) + 2 :])
+    with pytest.raises(ImportMachineError, match=r"takes its mass from the mesh 'm'"):
+        imported(path, choice=Choice('tool'))
+
+
+def test_unknown_keyframe(tmp_path):
+    pytest.importorskip('mujoco')
+    with pytest.raises(ImportMachineError, match="no keyframe 'home2'"):
+        imported(write_mjcf(tmp_path), keyframe='home2')
+
+
+@pytest.mark.parametrize('pitch', [0.3, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, np.pi / 2 - 1e-5])
+def test_roll_pitch_yaw_is_exact_near_quarter_turns(pitch):
+    rotation = rotation_from_rpy([0.4, pitch, -1.1])
+    np.testing.assert_allclose(rotation_from_rpy(roll_pitch_yaw(rotation)), rotation, atol=3e-16)

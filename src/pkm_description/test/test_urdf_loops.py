@@ -1,0 +1,95 @@
+"""URDF with loops in a YAML file or as constraint elements: imported again, it moves and pushes as the machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.export.urdf_loops import urdf_with_constraints, urdf_with_loops, write_urdf_with_loops
+from pkm_description.importing.importer import compared, imported
+from pkm_description.kinematics import forward_kinematics, motion_from_drives
+from pkm_description.loading import load_machine
+from pkm_description.nodes.export_machine import main as export_main
+from pkm_description.nodes.import_machine import main as import_main
+
+FORMS = ['urdf_loops', 'urdf_constraints']
+
+
+def export(machine, form, folder):
+    if form == 'urdf_loops':
+        return write_urdf_with_loops(machine, folder)[0]
+    path = folder / 'robot.urdf'
+    path.write_text(urdf_with_constraints(machine))
+    return path
+
+
+@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('name', ['srs', 'snl', 'hexaglide_6pus'])
+def test_round_trip_keeps_motion_and_forces(name, form, tmp_path):
+    machine = load_machine(name)
+    result = imported(export(machine, form, tmp_path))
+    path = tmp_path / 'machine.yaml'
+    path.write_text(result.text)
+    # a URDF does not say gravity
+    again = replace(load_machine(path), gravity=machine.gravity)
+    drives = forward_kinematics_drives(machine)
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        q = drives + random.uniform(-0.05, 0.05, drives.shape)
+        rates, accelerations = random.uniform(-0.2, 0.2, (2, *drives.shape))
+        one, other = (forward_kinematics(each, q).require() for each in (machine, again))
+        np.testing.assert_allclose(other.position, one.position, atol=1e-10)
+        np.testing.assert_allclose(other.rotation_base_platform, one.rotation_base_platform, atol=1e-10)
+        forces = [
+            inverse_dynamics(each, motion_from_drives(each, np.zeros(1), q[None], rates[None], accelerations[None]))
+            for each in (machine, again)
+        ]
+        np.testing.assert_allclose(forces[1], forces[0], rtol=1e-8, atol=1e-8 * np.abs(forces[0]).max())
+
+
+def forward_kinematics_drives(machine):
+    """Drive positions at home, where all machines of this test have one drive per leg in the same place."""
+    return machine.model.home_joints[machine.model.drive_joint]
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_round_trip_agrees_with_pinocchio(form, tmp_path):
+    pytest.importorskip('pinocchio')
+    result = imported(export(load_machine('srs'), form, tmp_path))
+    path = tmp_path / 'machine.yaml'
+    path.write_text(result.text)
+    figures = compared(result, path, samples=4)
+    assert figures.source_gap < 1e-12
+    assert figures.machine_gap < 1e-11
+    assert max(figures.position, figures.rotation, figures.joints) < 1e-10
+    assert figures.force < 1e-9
+
+
+def test_loops_name_frames_of_the_urdf_and_the_drives():
+    files = urdf_with_loops(load_machine('srs'))
+    links = {link.get('name') for link in ElementTree.fromstring(files.urdf).findall('link')}
+    content = yaml.safe_load(files.loops)
+    assert content['type'] == ['3d'] * 6
+    assert {frame for pair in content['closed_loop'] for frame in pair} <= links
+    assert content['name_mot'] == [f'leg{number}_prismatic' for number in range(1, 7)]
+
+
+def test_pins_become_hinges_or_revolute_constraints():
+    machine = load_machine('khalifa_3prr')
+    assert yaml.safe_load(urdf_with_loops(machine).loops)['type'] == ['6d'] * 3
+    constraints = ElementTree.fromstring(urdf_with_constraints(machine)).findall('constraint')
+    assert [one.get('type') for one in constraints] == ['revolute'] * 3
+    assert {one.find('parent_axis').get('xyz') for one in constraints} == {'0 0 1'}
+
+
+def test_programs_write_and_read_back(tmp_path, capsys):
+    assert export_main(['srs', 'urdf_loops', '-o', str(tmp_path / 'srs')]) == 0
+    arguments = [str(tmp_path / 'srs' / 'robot.urdf'), '-o', str(tmp_path / 'srs.yaml'), '--samples', '0']
+    assert import_main(arguments) == 0
+    assert load_machine(tmp_path / 'srs.yaml').actuated_count == 6
+    assert import_main(arguments) == 1
+    assert 'give --force' in capsys.readouterr().err
