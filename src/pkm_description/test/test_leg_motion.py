@@ -93,11 +93,11 @@ def test_poses_that_are_no_numbers_are_named(machine: Machine) -> None:
         joint_motion(machine, motion)
     motion = random_states(machine, 5)
     motion.angular_velocity[2, 0] = np.nan
-    with pytest.raises(KinematicsError, match='sample 2: the velocity or acceleration of the platform contains NaN'):
+    with pytest.raises(KinematicsError, match='sample 2: a velocity, acceleration or force contains NaN'):
         joint_motion(machine, motion)
     motion = random_states(machine, 5)
     motion.linear_acceleration[4, 2] = np.inf
-    with pytest.raises(KinematicsError, match='sample 4: the velocity or acceleration of the platform contains NaN'):
+    with pytest.raises(KinematicsError, match='sample 4: a velocity, acceleration or force contains NaN'):
         joint_motion(machine, motion)
 
 

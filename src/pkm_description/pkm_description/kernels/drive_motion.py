@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 from pkm_description.arrays import Array
 from pkm_description.kernels.drive_map import map_drives
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.legs import bias_of_joints, legs_where_they_are, rates_of_joints
+from pkm_description.kernels.legs import (
+    accelerations_of_joints,
+    bias_of_joints,
+    legs_where_they_are,
+    rates_of_joints,
+)
 from pkm_description.kernels.linalg import reflect_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import set_pose
-from pkm_description.kernels.status import DRIVES_SINGULAR, OK
+from pkm_description.kernels.status import DRIVES_DISAGREE, DRIVES_SINGULAR, MOTION_NOT_FINITE, OK
 from pkm_description.kernels.tree import body_velocities
+
+#: part of the largest rate by which redundant drives may differ from what the platform's motion gives them, and the
+#: rate [m/s, rad/s] below which only rounding is left
+AGREEMENT, RESTING = 1e-6, 1e-9
 
 
 @kernel
@@ -89,6 +100,25 @@ def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: 
 
 
 @kernel
+def drives_agree(model: ModelData, scratch: ScratchData, joints: Array, wanted: Array, sample: int) -> int:
+    """Whether all joints (J,) do what one row of drives (N, A) is told; redundant drives may want different things."""
+    largest, total = 0.0, 0.0
+    for a in range(len(model.drive_joint)):
+        largest = max(largest, abs(wanted[sample, a]))
+        total += wanted[sample, a]
+    if not math.isfinite(total):
+        return MOTION_NOT_FINITE
+    if len(model.drive_joint) == model.degrees_of_freedom[0]:
+        return OK
+    for a in range(len(model.drive_joint)):
+        off = abs(joints[model.drive_joint[a]] - wanted[sample, a])
+        if not off <= AGREEMENT * largest + RESTING:
+            scratch.detail[1], scratch.detail[2] = a, off
+            return DRIVES_DISAGREE
+    return OK
+
+
+@kernel
 def motion_of_drives(
     model: ModelData, scratch: ScratchData, joints: Array, position: Array, rotation: Array, rates: Array,
     accelerations: Array, sample: int,
@@ -99,9 +129,16 @@ def motion_of_drives(
         return status
     twist_of_drives(model, scratch, rates, sample)
     rates_of_joints(model, scratch)
+    status = drives_agree(model, scratch, scratch.joint_rates, rates, sample)
+    if status < 0:
+        return status
     body_velocities(model, scratch, scratch.joint_rates)
     bias_of_joints(model, scratch)
-    return acceleration_of_drives(model, scratch, accelerations, sample)
+    status = acceleration_of_drives(model, scratch, accelerations, sample)
+    if status < 0:
+        return status
+    accelerations_of_joints(model, scratch)
+    return drives_agree(model, scratch, scratch.joint_accelerations, accelerations, sample)
 
 
 @kernel

@@ -20,6 +20,10 @@ from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, tur
 #: relative length that a joint's direction must have across the others' before the leg counts as stretched or folded
 LEG_SINGULARITY = 1e-9
 
+#: part of the platform's radius; a joint that moves its leg's closures by less, at its longest step, moves nothing: the
+#: direction of such a column is rounding, and tells nothing about whether it depends on others
+NEGLIGIBLE_ARM = 1e-11
+
 #: sine of the angle between strut and first universal axis below which the joint angles are refused
 UNIVERSAL_SINGULARITY = 1e-3
 
@@ -125,6 +129,10 @@ def map_joints(model: ModelData, scratch: ScratchData, leg: int) -> int:
     regular = eliminate(model, scratch, leg)
     begin, columns = model.column_start[leg], model.column_start[leg + 1] - model.column_start[leg]
     rows = leg_rows(model, leg)
+    for i in range(columns):
+        moved = abs(scratch.rows[leg, i, i]) * model.longest_step[model.column_joint[begin + i]]
+        if not moved >= NEGLIGIBLE_ARM * model.radius[0]:
+            regular = 0.0
     if not regular >= LEG_SINGULARITY:
         scratch.detail[1] = leg
         scratch.detail[2] = regular

@@ -27,3 +27,5 @@ MOTION_NOT_FINITE = -11
 FRICTION_NOT_SETTLED = -12
 #: a freedom that moves no mass
 MASS_SINGULAR = -13
+#: rates or accelerations of redundant drives do not fit together: ``detail`` has the drive and how far it is off
+DRIVES_DISAGREE = -14

@@ -66,8 +66,8 @@ def numbers(name: str, values: Array, expected: str) -> Array:
         raise ArgumentError(f'{name} is {_kind_of(values)}, expected numbers of shape {expected}') from None
 
 
-def matching_poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array]:
-    """Poses (N, 3), (N, 3, 3) or one (3,), (3, 3), as they were given.
+def poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array, bool]:
+    """Poses (N, 3), (N, 3, 3), and whether a single one (3,), (3, 3) was given.
 
     Raises
     ------
@@ -82,12 +82,6 @@ def matching_poses(position: Array, rotation_base_platform: Array) -> tuple[Arra
     if rotation.shape != expected:
         wanted = f'{expected} beside a position of shape {position.shape}'
         raise ShapeError('rotation_base_platform', wanted, rotation.shape)
-    return position, rotation
-
-
-def poses(position: Array, rotation_base_platform: Array) -> tuple[Array, Array, bool]:
-    """Poses (N, 3), (N, 3, 3), and whether a single one (3,), (3, 3) was given; raises as :func:`matching_poses`."""
-    position, rotation = matching_poses(position, rotation_base_platform)
     if position.ndim == 1:
         return position[None], rotation[None], True
     return position, rotation, False
@@ -112,6 +106,11 @@ def of_samples(name: str, values: Array, count: int, width: int) -> Array:
     if count == 1 and values.shape == (width,):
         return values[None]
     raise ShapeError(name, expected, values.shape)
+
+
+def packed(values: Array) -> Array:
+    """Numbers in the one layout that kernels are compiled for."""
+    return np.ascontiguousarray(values, dtype=float)
 
 
 def columns(name: str, values: Array, width: int, meaning: str) -> Array:

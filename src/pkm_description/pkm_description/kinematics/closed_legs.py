@@ -9,8 +9,9 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.model import Integers, constraint_row_count
+from pkm_description.kinematics.arguments import packed
 from pkm_description.kinematics.failures import require_ok
-from pkm_description.kinematics.joint_motion import packed, require_legs
+from pkm_description.kinematics.joint_motion import require_legs
 from pkm_description.machine import Machine
 
 

@@ -7,12 +7,11 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ShapeError
 from pkm_description.kernels.drive_motion import motions_of_drives
-from pkm_description.kinematics.arguments import columns, numbers, of_samples, require_machine
+from pkm_description.kinematics.arguments import columns, numbers, of_samples, packed, require_machine
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
-from pkm_description.kinematics.joint_motion import packed
 from pkm_description.machine import Machine, PlatformMotion
 
 

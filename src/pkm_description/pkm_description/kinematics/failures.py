@@ -80,6 +80,12 @@ def require_ok(machine: Machine, result: int, detail: Array) -> None:
         raise SingularPoseError(
             f'{sample}: a freedom of {machine.name} moves no mass, its acceleration is not determined'
         )
+    if result == status.DRIVES_DISAGREE:
+        drive = machine.actuated_joint_names[int(detail[1])]
+        raise KinematicsError(
+            f'{sample}: {machine.name} has more drives than degrees of freedom, and what they are told does not fit '
+            f'together: {drive} is off by {value:.3g}; take rates and accelerations from a motion of the platform'
+        )
     raise ConvergenceError(f'{sample}: the iterations do not close the loops')
 
 

@@ -9,7 +9,13 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
 from pkm_description.kernels.joint_motion import motions_of_joints, positions_of_joints, rates_of_poses
-from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_machine_and_motion
+from pkm_description.kinematics.arguments import (
+    of_samples,
+    packed,
+    poses,
+    require_machine,
+    require_machine_and_motion,
+)
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -177,11 +183,6 @@ def start_of(machine: Machine, start: Array | None) -> Array:
     if start.shape != (len(machine.joints),):
         raise ShapeError('start', f'({len(machine.joints)},): one position per joint', start.shape)
     return start
-
-
-def packed(values: Array) -> Array:
-    """Numbers in the one layout that kernels are compiled for."""
-    return np.ascontiguousarray(values, dtype=float)
 
 
 def packed_motion(motion: PlatformMotion) -> tuple[Array, Array, Array, Array, Array, Array]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics.arguments import matching_poses, require_machine
-from pkm_description.kinematics.rotation import cross
+from pkm_description.kernels.struts import strut_jacobians, strut_lengths
+from pkm_description.kinematics.arguments import packed, poses, require_machine
 from pkm_description.machine import Machine
 
 
@@ -32,8 +32,8 @@ def require_struts(machine: Machine) -> None:
     """Refuse machines whose drives are not the lengths of struts: with them these functions would be wrong."""
     if not machine.drives_are_struts:
         raise KinematicsError(
-            f'{machine.name}: its drives are not the lengths of struts on universal joints (legs of '
-            f'{machine.joint_kinds}); drive_positions, drive_jacobian and forward_kinematics serve every machine'
+            f'{machine.name}: its drives are not the lengths of struts on universal joints; drive_positions, '
+            'drive_jacobian and forward_kinematics serve every machine'
         )
 
 
@@ -54,9 +54,10 @@ def leg_lengths(machine: Machine, position: Array, rotation_base_platform: Array
     """
     require_machine(machine)
     require_struts(machine)
-    position, rotation_base_platform = matching_poses(position, rotation_base_platform)
-    vectors, _ = leg_vectors(machine, position, rotation_base_platform)
-    return np.sqrt(np.sum(vectors * vectors, axis=-1))
+    position, rotation, single = poses(position, rotation_base_platform)
+    lengths = np.empty((len(position), machine.leg_count))
+    strut_lengths(machine.compiled_model, packed(position), packed(rotation), lengths)
+    return lengths[0] if single else lengths
 
 
 def length_jacobian(machine: Machine, position: Array, rotation_base_platform: Array) -> Array:
@@ -79,7 +80,7 @@ def length_jacobian(machine: Machine, position: Array, rotation_base_platform: A
     """
     require_machine(machine)
     require_struts(machine)
-    position, rotation_base_platform = matching_poses(position, rotation_base_platform)
-    vectors, levers = leg_vectors(machine, position, rotation_base_platform)
-    directions = vectors / np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
-    return np.concatenate([directions, cross(levers, directions)], axis=-1)
+    position, rotation, single = poses(position, rotation_base_platform)
+    jacobian = np.empty((len(position), machine.leg_count, 6))
+    strut_jacobians(machine.compiled_model, packed(position), packed(rotation), jacobian)
+    return jacobian[0] if single else jacobian
