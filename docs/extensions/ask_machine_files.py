@@ -41,7 +41,15 @@ def main() -> int:
 
 def _general(place: str) -> str:
     """Place with a placeholder for names that the user chooses."""
-    return re.sub(r'^legs\.\w+', 'legs.<leg>', re.sub(r'^leg_chain\.\w+', 'leg_chain.<joint>', place))
+    for pattern, general in (
+        (r'^legs\.\w+', 'legs.<leg>'),
+        (r'^leg_chain\.\w+', 'leg_chain.<joint>'),
+        (r'^leg_chains\.\w+', 'leg_chains.<chain>'),
+        (r'^(leg_chains\.<chain>\.joints)\.\w+', r'\1.<joint>'),
+        (r'^(leg_chains\.<chain>\.closures)\.\w+', r'\1.<closure>'),
+    ):
+        place = re.sub(pattern, general, place)
+    return place
 
 
 if __name__ == '__main__':

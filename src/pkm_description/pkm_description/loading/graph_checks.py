@@ -23,18 +23,21 @@ _SAME_WAY = {'ball': (), 'universal': (), 'pin': (2,), 'fixed': (0, 2)}
 
 
 def check_closed_the_right_way(machine: Machine) -> None:
-    """Pins and fixed ends close with axes that point the same way, not turned over; the bodies are at home.
+    """Pins and fixed ends close at home with axes that point the same way, not turned over.
 
     Raises
     ------
     MachineFileError
         Naming the closure.
     """
-    memory, _ = machine.scratch
     model = machine.model
+    home = AtHome.of(model)
+    for index in range(machine.leg_count):
+        home.gap(index)
+    rotations = home.memory.rotation
     for number, (leg, closure) in enumerate(closures_with_legs(machine)):
-        here = memory.rotation[model.closure_body[number]] @ closure.rotation_body
-        there = memory.rotation[model.closure_other[number]] @ closure.rotation_other
+        here = rotations[model.closure_body[number]] @ closure.rotation_body
+        there = rotations[model.closure_other[number]] @ closure.rotation_other
         for axis in _SAME_WAY[closure.kind]:
             if here[:, axis] @ there[:, axis] < 0.0:
                 raise machine_error(

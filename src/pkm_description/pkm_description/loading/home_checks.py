@@ -46,8 +46,8 @@ def check_home(machine: Machine) -> None:
     _check_sizes(machine)
     if machine.planar:
         check_plane(machine)
-    _check_closed(machine)
     check_closed_the_right_way(machine)
+    _check_closed(machine)
     check_mobility(machine)
     _check_drive_count(machine)
     _check_condition(machine)

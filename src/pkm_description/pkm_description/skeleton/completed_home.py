@@ -10,6 +10,7 @@ import yaml
 from pkm_description.arrays import Array
 from pkm_description.kinematics.admissible_home import AdmissibleHome, admissible_home
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
+from pkm_description.loading.keys import joint_key
 from pkm_description.loading.load import machine_of_content, unchecked_machine
 from pkm_description.loading.yaml_reader import read_yaml
 from pkm_description.machine import Machine, Pose
@@ -22,8 +23,8 @@ def with_admissible_home(
 ) -> tuple[str, AdmissibleHome]:
     """Text of a machine file with a solved home; all else, comments too, stays.
 
-    ``platform.home`` becomes the pose next to the file's that all legs admit, ``leg_chain.<joint>.home`` the joint
-    positions there.
+    ``platform.home`` becomes the pose next to the file's that all legs admit, ``home`` of each joint the position
+    there.
 
     Parameters
     ----------
@@ -61,8 +62,14 @@ def home_values(machine: Machine, home: AdmissibleHome) -> dict[tuple[str, ...],
         ('platform', 'home', 'xyz'): vector(home.pose.position),
         ('platform', 'home', 'rpy'): vector(angles),
     }
-    first, positions = machine.legs[0], home.joint_positions.reshape(machine.leg_count, -1)
-    for index, joint in enumerate(first.joints):
-        key = joint.name.removeprefix(f'{first.name}_')
-        values['leg_chain', key, 'home'] = home_text(positions[:, index])
+    for chain in dict.fromkeys(leg.chain for leg in machine.legs):
+        alike = [place for place, leg in enumerate(machine.legs) if leg.chain == chain]
+        positions = np.array([home.joint_positions[machine.leg_slices[place]] for place in alike])
+        texts: dict[str, list[str]] = {}
+        for joint, column in zip(machine.legs[alike[0]].joints, positions.T, strict=True):
+            texts.setdefault(joint_key(machine, joint), []).append(home_text(column))
+            # a list for what is composed of several joints
+            value = texts[joint_key(machine, joint)]
+            text = f'[{", ".join(value)}]' if joint.part_of else value[0]
+            values[(*joint_key(machine, joint).split('.'), 'home')] = text
     return values

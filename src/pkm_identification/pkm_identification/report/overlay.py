@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
-from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
+from pkm_description.loading.keys import joint_key
+from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine, RigidBody
 
 from pkm_description import loading
 from pkm_identification.errors import InfeasibleParametersError
@@ -53,9 +54,12 @@ def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dic
     """
     values: dict[str, object] = {}
     _put_body(values, 'platform.body', [machine.platform])
-    for place, joint in enumerate(machine.legs[0].joints):
-        key = f'leg_chain.{joint.name.removeprefix(machine.legs[0].name + "_")}'
-        joints = [leg.joints[place] for leg in machine.legs]
+    alike: dict[str, list[Joint]] = {}
+    for joint in machine.joints:
+        if joint.body.mass > 0.0:  # nothing is identified of what stands between the axes of a universal joint
+            alike.setdefault(joint_key(machine, joint), []).append(joint)
+    for key, joints in alike.items():
+        joint = joints[0]
         _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
         if friction == 'all' or (friction == 'actuated' and joint.actuated):
             for name in joint_friction_law(joint).linear_parameter_names:
@@ -101,8 +105,8 @@ def overlay_std(result: IdentificationResult) -> dict[str, float]:
                 at = place.get(f'{joint.name}.{law}')
                 # friction that the motion did not excite is nominal: there is no standard deviation to state
                 if at is not None and np.isfinite(physical.std[at]):
-                    chain = joint.name.removeprefix(f'{leg.name}_')
-                    found[f'leg_chain.{chain}.friction.{law}.{leg.name}'] = float(physical.std[at])
+                    key = joint_key(result.machine, joint)
+                    found[f'{key}.friction.{law}.{leg.name}'] = float(physical.std[at])
     return found
 
 
@@ -111,7 +115,7 @@ def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
     places = {machine.platform.name: ('platform.body', '')}
     for leg in machine.legs:
         for joint in leg.joints:
-            key = f'leg_chain.{joint.name.removeprefix(leg.name + "_")}.body'
+            key = f'{joint_key(machine, joint)}.body'
             places[joint.body.name] = (key, f'.{leg.name}')
             places[f'leg_{joint.body.name.removeprefix(leg.name + "_")}'] = (key, '')
     return places
