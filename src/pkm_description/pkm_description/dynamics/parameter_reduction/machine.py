@@ -73,8 +73,7 @@ def base_parameters(
     if not machine.has_platform:
         if friction or rotors:
             raise ValueError(f'{machine.name} is an open chain: friction and rotors act in their own joints only')
-        shape = -1, machine.leg_count, machine.joint_count
-        states = tuple(one.reshape(shape) for one in random_joint_states(machine, _sample_count(machine), seed))
+        states = random_joint_states(machine, _sample_count(machine), seed)
         matrix = bodies.columns(open_chain_regressor(machine, *states))
         return _reduced(matrix, names, tolerance, preferred, eliminated)
     motion = random_states(machine, _sample_count(machine), seed)
