@@ -8,6 +8,7 @@ from pkm_description.dynamics.derivatives import (
     open_chain_derivatives,
     parameter_derivatives,
 )
+from pkm_description.dynamics.drive_dynamics import DriveDynamics
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -28,6 +29,7 @@ from pkm_description.dynamics.regressor import regressor_parts, rigid_body_regre
 __all__ = [
     'BaseParameters',
     'BodyForm',
+    'DriveDynamics',
     'ForwardDynamicsDerivatives',
     'InverseDynamicsDerivatives',
     'JointReactions',

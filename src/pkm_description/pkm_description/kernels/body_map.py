@@ -20,14 +20,15 @@ def map_bodies(model: ModelData, scratch: ScratchData, joints: Array, platform: 
     count : number of coordinates
     """
     twists, last = scratch.body_map, len(model.kind)
+    kind, parents, axes, origins = model.kind, model.parent, scratch.axis, scratch.origin
     for joint in range(last):
-        parent, axis = model.parent[joint], vector(scratch.axis, joint)
-        arm = minus(vector(scratch.origin, joint), vector(scratch.origin, parent))
+        parent, axis, turns = parents[joint], vector(axes, joint), kind[joint] == REVOLUTE
+        arm = minus(vector(origins, joint), vector(origins, parent))
         for k in range(count):
-            velocity, spin = column(scratch, parent, k)
+            velocity, spin = column(twists, parent, k)
             velocity = plus(velocity, cross(spin, arm))
             own = times(joints[joint, k], axis)
-            if model.kind[joint] == REVOLUTE:
+            if turns:
                 spin = plus(spin, own)
             else:
                 velocity = plus(velocity, own)
@@ -41,16 +42,17 @@ def map_bodies(model: ModelData, scratch: ScratchData, joints: Array, platform: 
 
 
 @kernel
-def column(scratch: ScratchData, body: int, k: int) -> tuple[Vector, Vector]:
-    """Velocity and spin of a body per coordinate k, base axes."""
-    t = scratch.body_map
-    return (t[body, k, 0], t[body, k, 1], t[body, k, 2]), (t[body, k, 3], t[body, k, 4], t[body, k, 5])
+def column(twists: Array, body: int, k: int) -> tuple[Vector, Vector]:
+    """Velocity and spin of a body per coordinate k, base axes, of ``scratch.body_map``."""
+    return (
+        (twists[body, k, 0], twists[body, k, 1], twists[body, k, 2]),
+        (twists[body, k, 3], twists[body, k, 4], twists[body, k, 5]),
+    )
 
 
 @kernel
-def inertia_times(model: ModelData, body: int, w: Vector) -> Vector:
-    """``I w`` about the origin of the body frame, body axes."""
-    p = model.parameters
+def inertia_times(p: Array, body: int, w: Vector) -> Vector:
+    """``I w`` about the origin of the body frame, body axes; parameters p (J + 1, 10)."""
     return (
         p[body, 4] * w[0] + p[body, 5] * w[1] + p[body, 6] * w[2],
         p[body, 5] * w[0] + p[body, 7] * w[1] + p[body, 8] * w[2],
@@ -61,25 +63,25 @@ def inertia_times(model: ModelData, body: int, w: Vector) -> Vector:
 @kernel
 def mass_of_map(model: ModelData, scratch: ScratchData, joints: Array, count: int) -> None:
     """``scratch.mass`` of the coordinates of :func:`map_bodies`: ``sum J^T [momentum of J]``, and rotors."""
-    mass = scratch.mass
+    mass, twists, rotation = scratch.mass, scratch.body_map, scratch.rotation
+    p, rotor = model.parameters, model.rotor_inertia
     for i in range(count):
         for k in range(i + 1):
             total = 0.0
-            for joint in range(len(model.kind)):
-                total += model.rotor_inertia[joint] * joints[joint, i] * joints[joint, k]
+            for joint in range(len(rotor)):
+                total += rotor[joint] * joints[joint, i] * joints[joint, k]
             mass[i, k] = total
-    for body in range(len(model.kind) + (1 if len(model.freedom) else 0)):
-        p = model.parameters
+    for body in range(len(rotor) + (1 if len(model.freedom) else 0)):
         c = p[body, 1], p[body, 2], p[body, 3]
         for i in range(count):
-            velocity, spin = column(scratch, body, i)
-            v, w = turned_back(scratch.rotation, body, velocity), turned_back(scratch.rotation, body, spin)
+            velocity, spin = column(twists, body, i)
+            v, w = turned_back(rotation, body, velocity), turned_back(rotation, body, spin)
             momentum = plus(times(p[body, 0], v), cross(w, c))
-            angular = plus(inertia_times(model, body, w), cross(c, v))
+            angular = plus(inertia_times(p, body, w), cross(c, v))
             for k in range(i + 1):
-                other_velocity, other_spin = column(scratch, body, k)
-                mass[i, k] += dot(momentum, turned_back(scratch.rotation, body, other_velocity)) + dot(
-                    angular, turned_back(scratch.rotation, body, other_spin)
+                other_velocity, other_spin = column(twists, body, k)
+                mass[i, k] += dot(momentum, turned_back(rotation, body, other_velocity)) + dot(
+                    angular, turned_back(rotation, body, other_spin)
                 )
     for i in range(count):
         for k in range(i):

@@ -145,9 +145,10 @@ def _inertia_tangent(
 ) -> tuple[Vector, Vector]:
     """``I x`` in base axes, and its change: ``d theta x I x + I (d x - d theta x x)``."""
     turn = vector(scratch.tangents[TURN], body)
-    product = turned(scratch.rotation, body, inertia_times(model, body, turned_back(scratch.rotation, body, x)))
-    left = turned_back(scratch.rotation, body, minus(change, cross(turn, x)))
-    own = turned(scratch.rotation, body, inertia_times(model, body, left))
+    p, rotation = model.parameters, scratch.rotation
+    product = turned(rotation, body, inertia_times(p, body, turned_back(rotation, body, x)))
+    left = turned_back(rotation, body, minus(change, cross(turn, x)))
+    own = turned(rotation, body, inertia_times(p, body, left))
     return product, plus(cross(turn, product), own)
 
 

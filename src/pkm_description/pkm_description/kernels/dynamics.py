@@ -23,7 +23,7 @@ def body_wrench(model: ModelData, scratch: ScratchData, body: int) -> None:
     a = turned_back(rotation, body, minus(vector(scratch.acceleration, body), gravity))
     mass, c = p[body, 0], (p[body, 1], p[body, 2], p[body, 3])
     force = plus(times(mass, a), plus(cross(alpha, c), cross(w, cross(w, c))))
-    momentum, momentum_rate = inertia_times(model, body, w), inertia_times(model, body, alpha)
+    momentum, momentum_rate = inertia_times(p, body, w), inertia_times(p, body, alpha)
     moment = plus(cross(c, a), plus(momentum_rate, cross(w, momentum)))
     store(scratch.force, body, turned(rotation, body, force))
     store(scratch.moment, body, turned(rotation, body, moment))
@@ -40,36 +40,34 @@ def tree_wrenches(model: ModelData, scratch: ScratchData) -> None:
 @kernel
 def joint_wrenches(model: ModelData, scratch: ScratchData) -> None:
     """Sum what the bodies alone need from the ends of the legs to the base; moments about each body frame's origin."""
-    joints = len(model.kind)
+    joints, parents = len(model.kind), model.parent
+    forces, moments, origins = scratch.force, scratch.moment, scratch.origin
     for body in range(joints - 1, -1, -1):
-        parent = model.parent[body]
+        parent = parents[body]
         if parent >= joints:
             continue
-        force = vector(scratch.force, body)
-        arm = minus(vector(scratch.origin, body), vector(scratch.origin, parent))
-        store(scratch.force, parent, plus(vector(scratch.force, parent), force))
-        store(
-            scratch.moment, parent,
-            plus(vector(scratch.moment, parent), plus(vector(scratch.moment, body), cross(arm, force))),
-        )  # fmt: skip
+        force = vector(forces, body)
+        arm = minus(vector(origins, body), vector(origins, parent))
+        store(forces, parent, plus(vector(forces, parent), force))
+        store(moments, parent, plus(vector(moments, parent), plus(vector(moments, body), cross(arm, force))))
 
 
 @kernel
 def joint_forces(model: ModelData, scratch: ScratchData) -> None:
     """Part of the joints' wrenches along their axes, and the force that turns rotors, into ``scratch.joint_forces``."""
-    for joint in range(len(model.kind)):
-        axis = vector(scratch.axis, joint)
-        works_on = scratch.moment if model.kind[joint] == REVOLUTE else scratch.force
-        scratch.joint_forces[joint] = (
-            dot(axis, vector(works_on, joint)) + model.rotor_inertia[joint] * scratch.joint_accelerations[joint]
-        )
+    kind, rotor, needed, axes = model.kind, model.rotor_inertia, scratch.joint_forces, scratch.axis
+    forces, moments, accelerations = scratch.force, scratch.moment, scratch.joint_accelerations
+    for joint in range(len(kind)):
+        works = vector(moments, joint) if kind[joint] == REVOLUTE else vector(forces, joint)
+        needed[joint] = dot(vector(axes, joint), works) + rotor[joint] * accelerations[joint]
 
 
 @kernel
 def add_friction(model: ModelData, scratch: ScratchData) -> None:
     """Add ``scratch.friction`` to the forces that the joints need."""
-    for joint in range(len(model.kind)):
-        scratch.joint_forces[joint] += scratch.friction[joint]
+    needed, friction = scratch.joint_forces, scratch.friction
+    for joint in range(len(friction)):
+        needed[joint] += friction[joint]
 
 
 @kernel
@@ -90,17 +88,18 @@ def force_on_twist(model: ModelData, scratch: ScratchData, external: Array, samp
 @kernel
 def add_force_of_joints(model: ModelData, scratch: ScratchData) -> None:
     """Add ``sum G^T tau`` of ``scratch.joint_forces`` to ``scratch.wrench``."""
-    for joint in range(len(model.kind)):
-        force = scratch.joint_forces[joint]
+    needed, joint_map, wrench = scratch.joint_forces, scratch.joint_map, scratch.wrench
+    for joint in range(len(needed)):
         for i in range(6):
-            scratch.wrench[i] += scratch.joint_map[joint, i] * force
+            wrench[i] += joint_map[joint, i] * needed[joint]
 
 
 @kernel
 def drive_forces(model: ModelData, scratch: ScratchData, forces: Array, sample: int) -> None:
     """Drive forces of ``scratch.wrench`` into one row of forces (N, A)."""
+    twist_map, wrench = scratch.twist_map, scratch.wrench
     for a in range(len(model.drive_joint)):
         total = 0.0
         for i in range(6):
-            total += scratch.twist_map[i, a] * scratch.wrench[i]
+            total += twist_map[i, a] * wrench[i]
         forces[sample, a] = total

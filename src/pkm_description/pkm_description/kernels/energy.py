@@ -35,7 +35,7 @@ def kinetic_energy(model: ModelData, scratch: ScratchData) -> float:
         v = turned_back(scratch.rotation, body, vector(scratch.velocity, body))
         w = turned_back(scratch.rotation, body, vector(scratch.spin, body))
         c = p[body, 1], p[body, 2], p[body, 3]
-        total += 0.5 * p[body, 0] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, inertia_times(model, body, w))
+        total += 0.5 * p[body, 0] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, inertia_times(p, body, w))
     for joint in range(len(model.kind)):
         total += 0.5 * model.rotor_inertia[joint] * scratch.joint_rates[joint] * scratch.joint_rates[joint]
     return total

@@ -152,16 +152,6 @@ def fill_columns(
 
 
 @kernel
-def joint_columns(model: ModelData, joint: int, velocity: float, load: float, smoothing: float) -> Columns:
-    """Columns of a machine's joint; ``smoothing`` > 0 is the velocity of a tanh in place of the law's own sign."""
-    if smoothing > 0.0:
-        sign = sign_of(velocity, TANH, smoothing)
-    else:
-        sign = sign_of(velocity, model.friction_sign[joint], model.friction_width[joint])
-    return law_columns(model.friction_law[joint], velocity, load, sign, model.friction_shape, joint)
-
-
-@kernel
 def joint_slope(model: ModelData, joint: int, velocity: float, smoothing: float) -> float:
     """Derivative of a joint's friction by its velocity, for a law that does not depend on the load."""
     kind, width = model.friction_sign[joint], model.friction_width[joint]
@@ -186,11 +176,20 @@ def joint_slope(model: ModelData, joint: int, velocity: float, smoothing: float)
 
 @kernel
 def friction_of_joints(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
-    """``scratch.friction`` of all joints at ``scratch.joint_rates`` and ``scratch.loads``."""
-    linear = model.friction_linear
-    for joint in range(len(model.kind)):
-        columns = joint_columns(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
-        scratch.friction[joint] = (
+    """``scratch.friction`` of all joints at ``scratch.joint_rates`` and ``scratch.loads``.
+
+    ``smoothing`` > 0 is the velocity of a tanh in place of the laws' own signs.
+    """
+    laws, linear, shape = model.friction_law, model.friction_linear, model.friction_shape
+    kinds, widths = model.friction_sign, model.friction_width
+    rates, loads, friction = scratch.joint_rates, scratch.loads, scratch.friction
+    for joint in range(len(laws)):
+        if smoothing > 0.0:
+            sign = sign_of(rates[joint], TANH, smoothing)
+        else:
+            sign = sign_of(rates[joint], kinds[joint], widths[joint])
+        columns = law_columns(laws[joint], rates[joint], loads[joint], sign, shape, joint)
+        friction[joint] = (
             linear[joint, 0] * columns[0]
             + linear[joint, 1] * columns[1]
             + linear[joint, 2] * columns[2]

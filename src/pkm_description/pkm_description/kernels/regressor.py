@@ -28,17 +28,19 @@ def add_blocks(
     block : (J + 1,) block of each body, the platform last; bodies with the same block are summed, -1 leaves one out
     """
     gravity = model.gravity[0], model.gravity[1], model.gravity[2]
-    for body in range(len(model.kind) + 1):
+    rotation, twists = scratch.rotation, scratch.body_map
+    spins, spin_rates, accelerations = scratch.spin, scratch.spin_rate, scratch.acceleration
+    for body in range(len(block)):
         if block[body] < 0:
             continue
         first = 10 * block[body]
-        w = turned_back(scratch.rotation, body, vector(scratch.spin, body))
-        alpha = turned_back(scratch.rotation, body, vector(scratch.spin_rate, body))
-        a = turned_back(scratch.rotation, body, minus(vector(scratch.acceleration, body), gravity))
+        w = turned_back(rotation, body, vector(spins, body))
+        alpha = turned_back(rotation, body, vector(spin_rates, body))
+        a = turned_back(rotation, body, minus(vector(accelerations, body), gravity))
         ww = dot(w, w)
         for k in range(count):
-            velocity, spin = column(scratch, body, k)
-            v, u = turned_back(scratch.rotation, body, velocity), turned_back(scratch.rotation, body, spin)
+            velocity, spin = column(twists, body, k)
+            v, u = turned_back(rotation, body, velocity), turned_back(rotation, body, spin)
             uw = cross(u, w)
             moment = plus(minus(times(dot(v, w), w), times(ww, v)), plus(cross(v, alpha), cross(a, u)))
             regressor[sample, k, first] += dot(v, a)

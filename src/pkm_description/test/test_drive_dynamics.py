@@ -1,0 +1,58 @@
+"""Drive forces sample by sample from the drives' motion, against the functions of the platform's motion."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from graph_machines import FOLDER
+from pkm_description.dynamics import DriveDynamics, inverse_dynamics
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import joint_motion, motion_from_drives
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+
+
+@pytest.mark.parametrize('name', ['srs', 'valencia_3rps', 'khalifa_3prr', 'delta'])
+def test_forces_are_those_of_the_platforms_motion(name: str) -> None:
+    """Samples in a row, then a jump far away: each gives what the batch gives."""
+    machine = load_machine(FOLDER / name / 'machine.yaml' if name == 'delta' else name)
+    drives = drives_in_a_row(machine)
+    time = np.arange(len(drives[0]), dtype=float)
+    expected = inverse_dynamics(machine, motion_from_drives(machine, time, *drives), external_wrench=np.arange(6.0))
+    live = DriveDynamics(machine)
+    found = np.array([live.forces(*sample, external_wrench=np.arange(6.0)) for sample in zip(*drives, strict=True)])
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8 * np.abs(expected).max())
+
+
+def drives_in_a_row(machine: Machine) -> list[np.ndarray]:
+    states = random_states(machine, 2, seed=4)
+    joints = joint_motion(machine, states)
+    first, last = joints.positions[:, machine.drive_columns]
+    shares = np.array([0.0, 0.004, 0.008, 1.0, 0.996])[:, None]
+    rows = [np.random.default_rng(seed).normal(size=(5, len(first))) for seed in (1, 2)]
+    return [first + shares * (last - first), *rows]
+
+
+def test_doubtful_drives_are_refused_and_the_next_sample_starts_again() -> None:
+    machine = load_machine('srs')
+    live = DriveDynamics(machine)
+    drives = drives_in_a_row(machine)
+    before = live.forces(*(one[0] for one in drives))
+    with pytest.raises(KinematicsError):
+        live.forces(drives[0][0] + 5.0 * np.eye(6)[0], drives[1][0], drives[2][0])
+    with pytest.raises(KinematicsError, match='NaN or infinity'):
+        live.forces(drives[0][0], np.full(6, np.nan), drives[2][0])
+    np.testing.assert_allclose(live.forces(*(one[0] for one in drives)), before, rtol=1e-9)
+
+
+def test_a_machine_without_enough_drives_is_refused() -> None:
+    machine = load_machine(FOLDER / 'four_rrr' / 'machine.yaml')
+    passive = [
+        dataclasses.replace(leg, joints=tuple(dataclasses.replace(joint, actuated=False) for joint in leg.joints))
+        for leg in machine.legs
+    ]
+    with pytest.raises(KinematicsError, match='0 drives for 3 degrees of freedom'):
+        DriveDynamics(dataclasses.replace(machine, legs=tuple(passive), drive_weights=()))
