@@ -19,7 +19,12 @@ from wrong_machines import check
 
 ARM = 'leg_chains.arm'
 COUPLING = 'leg_chains.strut.closures.coupling'
-MISSING = object()
+class _Missing:
+    def __repr__(self):
+        return 'missing'
+
+
+MISSING = _Missing()
 
 
 @pytest.mark.parametrize(

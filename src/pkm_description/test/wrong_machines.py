@@ -15,7 +15,12 @@ from pkm_description.loading import load_machine, machine_file
 CONTENT = {
     name: yaml.safe_load(machine_file(name).read_text()) for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
 }
-MISSING = object()
+class _Missing:
+    def __repr__(self):
+        return 'missing'
+
+
+MISSING = _Missing()
 
 
 def put(content: dict[str, Any], dotted: str, value: object) -> None:
