@@ -6,19 +6,26 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import leg_rows, turned_over
-from pkm_description.kernels.forward import is_driven_strut, strut_row, struts_alone, turn_platform
+from pkm_description.kernels.forward import is_driven_strut, leg_gaps, struts_alone, turn_platform
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import LEG_SINGULARITY, eliminate, leg_orientation
-from pkm_description.kernels.linalg import reflect_columns, singular_columns, substitute_back_columns
+from pkm_description.kernels.linalg import (
+    extreme_eigenvalues,
+    reflect_columns,
+    singular_columns,
+    substitute_back_columns,
+)
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import turn_between
-from pkm_description.kernels.tree import leg_poses
 from pkm_description.kernels.vectors import dot, vector
+
+#: condition number from which it is computed from singular values: its square leaves eight digits
+ILL_CONDITIONED = 1e4
 
 
 @kernel
 def drive_jacobian(model: ModelData, scratch: ScratchData, width: int) -> float:
-    """QR of the overall Jacobian of actuation and constraint (Joshi & Tsai 2002) at joints and platform as they are.
+    """QR of the overall Jacobian of actuation and constraint (Joshi & Tsai 2002), after :func:`leg_gaps`.
 
     Rows of the drives, then what the legs forbid; columns of the platform's free motion, turns in :func:`turn_unit`; in
     ``scratch.square``, R on and above the diagonal. The loops need not be closed. ``width`` A adds a column per drive:
@@ -34,11 +41,9 @@ def drive_jacobian(model: ModelData, scratch: ScratchData, width: int) -> float:
     row, sign, drive = 0, 1.0, 0
     for leg in range(len(model.closed_form)):
         if is_driven_strut(model, leg):
-            strut_row(model, scratch, leg)
             _copy_row(model, scratch, leg, 0, 0, row, width, drive, 1.0, unit)
             row, drive = row + 1, drive + 1
             continue
-        leg_poses(model, scratch, leg)
         regular = eliminate(model, scratch, leg)
         begin = model.column_start[leg]
         columns, passive, rows = model.column_start[leg + 1] - begin, model.passive_count[leg], leg_rows(model, leg)
@@ -93,23 +98,40 @@ def _copy_row(
     factor: float, unit: float,
 ) -> None:  # fmt: skip
     """Row i of a leg, from its column ``begin`` on, into the overall Jacobian; 1 in the column of its drive."""
-    free = len(model.freedom)
+    freedom, matrix, rows = model.freedom, scratch.square, scratch.rows
+    free = len(freedom)
     for k in range(free):
-        component = model.freedom[k]
+        component = freedom[k]
         scale = factor if component < 3 else factor / unit
-        scratch.square[row, k] = scale * scratch.rows[leg, i, begin + component]
+        matrix[row, k] = scale * rows[leg, i, begin + component]
     for k in range(width):
-        scratch.square[row, free + k] = 1.0 if k == drive else 0.0
+        matrix[row, free + k] = 1.0 if k == drive else 0.0
 
 
 @kernel
-def condition_number(model: ModelData, scratch: ScratchData) -> float:
-    """Condition number of the overall Jacobian after :func:`drive_jacobian`, by its singular values."""
-    free, matrix = len(model.freedom), scratch.square_2
+def condition_number(model: ModelData, scratch: ScratchData, max_condition: float) -> float:
+    """Condition number of the overall Jacobian after :func:`drive_jacobian`.
+
+    By the eigenvalues of ``R R^T``, whose rounding does not matter far from singular poses; from
+    :data:`ILL_CONDITIONED` on, or if it is beyond ``max_condition``, by the singular values, which :func:`free_twist`
+    needs.
+    """
+    free, factor, matrix, values = len(model.freedom), scratch.square, scratch.square_2, scratch.vector
+    for i in range(free):
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(i, free):
+                total += factor[i, j] * factor[k, j]
+            matrix[i, k], matrix[k, i] = total, total
+    smallest, largest = extreme_eigenvalues(matrix, free, values, scratch.vector_2)
+    if smallest > 0.0:
+        condition = math.sqrt(largest / smallest)
+        if condition <= min(ILL_CONDITIONED, max_condition):
+            return condition
     for i in range(free):
         for k in range(free):
             # transposed: its columns turn into the right singular vectors, and are nearly perpendicular from the start
-            matrix[k, i] = scratch.square[i, k] if k >= i else 0.0
+            matrix[k, i] = factor[i, k] if k >= i else 0.0
     singular_columns(matrix, free, free)
     smallest, largest = math.inf, 0.0
     for k in range(free):
@@ -117,7 +139,7 @@ def condition_number(model: ModelData, scratch: ScratchData) -> float:
         for i in range(free):
             squares += matrix[i, k] * matrix[i, k]
         smallest, largest = min(smallest, squares), max(largest, squares)
-        scratch.vector[k] = squares
+        values[k] = squares
     return math.sqrt(largest / smallest) if smallest > 0.0 else math.inf
 
 
@@ -226,6 +248,7 @@ def straight_path_is_regular(model: ModelData, scratch: ScratchData, branch: Arr
                 scratch.rotation[platform, i, k] = model.home_rotation[i, k]
         turn = share * angle
         turn_platform(scratch, platform, (turn * axis[0], turn * axis[1], turn * axis[2]))
+        leg_gaps(model, scratch)
         if not drive_jacobian(model, scratch, 0) * branch[0] > 0.0:
             return False
     return True

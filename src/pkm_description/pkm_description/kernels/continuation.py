@@ -19,6 +19,7 @@ from pkm_description.kernels.assembly import (
 from pkm_description.kernels.forward import (
     close_drives,
     is_driven_strut,
+    leg_gaps,
     load_state,
     save_state,
     strut_row,
@@ -74,6 +75,7 @@ def follow_drives(model: ModelData, scratch: ScratchData, drives: Array, sample:
     """
     load_state(model, scratch, 0)
     save_state(model, scratch, 1)
+    leg_gaps(model, scratch)
     sign = drive_jacobian(model, scratch, 0)
     fraction, step, iterations = 0.0, FIRST_STEP, 0
     accuracy = STEP_ACCURACY * model.radius[0]
@@ -121,7 +123,7 @@ def judge(
         sign = drive_jacobian(model, scratch, width)
         right = on_branch(model, scratch, sign, branch)
         if math.isfinite(sign):
-            condition = condition_number(model, scratch)
+            condition = condition_number(model, scratch, max_condition)
             if not condition <= max_condition:
                 free_twist(model, scratch, report, sample, FREE_TWIST)
     report[sample, CONDITION] = condition
@@ -165,12 +167,20 @@ def solve_sample(
 def hand_over(
     model: ModelData, scratch: ScratchData, sample: int, joints: Array, position: Array, rotation: Array
 ) -> None:
-    """Write the configuration of ``scratch`` into one row of results; passive joints within half a turn of home."""
+    """Write the configuration of ``scratch`` into one row of results."""
+    wrap_joints(model, scratch)
     platform = len(model.kind)
     for i in range(3):
         position[sample, i] = scratch.origin[platform, i]
         for k in range(3):
             rotation[sample, i, k] = scratch.rotation[platform, i, k]
+    for joint in range(platform):
+        joints[sample, joint] = scratch.joints[joint]
+
+
+@kernel
+def wrap_joints(model: ModelData, scratch: ScratchData) -> None:
+    """Passive joints within half a turn of home; of driven struts their angles, which the pose determines."""
     for leg in range(len(model.closed_form)):
         first, last = model.joint_start[leg], model.joint_start[leg + 1]
         if is_driven_strut(model, leg):
@@ -179,12 +189,10 @@ def hand_over(
                 scratch.joints[first] = math.nan
                 scratch.joints[first + 1] = math.nan
             scratch.joints[first + 2] = length
-        else:
-            for joint in range(first, last):
-                if model.kind[joint] == REVOLUTE and model.is_driven[joint] == 0:
-                    scratch.joints[joint] = wrapped(scratch.joints[joint], model.home_joints[joint])
+            continue
         for joint in range(first, last):
-            joints[sample, joint] = scratch.joints[joint]
+            if model.kind[joint] == REVOLUTE and model.is_driven[joint] == 0:
+                scratch.joints[joint] = wrapped(scratch.joints[joint], model.home_joints[joint])
 
 
 @kernel

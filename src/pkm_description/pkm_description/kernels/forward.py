@@ -23,7 +23,10 @@ LONGEST_STEP = 0.5
 
 #: step, relative to the longest one, at which iterations end although the gaps are wider than the tolerance:
 #: nothing more comes of them, of rounding or because measured positions of redundant drives contradict each other
-STANDSTILL = 1e-14
+STANDSTILL = 1e-12
+
+#: m, gaps below which redundant drives do not contradict each other
+CLOSED = 1e-12
 
 #: damping that is left where the gaps are closed, so that singular poses are reached too
 LEAST_DAMPING = 1e-15
@@ -32,8 +35,7 @@ LEAST_DAMPING = 1e-15
 @kernel
 def is_driven_strut(model: ModelData, leg: int) -> bool:
     """Whether a leg is a strut in closed form whose length is driven."""
-    joint = model.joint_start[leg] + 2
-    return bool(model.closed_form[leg] == 1 and model.passive_count[leg] == 2 and model.is_driven[joint] == 1)
+    return bool(model.closed_form[leg] == 2)
 
 
 @kernel
@@ -66,10 +68,12 @@ def close_drives(
         estimate, not a proof
     """
     residual, worst_leg, first, contraction, last = 0.0, 0, 0.0, 0.0, 0.0
+    # redundant drives contradict each other a little: their least squares are not done where they are tolerable
+    enough = min(tolerance, CLOSED) if len(model.drive_joint) > model.degrees_of_freedom[0] else tolerance
     iterations = 0
     while True:
         residual, worst_leg = leg_gaps(model, scratch)
-        if residual <= tolerance or iterations == most or not residual < math.inf:
+        if residual <= enough or iterations == most or not residual < math.inf:
             break
         size = newton_step(model, scratch, damped)
         if iterations == 0:
@@ -120,10 +124,10 @@ def strut_row(model: ModelData, scratch: ScratchData, leg: int) -> float:
     direction = times(1.0 / max(length, 1e-300), strut)
     moment = cross(lever, direction)
     missing = scratch.joints[joint + 2] + model.strut_length[leg] - length
-    for i in range(3):
-        scratch.rows[leg, 0, i] = direction[i]
-        scratch.rows[leg, 0, 3 + i] = moment[i]
-    scratch.rows[leg, 0, 6] = missing
+    rows = scratch.rows
+    rows[leg, 0, 0], rows[leg, 0, 1], rows[leg, 0, 2] = direction
+    rows[leg, 0, 3], rows[leg, 0, 4], rows[leg, 0, 5] = moment
+    rows[leg, 0, 6] = missing
     return abs(missing)
 
 
@@ -133,8 +137,8 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
 
     Returns the size of the step in units of the longest one.
     """
-    free, matrix = len(model.freedom), scratch.square
-    row, squares = 0, 0.0
+    freedom, matrix, rows, step = model.freedom, scratch.square, scratch.rows, scratch.wrench
+    free, row, squares = len(freedom), 0, 0.0
     for leg in range(len(model.closed_form)):
         first, last, begin = 0, 1, 0
         if not is_driven_strut(model, leg):
@@ -144,8 +148,8 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
             reflect_columns(scratch.rows[leg], scratch.reflections[leg], last, 0, first, begin + 7)
         for i in range(first, last):
             for k in range(free):
-                matrix[row, k] = scratch.rows[leg, i, begin + model.freedom[k]]
-            matrix[row, free] = scratch.rows[leg, i, begin + 6]
+                matrix[row, k] = rows[leg, i, begin + freedom[k]]
+            matrix[row, free] = rows[leg, i, begin + 6]
             squares += matrix[row, free] * matrix[row, free]
             row += 1
     radius = model.radius[0]
@@ -154,22 +158,19 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
         for k in range(free):
             for column in range(free + 1):
                 matrix[row, column] = 0.0
-            matrix[row, k] = root if model.freedom[k] < 3 else root * radius
+            matrix[row, k] = root if freedom[k] < 3 else root * radius
             row += 1
     if row < free:
         return math.inf
     reflect_columns(matrix, scratch.vector, row, 0, free, free + 1)
     for k in range(6):
-        scratch.wrench[k] = 0.0
+        step[k] = 0.0
     for i in range(free - 1, -1, -1):
         total = matrix[i, free]
         for k in range(i + 1, free):
-            total -= matrix[i, k] * scratch.wrench[model.freedom[k]]
-        scratch.wrench[model.freedom[i]] = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
-    size = max(
-        _size(scratch.wrench, 0) / (LONGEST_STEP * radius),
-        _size(scratch.wrench, 3) / LONGEST_STEP,
-    )
+            total -= matrix[i, k] * step[freedom[k]]
+        step[freedom[i]] = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
+    size = max(_size(step, 0) / (LONGEST_STEP * radius), _size(step, 3) / LONGEST_STEP)
     for leg in range(len(model.closed_form)):
         if not is_driven_strut(model, leg):
             size = max(size, _passive_step(model, scratch, leg))

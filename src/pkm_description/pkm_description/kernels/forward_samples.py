@@ -23,10 +23,12 @@ from pkm_description.kernels.continuation import (
     set_drives,
     solve_sample,
     start_at,
+    wrap_joints,
 )
 from pkm_description.kernels.forward import (
     close_drives,
     is_driven_strut,
+    leg_gaps,
     load_state,
     newton_step,
     save_state,
@@ -46,6 +48,8 @@ LOST = 2
 LOOK_AHEAD = 1.5
 #: largest change of a step, as a fraction of it, with which samples still are a path and not unrelated poses
 STEADY = 0.5
+#: m, residual of which no user asks for less
+FINE = 1e-12
 #: Newton steps from the last pose; more are not needed unless something has happened
 NEAR_ITERATIONS = 6
 
@@ -170,6 +174,7 @@ def first_singular(
             continue
         if before >= 0 and _steady(model, position, rotation, before, last, sample):
             _go_on(model, scratch, joints, position, rotation, last, sample)
+            leg_gaps(model, scratch)
             if drive_jacobian(model, scratch, 0) != report[sample, DETERMINANT]:
                 return sample + 1
         before, last = last, sample
@@ -209,32 +214,64 @@ def _go_on(
 
 @kernel
 def solve_near(
-    model: ModelData, scratch: ScratchData, drives: Array, begins: NDArray[np.bool_], first: int, most: int,
-    tolerance: float, max_condition: float, branch: Array, joints: Array, position: Array, rotation: Array,
-    inverse: Array, report: Array,
+    model: ModelData, scratch: ScratchData, drives: Array, begins: NDArray[np.bool_], first: int, last: Array,
+    options: Array, branch: Array, found: Array, report: Array,
 ) -> int:  # fmt: skip
-    """Configurations at drive positions (N, A) from row ``first`` on, each from the row before, quickly.
+    """Configurations at drive positions (N, A) from row ``first`` on, each from the one before, quickly.
 
     Stops at the first sample that ``begins`` (N,) marks or that is in the least doubt, and returns it; N if there is
-    none. The results are one Newton step better than the tolerance; ``inverse`` (N, 6, A) is the twist per drive rate.
+    none.
+
+    Parameters
+    ----------
+    last : (S,) what the first sample starts from: a row of ``found``
+    options : (3,) tolerance, most iterations, largest condition number
+    found : (N, S) position (3), rotation (9), joints (J), twist per drive rate (6 A) and iterations of each sample
+    report : (1, R) memory
     """
+    platform, count = len(model.kind), len(model.drive_joint)
+    most = min(int(options[1]), NEAR_ITERATIONS)
+    tolerance, max_condition = options[0], options[2]
+    joints = 12 + platform
+    read_found(model, scratch, last)
     for sample in range(first, len(drives)):
         if begins[sample]:
             return sample
-        start_at(model, scratch, joints, position, rotation, sample - 1, 3)
         set_drives(model, scratch, drives, sample)
-        found = close_drives(model, scratch, tolerance, min(most, NEAR_ITERATIONS), False)
-        if not (found[1] <= tolerance and found[3] <= DOUBTFUL_CONTRACTION):
+        solution = close_drives(model, scratch, tolerance, most, False)
+        if not (solution[1] <= tolerance and solution[3] <= DOUBTFUL_CONTRACTION):
             return sample
-        newton_step(model, scratch, False)
-        take_step(model, scratch, 1.0)
-        drives_count = len(model.drive_joint)
-        good = judge(model, scratch, found, tolerance, max_condition, branch, report, sample, drives_count)
-        if not (good and report[sample, CONDITION] <= max_condition):
+        if solution[1] > FINE:
+            # a user's tolerance may be rough; the next step goes far beyond it
+            newton_step(model, scratch, False)
+            take_step(model, scratch, 1.0)
+            leg_gaps(model, scratch)
+        good = judge(model, scratch, solution, tolerance, max_condition, branch, report, 0, count)
+        if not (good and report[0, CONDITION] <= max_condition):
             return sample
         invert_drives(model, scratch)
+        wrap_joints(model, scratch)
+        row, twist_map = found[sample], scratch.twist_map
+        for i in range(3):
+            row[i] = scratch.origin[platform, i]
+            for k in range(3):
+                row[3 + 3 * i + k] = scratch.rotation[platform, i, k]
+        for joint in range(platform):
+            row[12 + joint] = scratch.joints[joint]
         for k in range(6):
-            for a in range(drives_count):
-                inverse[sample, k, a] = scratch.twist_map[k, a]
-        hand_over(model, scratch, sample, joints, position, rotation)
+            for a in range(count):
+                row[joints + k * count + a] = twist_map[k, a]
+        row[joints + 6 * count] = solution[0]
     return len(drives)
+
+
+@kernel
+def read_found(model: ModelData, scratch: ScratchData, found: Array) -> None:
+    """Put joints and platform where a row (S,) of :func:`solve_near` has them."""
+    platform = len(model.kind)
+    for i in range(3):
+        scratch.origin[platform, i] = found[i]
+        for k in range(3):
+            scratch.rotation[platform, i, k] = found[3 + 3 * i + k]
+    for joint in range(platform):
+        scratch.joints[joint] = found[12 + joint]

@@ -166,3 +166,75 @@ def _rotate_pair(matrix: Array, rows: int, p: int, q: int) -> bool:
         matrix[i, p] = cosine * x - sine * y
         matrix[i, q] = sine * x + cosine * y
     return True
+
+
+@kernel
+def extreme_eigenvalues(matrix: Array, size: int, diagonal: Array, beside: Array) -> tuple[float, float]:
+    """Smallest and largest eigenvalue of a symmetric positive definite matrix, which is overwritten.
+
+    Householder's tridiagonal form (Golub & Van Loan 2013, section 8.3.1), then Laguerre's iterations on its
+    characteristic polynomial from below and above, which approach the first root monotonically (Parlett 1964).
+
+    Parameters
+    ----------
+    diagonal, beside : memory (size,) for the tridiagonal form
+    """
+    total = 0.0
+    for k in range(size):
+        total += matrix[k, k]
+    if not total > 0.0:
+        return total, total
+    for k in range(size - 1):
+        diagonal[k] = matrix[k, k] / total
+        squares = 0.0
+        for i in range(k + 1, size):
+            squares += matrix[i, k] * matrix[i, k]
+        beside[k] = squares / (total * total)
+        length = math.sqrt(squares)
+        if k == size - 2 or length == 0.0:
+            continue
+        # v = column + sign(head) length e_1, H = 1 - v v^T / half, half = v^T v / 2; A <- H A H = A - v w^T - w v^T
+        head = matrix[k + 1, k]
+        matrix[k + 1, k] = head + math.copysign(length, head)
+        half = squares + abs(head) * length
+        along = 0.0
+        for i in range(k + 1, size):
+            product = 0.0
+            for j in range(k + 1, size):
+                product += matrix[i, j] * matrix[j, k]
+            matrix[k, i] = product / half
+            along += matrix[k, i] * matrix[i, k]
+        for i in range(k + 1, size):
+            matrix[k, i] -= 0.5 * along / half * matrix[i, k]
+        for i in range(k + 1, size):
+            for j in range(k + 1, size):
+                matrix[i, j] -= matrix[i, k] * matrix[k, j] + matrix[k, i] * matrix[j, k]
+    diagonal[size - 1] = matrix[size - 1, size - 1] / total
+    smallest = _laguerre(diagonal, beside, size, 0.0, 1.0)
+    largest = _laguerre(diagonal, beside, size, 1.0, -1.0)
+    return total * smallest, total * largest
+
+
+@kernel
+def _laguerre(diagonal: Array, beside: Array, size: int, start: float, side: float) -> float:
+    """Eigenvalue of a tridiagonal matrix (``beside``: squares of its side entries), the first one from ``start`` on."""
+    x = start
+    for _ in range(MOST_SWEEPS):
+        # characteristic polynomial with its first two derivatives, by the leading minors
+        p_before, p, slope_before, slope, bend_before, bend = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(size):
+            factor, coupling = diagonal[k] - x, beside[k - 1] if k > 0 else 0.0
+            p_next = factor * p - coupling * p_before
+            slope_next = factor * slope - p - coupling * slope_before
+            bend_next = factor * bend - 2.0 * slope - coupling * bend_before
+            p_before, p, slope_before, slope, bend_before, bend = p, p_next, slope, slope_next, bend, bend_next
+        if p == 0.0 or not side * slope / p < 0.0:
+            return x  # there, or past it by rounding
+        first = -slope / p
+        second = first * first - bend / p
+        root = math.sqrt(max((size - 1) * (size * second - first * first), 0.0))
+        step = size / (first + side * root)
+        x += step
+        if not abs(step) > 1e-13 * abs(x):
+            return x
+    return x

@@ -54,7 +54,8 @@ class ModelData(NamedTuple):
     friction_sign, friction_width : (J,) kind of the law's sign of the velocity, and its width [m/s, rad/s]
     friction_loads : (1,) 0 where no friction depends on the forces in the joints; 1 where friction of driven joints
         does; 2 where passive joints rub too, so that friction changes the forces that it depends on
-    closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations
+    closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations, 2 for
+        those of them whose only drive is the strut's
     universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
         legs, see ``machine.universal_prismatic``
     branch_normal : (L, 3) signed volume of the leg's joint directions at home, see :func:`leg_orientation`; a leg whose

@@ -81,9 +81,9 @@ def assembly_modes(
     have degree zero; so a missed pose is noticed unless an opposite one is missed too. That is strong evidence and no
     proof.
 
-    Of other machines a batch has 500 starts, with random poses about home and random passive joints, and nothing tells
-    that the list is complete: a mode that few starts lead to (see ``hits``) may be missing. Configurations that differ
-    in passive joints alone count as one. The same seed gives the same result.
+    Of other machines a batch has 500 starts, with random poses about the base and random passive joints, and nothing
+    tells that the list is complete: a mode that few starts lead to (see ``hits``) may be missing. Configurations that
+    differ in passive joints alone count as one. The same seed gives the same result.
 
     Parameters
     ----------
@@ -220,16 +220,18 @@ class _Modes:
         if self.struts:
             return joints, self._at_end_of_leg(random, rotation), rotation
         anchors = model.home_position + model.closure_other_point[self._on_platform()] @ model.home_rotation.T
-        extent = np.ptp(np.concatenate([anchors, model.translation[model.joint_start[:-1]]]), axis=0)
-        moves = random.uniform(-1.0, 1.0, (count, 3)) * np.linalg.norm(extent)
+        # a box about the base, so that poses on its other side are as likely
+        bases = model.translation[model.joint_start[:-1]]
+        extent = float(np.linalg.norm(np.ptp(np.concatenate([anchors, bases]), axis=0)))
+        position = bases.mean(axis=0) + random.uniform(-1.2, 1.2, (count, 3)) * extent
         if self.machine.planar:
-            moves[:, 2] = 0.0
+            position[:, 2] = model.home_position[2]
         passive = model.is_driven == 0
         turning = passive & (model.kind != PRISMATIC)
         joints[:, turning] += random.uniform(-np.pi, np.pi, (count, int(turning.sum())))
         sliding = passive & (model.kind == PRISMATIC)
         joints[:, sliding] += random.uniform(-2.0, 2.0, (count, int(sliding.sum()))) * model.longest_step[sliding]
-        return joints, model.home_position + moves, rotation
+        return joints, position, rotation
 
     def _on_platform(self) -> NDArray[np.bool_]:
         return np.asarray(self.machine.model.closure_other == len(self.machine.model.kind))

@@ -110,7 +110,7 @@ def forward_kinematics_sequence(
     branch = home_branch(machine) if initial is None else branch_of(machine, joints, position, rotation)
     count = len(positions)
     joints, position, rotation = (
-        np.array(np.broadcast_to(one, (max(count, 1), *one.shape[1:]))) for one in (joints, position, rotation)
+        np.repeat(one, max(count, 1), axis=0) for one in (joints, position, rotation)
     )
     report = np.empty((count, REPORT_COLUMNS))
     lost = solve_sequence(

@@ -41,7 +41,9 @@ def starts(machine: Machine, initial: Start | None, count: int) -> tuple[Array, 
         configuration = joints, position, rotation
     if len(configuration[1]) not in (1, count):
         raise ShapeError('initial', f'one start or {count}, as many as samples', configuration[1].shape)
-    joints, position, rotation = (np.array(np.broadcast_to(one, (count, *one.shape[1:]))) for one in configuration)
+    joints, position, rotation = (
+        np.array(np.broadcast_to(one, (count, *one.shape[1:])), order='C') for one in configuration
+    )
     return joints, position, rotation
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.kernels.continuation import ITERATIONS, REPORT_COLUMNS
+from pkm_description.kernels.continuation import REPORT_COLUMNS
 from pkm_description.kernels.forward_samples import solve_near
 from pkm_description.kinematics.forward import checked_drives, solve_from
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
@@ -19,40 +19,52 @@ from pkm_description.machine import Machine
 #: condition number beyond which the drives count as not holding the platform
 _MAX_CONDITION = 1e4
 
-#: of two rows the second one follows the first
-_FROM_FIRST = np.array([True, False])
+#: one sample that follows from the last one
+_GO_ON = np.zeros(1, dtype=bool)
 
 
-class FoundPose(NamedTuple):
+class FoundPose:
     """A pose, or N of them along a leading axis.
 
-    Attributes
+    Parameters
     ----------
-    position, rotation : (3,) m, (3, 3)
-    inverse_jacobian : (6, A), twist [velocity, angular velocity], base axes, per rate of the A drives
-    joint_positions : (J,) rad or m, of all joints
-    iterations : () steps taken
+    values : (S,) or (N, S), as :func:`~pkm_description.kernels.forward_samples.solve_near` writes them
+    drives : number of drives A
     """
 
-    position: Array
-    rotation: Array
-    inverse_jacobian: Array
-    joint_positions: Array
-    iterations: NDArray[np.intp]
+    __slots__ = ('_drives', 'values')
 
-    @classmethod
-    def of_result(cls, result: ForwardKinematicsResult) -> FoundPose:
-        """First pose of a result, without its Jacobian."""
-        drives = result.machine.actuated_count
-        return cls(
-            result.position[0], result.rotation_base_platform[0], np.zeros((6, drives)), result.joint_positions[0],
-            result.iterations[0],
-        )  # fmt: skip
+    def __init__(self, values: Array, drives: int) -> None:
+        self.values, self._drives = values, drives
+
+    @property
+    def position(self) -> Array:
+        """Position (3,) m."""
+        return self.values[..., :3]
+
+    @property
+    def rotation(self) -> Array:
+        """Rotation (3, 3) of the platform."""
+        return self.values[..., 3:12].reshape(*self.values.shape[:-1], 3, 3)
+
+    @property
+    def joint_positions(self) -> Array:
+        """Positions (J,) of all joints, rad or m."""
+        return self.values[..., 12 : -1 - 6 * self._drives]
+
+    @property
+    def inverse_jacobian(self) -> Array:
+        """Twist [velocity, angular velocity], base axes, per rate of the drives, (6, A)."""
+        return self.values[..., -1 - 6 * self._drives : -1].reshape(*self.values.shape[:-1], 6, self._drives)
+
+    @property
+    def iterations(self) -> NDArray[np.intp]:
+        """Steps taken ()."""
+        return np.asarray(self.values[..., -1], dtype=np.intp)
 
     def at(self, chosen: int | NDArray[np.bool_]) -> FoundPose:
         """One or some of N poses."""
-        position, rotation, inverse, joints, iterations = self
-        return FoundPose(position[chosen], rotation[chosen], inverse[chosen], joints[chosen], iterations[chosen])
+        return FoundPose(self.values[chosen], self._drives)
 
 
 class PoseSeries(NamedTuple):
@@ -81,9 +93,12 @@ class PoseSolver:
 
     def __init__(self, machine: Machine, tolerance: float, max_iterations: int) -> None:
         self.machine = machine
-        self._model, self._scratch, self._branch = machine.compiled_model, machine.scratch[1], home_branch(machine)
         self._tolerance, self._max_iterations = tolerance, max_iterations
-        self._drives, self._report = np.zeros((2, machine.actuated_count)), np.zeros((2, REPORT_COLUMNS))
+        self._drives = machine.actuated_count
+        self._width = 13 + len(machine.model.kind) + 6 * self._drives
+        self._model, self._scratch, self._branch = machine.compiled_model, machine.scratch[1], home_branch(machine)
+        self._options = np.array([tolerance, max_iterations, _MAX_CONDITION])
+        self._report = np.zeros((1, REPORT_COLUMNS))
 
     def search(self, drive_positions: Array, last: FoundPose | None) -> ForwardKinematicsResult:
         """Solve one set of drive positions (A,), from the last pose, or from home if that fails.
@@ -104,68 +119,46 @@ class PoseSolver:
 
     def solve(self, drive_positions: Array, last: FoundPose | None) -> FoundPose:
         """Pose of drive positions (A,), quickly where it is near the last one; raises like :meth:`search`."""
-        if last is not None:
-            found = self._memory(2)
-            self._drives[1] = drive_positions
-            if self._next(self._drives, found, last):
-                return found.at(1)
+        wanted, found = np.ascontiguousarray(drive_positions)[None], np.empty((1, self._width))
+        if last is not None and self._go_on(wanted, _GO_ON, 0, last.values, found) == 1:
+            return FoundPose(found[0], self._drives)
         result = self.search(drive_positions, last)
-        found, best = self._memory(2), FoundPose.of_result(result)
-        self._drives[1] = drive_positions
-        if not self._next(self._drives, found, best):
+        there = np.zeros(self._width)
+        there[:3], there[3:12] = result.position[0], result.rotation_base_platform[0].ravel()
+        there[12 : 12 + result.joint_positions.shape[1]] = result.joint_positions[0]
+        if self._go_on(wanted, _GO_ON, 0, there, found) != 1:
             raise SingularPoseError(f'condition number {result.condition[0]:.3g}: the drives do not hold the platform')
-        found.iterations[1] = result.iterations[0]
-        return found.at(1)
+        found[0, -1] = result.iterations[0]
+        return FoundPose(found[0], self._drives)
 
     def series(self, drive_positions: Array, begins: NDArray[np.bool_]) -> PoseSeries:
         """What :meth:`solve` finds for positions (N, A), each from the pose before unless ``begins`` (N,)."""
         drives = np.ascontiguousarray(drive_positions)
         count, begins = len(drives), begins.copy()
         begins[:1] = True
-        found, errors = self._memory(count), dict[int, KinematicsError]()
-        report = np.zeros((count, REPORT_COLUMNS))
+        found, errors = np.zeros((count, self._width)), dict[int, KinematicsError]()
         place = 0
         while place < count:
             # as long as nothing is in doubt one call goes through the samples
-            first = place
-            place = solve_near(
-                self._model, self._scratch, drives, begins, first, self._max_iterations, self._tolerance,
-                _MAX_CONDITION, self._branch, found.joint_positions, found.position, found.rotation,
-                found.inverse_jacobian, report,
-            )  # fmt: skip
-            found.iterations[first:place] = report[first:place, ITERATIONS]
+            place = self._go_on(drives, begins, place, found[place - 1], found)
             if place == count:
                 break
             try:
-                one = self.solve(drives[place], None if begins[place] else found.at(place - 1))
-                for values, value in zip(found, one, strict=True):
-                    values[place] = value
+                last = None if begins[place] else FoundPose(found[place - 1], self._drives)
+                found[place] = self.solve(drives[place], last).values
             except KinematicsError as error:
                 errors[place] = error
                 begins[place + 1 : place + 2] = True
             place += 1
-        return PoseSeries(found, begins, errors)
+        return PoseSeries(FoundPose(found, self._drives), begins, errors)
+
+    def _go_on(self, drives: Array, begins: NDArray[np.bool_], first: int, last: Array, found: Array) -> int:
+        """Sample up to which each pose follows from the one before."""
+        return solve_near(
+            self._model, self._scratch, drives, begins, first, last, self._options, self._branch, found, self._report
+        )
 
     def _from(self, drives: Array, start: tuple[Array, Array, Array], at_home: bool) -> ForwardKinematicsResult:
         return solve_from(
             self.machine, drives, start, self._branch, self._tolerance, self._max_iterations, _MAX_CONDITION, at_home
         )
-
-    def _memory(self, count: int) -> FoundPose:
-        """Room for N poses."""
-        drives, joints = self._drives.shape[1], len(self.machine.model.kind)
-        return FoundPose(
-            np.zeros((count, 3)), np.zeros((count, 3, 3)), np.zeros((count, 6, drives)), np.zeros((count, joints)),
-            np.zeros(count, dtype=np.intp),
-        )  # fmt: skip
-
-    def _next(self, drives: Array, found: FoundPose, last: FoundPose) -> bool:
-        """Solve the second row of drives (2, A) from the last pose into the second row of ``found``."""
-        found.position[0], found.rotation[0] = last.position, last.rotation
-        found.joint_positions[0] = last.joint_positions
-        reached = solve_near(
-            self._model, self._scratch, drives, _FROM_FIRST, 1, self._max_iterations, self._tolerance, _MAX_CONDITION,
-            self._branch, found.joint_positions, found.position, found.rotation, found.inverse_jacobian, self._report,
-        )  # fmt: skip
-        found.iterations[1] = self._report[1, ITERATIONS]
-        return bool(reached == 2)

@@ -111,7 +111,7 @@ def _tables(machine: JointArrays) -> ModelData:
         parameters=machine.parameters,
         rotor_inertia=machine.rotor_inertia,
         **friction_table(joints),
-        closed_form=np.array([int(strut is not None) for strut in struts]),
+        closed_form=np.array([_closed_form(leg, strut is not None) for leg, strut in zip(legs, struts, strict=True)]),
         universal_basis=np.array([np.eye(3) if strut is None else strut.basis[0] for strut in struts]),
         universal_side=np.array([0.0 if strut is None else strut.side[0] for strut in struts]),
         universal_angle=np.array([0.0 if strut is None else strut.angle_at_zero[0] for strut in struts]),
@@ -131,6 +131,13 @@ def _tables(machine: JointArrays) -> ModelData:
         ),
         radius=np.array([radius]),
     )
+
+
+def _closed_form(leg: Leg, strut: bool) -> int:
+    """Way to solve a leg: by iterations (0), in closed form (1), and by the strut's length where that is driven (2)."""
+    if not strut:
+        return 0
+    return 2 if [joint.actuated for joint in leg.joints] == [False, False, True] else 1
 
 
 def leg_reach(leg: Leg) -> float:
