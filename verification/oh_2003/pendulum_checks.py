@@ -55,11 +55,11 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
 
     # joint angles are relative, his are absolute; a torque of joint 2 works on both links
     position, velocity, acceleration = (
-        np.stack([values[:, 0], values[:, 1], values[:, 2] - values[:, 1]], axis=1)[:, None]
+        np.stack([values[:, 0], values[:, 1], values[:, 2] - values[:, 1]], axis=1)
         for values in (motion.position, motion.velocity, motion.acceleration)
     )
     forces = open_chain_forces(machine, position, velocity, acceleration, friction=False)
-    force, torque_1, torque_2 = forces[:, 0].T
+    force, torque_1, torque_2 = forces.T
     suite = np.stack([force, torque_1 - torque_2, torque_2], axis=1)
     error = relative_error(suite, pendulum_forces(motion, TRUE_PARAMETERS))
     yield at_most('T9', 'library: forces of the open chain = Eqs. 3.3 to 3.5, relative', 1e-12, error)
