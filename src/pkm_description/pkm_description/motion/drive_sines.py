@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import scaled_condition
 from pkm_description.kinematics.drive_motion import motion_from_drives
 from pkm_description.kinematics.drives import drive_positions
+from pkm_description.kinematics.forward import forward_kinematics
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.envelope import Envelope, product
 
@@ -61,14 +60,12 @@ class DriveSines:
         positions, velocities, accelerations = product((fades[0], fades[1], fades[2]), wave)
         home = machine.home
         centre = drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
+        # as forward kinematics measures it
+        condition = forward_kinematics(machine, centre).condition[0]
         return motion_from_drives(
-            machine, times, centre + positions, velocities, accelerations, max_condition=self._max_condition()
-        )
-
-    def _max_condition(self) -> float:
-        home = self.machine.home
-        legs = close_legs(self.machine, home.position[None], home.rotation_base_platform[None])
-        return self.condition_ratio * float(scaled_condition(legs)[0])
+            machine, times, centre + positions, velocities, accelerations,
+            max_condition=self.condition_ratio * float(condition),
+        )  # fmt: skip
 
     def _swings(self) -> Array:
         """Swing of each drive (A,) at scale 1."""
