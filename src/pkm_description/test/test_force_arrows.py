@@ -62,11 +62,11 @@ def test_arrows_of_other_drives() -> None:
     leg = limited.legs[0]
     rail = leg.joints[0].rotation_parent_joint @ leg.joints[0].axis
     np.testing.assert_allclose(first.end - first.start, 0.2 * rail, atol=1e-12)
-    np.testing.assert_allclose(first.end, leg.base_point + rail * posture.joint_positions[0, 0], atol=1e-12)
+    np.testing.assert_allclose(first.end, leg.base_point + rail * posture.joint_positions[0], atol=1e-12)
     # every joint of an open chain must be held; the pendulum's torque is its weight's about the hinge
     machine = cart_with_pendulum()
     arrows = ForceArrows(machine)
-    positions = np.array([[0.2, 0.5, 0.3]])
+    positions = np.array([0.2, 0.5, 0.3])
     torques = arrows.static_forces(positions, None, None)
     drawn = arrows.arrows(positions, torques)
     assert [arrow.text.split(' ', 1)[1] for arrow in drawn] == ['N', 'N m', 'N m']

@@ -199,7 +199,7 @@ def test_one_value_may_differ_from_leg_to_leg(tmp_path: Path) -> None:
     assert machine.lengths_at_zero == pytest.approx([0.600, 0.611, 0.622, 0.633, 0.644, 0.655], abs=1e-15)
     home = machine.home.position[None], machine.home.rotation_base_platform[None]
     lengths = np.linalg.norm(home[0] + machine.platform_points - machine.base_points, axis=1)
-    drives = joint_positions(machine, *home)[0, :, 2]
+    drives = joint_positions(machine, *home)[0, machine.drive_columns]
     assert drives == pytest.approx(lengths - machine.lengths_at_zero, abs=1e-14)
     assert machine.leg_sensors.effort_noise.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 

@@ -124,7 +124,7 @@ def test_double_pendulum_obeys_the_printed_equations() -> None:
     """Oh 2003, Eqs. 3.3 to 3.5 with l1 0.50, l2 0.75 m, m1 0.75, m2 0.50, M 1.50 kg; absolute angles."""
     machine = load_machine('double_pendulum')
     q, v, a = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 50, 3))
-    forces = open_chain_forces(machine, q[:, None], v[:, None], a[:, None])[:, 0]
+    forces = open_chain_forces(machine, q, v, a)
     l1, l2, m1, m2, cart, g = 0.50, 0.75, 0.75, 0.50, 1.50, 9.81
     th1, th2 = q[:, 1], q[:, 1] + q[:, 2]
     w1, w2 = v[:, 1], v[:, 1] + v[:, 2]

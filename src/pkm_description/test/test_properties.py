@@ -269,7 +269,7 @@ def test_energy_of_open_chains_is_conserved_in_simulation(machine: Machine, seed
         return open_chain_accelerations(machine, now, rates, held, friction=False)
 
     def conserved(now: Array, rates: Array) -> Array:
-        return sum(open_chain_energy(machine, now, rates)) - np.sum(held * now, axis=(1, 2))
+        return sum(open_chain_energy(machine, now, rates)) - np.sum(held * now, axis=1)
 
     scale = float(open_chain_energy(machine, positions, velocities)[0].max())
     drifts = []
