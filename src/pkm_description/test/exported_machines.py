@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import yaml
 from machine_writer import write_machine
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.loading import load_machine, machine_names
@@ -14,6 +15,12 @@ from uneven_machine import write_uneven_machine
 _WRITTEN = {re.sub(r'\W', '_', name): make for name, make in CLOSED.items()} | {'open_chain': cart_with_pendulum}
 
 EXPORTED = [*machine_names(), 'uneven', *_WRITTEN]
+
+#: machines of the package whose legs are not chains alike: xacro refuses their files
+NOT_FOR_XACRO = [
+    name for name in machine_names() if 'leg_chain' not in yaml.safe_load(load_machine(name).path.read_text())
+]
+FOR_XACRO = [name for name in EXPORTED if name not in NOT_FOR_XACRO]
 
 #: one of each kind, for what takes long
 KINDS = ['srs', 'uneven', 'valencia_3rps', 'khalifa_3prr', '6_PUS', 'open_chain']

@@ -12,7 +12,7 @@ from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Machine
 from wrong_machines import put
 
-FOLDER = Path(__file__).parent / 'machines'
+FOLDER = Path(__file__).parents[1] / 'config'
 NAMES = ('delta', 'five_bar', 'tricept', 'three_upu', 'octopod_8ups', 'four_rrr')
 CONTENT = {name: yaml.safe_load((FOLDER / name / 'machine.yaml').read_text()) for name in NAMES}
 

@@ -16,7 +16,9 @@ from exported_machines import EXPORTED, exported_machine
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_names import with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.sdf_tips import with_least_masses
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.kinematics.closed_legs import body_poses
@@ -148,14 +150,37 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return exported_machine(request.param, tmp_path_factory.mktemp('machine'))
 
 
-@pytest.fixture(scope='module')
-def expected(machine: Machine) -> Reading:
-    return numerical(machine)
-
-
 @pytest.fixture(scope='module', params=FORMATS)
-def reading(request: pytest.FixtureRequest, machine: Machine) -> Reading:
-    return READERS[request.param](machine)
+def pair(request: pytest.FixtureRequest, machine: Machine) -> tuple[Reading, Reading]:
+    """What the machine is, as far as the format can say it, and what is read."""
+    reading = READERS[request.param](machine)
+    if request.param == 'sdf':  # all names differ there, and no body is without mass
+        return numerical(with_least_masses(with_unique_links(machine))), reading
+    expected = numerical(machine)
+    if request.param == 'mjcf':
+        for end in closure_ends(machine):  # crosses of universal joints are added, those of composed joints left out
+            reading.masses.pop(end.link, None)
+            if end.closure.kind == 'universal':
+                del reading.frames[end.tip], expected.frames[end.tip]
+        parents = {joint.body.name: expected.parents[joint.name] for joint in machine.joints}
+        for joint in machine.joints:
+            while (parent := expected.parents[joint.name]) not in ('base_link', *reading.frames):
+                expected.parents[joint.name] = parents[parent]
+        for joint in machine.joints:
+            if joint.body.name not in reading.frames:
+                assert joint.body.mass == 0.0
+                del expected.masses[joint.body.name], expected.frames[joint.body.name]
+    return expected, reading
+
+
+@pytest.fixture(scope='module')
+def expected(pair: tuple[Reading, Reading]) -> Reading:
+    return pair[0]
+
+
+@pytest.fixture(scope='module')
+def reading(pair: tuple[Reading, Reading]) -> Reading:
+    return pair[1]
 
 
 def test_bodies(expected: Reading, reading: Reading) -> None:
@@ -164,7 +189,7 @@ def test_bodies(expected: Reading, reading: Reading) -> None:
     for name in expected.masses:
         assert np.abs(reading.centers[name] - expected.centers[name]).max() < 1e-12, name
         inertia = expected.inertias[name]
-        assert np.abs(reading.inertias[name] - inertia).max() < 1e-9 * np.trace(inertia), name
+        assert np.abs(reading.inertias[name] - inertia).max() <= 1e-9 * np.trace(inertia), name
 
 
 def test_joints(expected: Reading, reading: Reading) -> None:
@@ -187,5 +212,7 @@ def test_loops_are_closed(machine: Machine, reading: Reading) -> None:
         assert not [name for name in reading.frames if 'anchor' in name]
         return
     for end in closure_ends(machine):
+        if end.tip not in reading.frames:
+            continue  # a cross of MJCF
         gap = reading.frames[end.tip][0] - reading.frames[end.anchor][0]
         assert np.abs(gap).max() < 1e-9

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import pytest
 import xacro
-from exported_machines import EXPORTED, exported_machine
+from exported_machines import FOR_XACRO, exported_machine
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.controllers import initial_values_text
 from pkm_description.export.gazebo_control import add_gazebo_control
@@ -56,7 +56,7 @@ def xacro_text(machine: Machine, options: ControlOptions, folder: Path) -> str:
     return text
 
 
-@pytest.mark.parametrize('name', EXPORTED)
+@pytest.mark.parametrize('name', FOR_XACRO)
 def test_xacro_and_python_write_the_same_block(name: str, tmp_path: Path) -> None:
     assert_same_block(exported_machine(name, tmp_path), ControlOptions('mock'), tmp_path)
 

@@ -13,8 +13,9 @@ from exported_machines import EXPORTED, KINDS, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
+from pkm_description.export.sdf_names import with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
-from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends
+from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends, with_least_masses
 from pkm_description.export.servo import gains_without_rotors
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
@@ -100,11 +101,18 @@ def test_loops_are_closed_where_the_links_stand(machine: Machine, sdf: SdfModel)
         assert np.abs(sdf.pose(closure.name)[0] - tip).max() < 1e-9
 
 
+def as_written(machine: Machine) -> Machine:
+    """With names that all differ, and no body without mass."""
+    return with_least_masses(with_unique_links(machine))
+
+
 def test_links_stand_at_the_start_positions_that_joints_carry(machine: Machine, sdf: SdfModel) -> None:
     """Every link's pose by our own steps along the leg, with each joint at its ``pkm:start_position``."""
+    machine = as_written(machine)
     for leg in machine.legs:
-        pose, parent = (np.zeros(3), np.eye(3)), 'base_link'
-        for joint in leg.joints:
+        poses = {-1: ((np.zeros(3), np.eye(3)), 'base_link')}
+        for place, joint in enumerate(leg.joints):
+            pose, parent = poses[leg.parents[place]]
             element = sdf.joints[joint.name]
             assert (element.get('type'), sdf.ends(joint.name)) == (joint.kind, (parent, joint.body.name))
             home = float(element.findtext(f'{PKM}start_position', 'nan'))
@@ -112,8 +120,9 @@ def test_links_stand_at_the_start_positions_that_joints_carry(machine: Machine, 
             assert axis.tolist() == joint.axis.tolist()
             pose = compose(pose, (joint.translation, joint.rotation_parent_joint))
             step = (axis * home, np.eye(3)) if joint.kind == 'prismatic' else (np.zeros(3), _turn(axis, home))
-            pose, parent = compose(pose, step), joint.body.name
-            found = sdf.pose(parent)
+            pose = compose(pose, step)
+            poses[place] = pose, joint.body.name
+            found = sdf.pose(joint.body.name)
             assert found[0] == pytest.approx(pose[0], abs=1e-12)
             assert found[1] == pytest.approx(pose[1], abs=1e-12)
 
@@ -125,7 +134,8 @@ def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
 
 
 def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
-    for body in [joint.body for leg in machine.legs for joint in leg.joints]:
+    machine = as_written(machine)
+    for body in [joint.body for joint in machine.joints]:
         mass, center, inertia = sdf.inertial(body.name)
         assert mass == body.mass
         assert center.tolist() == body.center_of_mass.tolist()
@@ -133,7 +143,8 @@ def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
     if not machine.has_platform:
         return
     whole = np.zeros(10)  # platform and the small links that are welded to it, about the platform's origin
-    for link in [machine.platform.name, *(f'{leg.name}_ball' for leg in machine.legs)]:
+    held = [end for end in closure_ends(machine) if end.closure.other == machine.platform.name]
+    for link in [machine.platform.name, *(end.link for end in held)]:
         if link in sdf.links:
             mass, center, inertia = sdf.inertial(link)
             origin, rotation = sdf.pose(link)
@@ -141,7 +152,8 @@ def test_bodies_are_the_machine_files(machine: Machine, sdf: SdfModel) -> None:
             shift, turn = axes.T @ (origin - at), axes.T @ rotation
             whole += RigidBody('', mass, shift + turn @ center, turn @ inertia @ turn.T).parameters
     expected = machine.platform.parameters
-    size = np.abs(machine.platform_points).max()
+    points = np.array([end.closure.other_point for end in held])
+    size = max(np.abs(points).max(), np.sqrt(np.trace(machine.platform.inertia) / machine.platform.mass))
     scale = machine.platform.mass * np.repeat([1.0, size, size**2], [1, 3, 6])
     assert np.abs(whole - expected).max() < 1e-9 * scale.max()
     assert (np.abs(whole - expected) < 1e-12 * scale).all()
@@ -230,7 +242,7 @@ def test_drives(machine: Machine) -> None:
         assert gains == {(machine.servo.stiffness, machine.servo.damping)}
     if machine.has_platform:
         home = machine.home
-        weight = gravity_forces(machine, home.position[None], home.rotation_base_platform[None])[0]
+        weight = gravity_forces(as_written(machine), home.position[None], home.rotation_base_platform[None])[0]
         assert [float(drive.findtext('cmd_offset', 'nan')) for drive in drives] == weight.tolist()
     (states,) = sdf.plugins('JointStatePublisher')
     assert [one.text for one in states.findall('joint_name')] == list(machine.joint_names)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import xacro
-from exported_machines import EXPORTED, exported_machine
+from exported_machines import FOR_XACRO, NOT_FOR_XACRO, exported_machine
 from pkm_description.export.urdf import urdf_text
 from pkm_description.export.urdf_tree import link_poses, urdf_joints
 from pkm_description.loading import load_machine
@@ -28,13 +28,19 @@ def xacro_text(path: Path) -> str:
     return text
 
 
-@pytest.mark.parametrize('name', EXPORTED)
+@pytest.mark.parametrize('name', FOR_XACRO)
 def test_both_give_the_same_tree(name: str, tmp_path: Path) -> None:
     machine = exported_machine(name, tmp_path)
     ours, other = (_comparable(machine, text) for text in (urdf_text(machine), xacro_text(machine.path)))
     assert list(ours) == list(other)
     for key, content in other.items():
         assert ours[key] == content, key
+
+
+@pytest.mark.parametrize('name', NOT_FOR_XACRO)
+def test_other_legs_are_refused_by_xacro_which_says_what_to_do(name: str) -> None:
+    with pytest.raises(xacro.XacroException, match='ros2 run pkm_description export_machine MACHINE urdf'):
+        xacro_text(load_machine(name).path)
 
 
 @pytest.mark.parametrize('kind', KINDS)

@@ -18,7 +18,7 @@ from pkm_estimation.stream import EstimatorPipeline
 from pkm_estimation.config import EstimatorConfig
 
 #: files of machines with legs of any kind
-MACHINES = Path(__file__).parents[2] / 'pkm_description' / 'test' / 'machines'
+MACHINES = Path(__file__).parents[2] / 'pkm_description' / 'config'
 
 
 @pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
