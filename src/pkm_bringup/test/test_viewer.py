@@ -17,6 +17,7 @@ from pkm_bringup.viewer.page import ViewerError, ViewerPage
 from pkm_bringup.viewer.parameter_plot import parameter_image
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine, machine_names
+from pkm_description.machine.closure_ends import closure_ends
 from pkm_description.viewing.extent import home_positions
 
 MACHINE = load_machine('srs')
@@ -57,8 +58,9 @@ def test_every_machine_is_drawn(server: Any, name: str) -> None:
     body = Body(place, home.rotation_base_platform, np.zeros(3), np.zeros((3, 3)))
     scene.show(Moment(1.0, body, estimate=body, forces=np.full(machine.actuated_count, np.nan)))
     np.testing.assert_allclose(node(server, '/machine/platform_link').position, place)
-    tip = node(server, '/machine/leg1_tip').position
-    np.testing.assert_allclose(tip, place + home.rotation_base_platform @ machine.platform_points[0], atol=1e-6)
+    end = next(end for end in closure_ends(machine) if end.closure.other == machine.platform.name)
+    tip = node(server, f'/machine/{end.tip}').position
+    np.testing.assert_allclose(tip, place + home.rotation_base_platform @ end.closure.other_point, atol=1e-6)
     assert not node(server, '/truth/platform_link').visible
     assert not node(server, '/covariance').visible
 

@@ -92,5 +92,8 @@ def test_all_bodies_are_far_from_points(name: str) -> None:
     machine = load_machine(name)
     bodies = [joint.body for leg in machine.legs for joint in leg.joints] + [machine.platform] * machine.has_platform
     for body in bodies:
+        if body.mass == 0.0:
+            assert not body.inertia.any()  # cross of a composed joint
+            continue
         radius = (0.75 * body.mass / np.pi / 22600.0) ** (1 / 3)
         assert np.linalg.eigvalsh(body.inertia)[-1] > 0.4 * body.mass * radius**2

@@ -15,7 +15,12 @@ from pkm_description.machine import hexapod_layout
 
 #: universal joint, strut, ball joint
 HEXAPODS = ['ford', 'msi', 'palida', 'snl', 'srs', 'uf']
-MACHINES = sorted([*HEXAPODS, 'double_pendulum', 'hexaglide_6pus', 'khalifa_3prr', 'valencia_3rps'])
+MACHINES = sorted(
+    [
+        *HEXAPODS, 'double_pendulum', 'hexaglide_6pus', 'khalifa_3prr', 'valencia_3rps',
+        'delta', 'five_bar', 'tricept', 'three_upu', 'octopod_8ups', 'four_rrr',
+    ]
+)  # fmt: skip
 
 #: paper's axes (z down) to those of the machine file
 FLIP = np.diag([1.0, -1.0, -1.0])

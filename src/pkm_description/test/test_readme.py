@@ -37,7 +37,9 @@ def _keys(content: Any) -> Iterator[str]:
 def test_every_key_of_a_machine_file_is_explained(name: str) -> None:
     explained = set(re.findall(r'\w+', ' '.join(re.findall(r'`([^`\n]+)`', MACHINE_FILE.read_text()))))
     content = yaml.safe_load(machine_file(name).read_text())
-    own_names = {*content['leg_chain'], *content['legs']}
+    chains = [content['leg_chain']] if 'leg_chain' in content else content['leg_chains'].values()
+    parts = [chain.get(key, {}) for chain in chains for key in ('joints', 'closures')] + [*chains]
+    own_names = {*content.get('leg_chains', {}), *content['legs'], *(name for part in parts for name in part)}
     del content['provenance']
     assert set(_keys(content)) - own_names - explained == set()
 
