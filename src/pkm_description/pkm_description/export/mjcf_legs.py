@@ -23,8 +23,9 @@ from pkm_description.export.rest import RestConfiguration
 from pkm_description.machine import Joint, Leg, RigidBody
 from pkm_description.machine.closure_ends import ClosureEnd, closure_points
 
-#: distance between the two points by which a pin is held, as a part of the drawing's size
-_PIN_LENGTH = 0.1
+#: distance between the two points by which a pin is held, as a part of the drawing's size. MuJoCo's constraints yield,
+#: and a turn pulls the points apart by this lever: at a tenth of it a 3-UPU's platform is off by 0.3 mm, here by 4 um
+_PIN_LENGTH = 1.0
 
 
 def add_leg(base: Element, leg: Leg, radius: float) -> dict[str, Element]:
