@@ -53,7 +53,7 @@ def test_reference_between_knots_is_that_of_the_motion(knots: PlatformMotion) ->
     setpoint = reference.evaluate(3 * SECOND + np.round(times * 1e9).astype(np.int64))
     motion = six_axis_sinusoids(MACHINE).evaluate(times)
     legs = joint_motion(MECHANISM, motion)
-    assert np.abs(setpoint.positions - legs.positions[:, :, 2]).max() < 1e-8
+    assert np.abs(setpoint.positions - legs.positions[:, MECHANISM.drive_columns]).max() < 1e-8
     assert np.abs(setpoint.rates - legs.velocities[:, :, 2]).max() < 1e-6
     moving = np.abs(legs.velocities[:, :, 2]) > 0.01
     force = inverse_dynamics(MECHANISM, motion, friction=True)
@@ -152,7 +152,7 @@ def test_jumps_and_late_references_are_refused_and_the_old_one_goes_on(knots: Pl
 
 def test_servo_refuses_what_breaks_a_limit_before_it_moves(knots: PlatformMotion) -> None:
     """R4-05: whoever sent it; the reference before goes on."""
-    fastest = np.abs(joint_motion(MECHANISM, knots).velocities[..., 2]).max()
+    fastest = np.abs(joint_motion(MECHANISM, knots).velocities[:, MECHANISM.drive_columns]).max()
     machine = _with_limits(velocity=0.99 * fastest)
     servo, zero = LegServo(machine, 10**6, UNSUPERVISED), np.zeros(6)
     before = servo.forces(5 * SECOND, zero, zero)
@@ -172,7 +172,7 @@ def test_servo_saturates_and_says_so() -> None:
 
 def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
     servo = LegServo(MECHANISM, 10**6, UNSUPERVISED)
-    raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, :, 2]
+    raised = joint_motion(MECHANISM, _rest(0.03)).positions[0, MECHANISM.drive_columns]
     pose = servo.hold(raised)
     assert pose.position == pytest.approx(MACHINE.home.position + np.array([0.0, 0.0, 0.03]), abs=1e-10)
     weight = inverse_dynamics(MECHANISM, _rest(0.03), friction=False)[0]

@@ -12,7 +12,7 @@ from pkm_estimation.stream.verdict import values
 from test_pipeline import DATA, MECHANISM, MOTION, SRS, as_bytes, feed, imu_message, leg_message
 
 CONFIG = EstimatorConfig(baseline=False)
-RATES = joint_motion(MECHANISM, MOTION).velocities[:, :, 2]  # of the prismatic joints
+RATES = joint_motion(MECHANISM, MOTION).velocities[:, MECHANISM.drive_columns]  # of the prismatic joints
 RATE_NOISE, ATTITUDE_NOISE = 2e-4, 1e-3
 
 
