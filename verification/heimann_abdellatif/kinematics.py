@@ -157,4 +157,5 @@ def cardan_checks(motion: PlatformMotion) -> Iterator[Check]:
 
 
 def _first_axes(machine: Machine) -> Array:
-    return machine.axes_in_parent[:, 0]
+    first = [leg.joints[0] for leg in machine.legs]
+    return np.array([joint.rotation_parent_joint @ joint.axis for joint in first])

@@ -69,7 +69,8 @@ def geometry_checks(machine: Machine) -> Iterator[Check]:
         angle = np.radians(degrees)
         expected = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(6)], axis=1)
         yield at_most('R4-11', f'check robot: {what} points as for R4-11', 1e-12, points - expected, 'm')
-    axes = machine.axes_in_parent[:, 0]
+    first = [leg.joints[0] for leg in machine.legs]
+    axes = np.array([joint.rotation_parent_joint @ joint.axis for joint in first])
     radial = np.sum(axes * machine.base_points, axis=1) / 0.6
     yield at_most('R4-11', 'check robot: first cardan axes tangential', 1e-12, np.stack([radial, axes[:, 2]]))
 

@@ -78,7 +78,7 @@ def test_joint_map_agrees_with_length_jacobian(machine: Machine) -> None:
 
 
 def test_strut_on_the_first_universal_axis_is_refused(machine: Machine) -> None:
-    first_axis = machine.joint_rotations[2, 0] @ machine.joint_axes[2, 0]
+    first_axis = machine.joints[6].rotation_parent_joint @ machine.joints[6].axis
     position = machine.base_points[2] + 1.5 * first_axis - machine.platform_points[2]
     with pytest.raises(SingularPoseError, match='sample 1: leg3 lies along its first universal axis'):
         joint_positions(
@@ -101,21 +101,11 @@ def test_poses_that_are_no_numbers_are_named(machine: Machine) -> None:
         joint_motion(machine, motion)
 
 
-def test_legs_that_do_not_fit_together_are_refused() -> None:
-    machine = heimann_check_robot()
-    leg = machine.legs[1]
-    shorter = dataclasses.replace(leg, joints=leg.joints[1:])
-    uneven = dataclasses.replace(machine, legs=(machine.legs[0], shorter, *machine.legs[2:]))
-    with pytest.raises(KinematicsError, match='leg2 has joints'):
-        uneven.check_legs()
-
-
 def test_legs_without_a_closed_form_are_closed_by_iterations() -> None:
     machine = heimann_check_robot()
     legs = tuple(leg.with_end(point=leg.tip + np.array([0.0, 0.01, 0.0])) for leg in machine.legs)
     crooked = dataclasses.replace(machine, legs=legs)
-    with pytest.raises(KinematicsError, match='leg1: distance of the tip'):
-        _ = crooked.universal_prismatic
+    assert machine.has_closed_form and not crooked.has_closed_form
     motion = random_states(machine, 20, seed=8)
     closed = close_legs(crooked, motion.position, motion.rotation_base_platform)
     assert not crooked.model.closed_form.any()

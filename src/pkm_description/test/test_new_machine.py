@@ -39,7 +39,7 @@ def test_every_kind_loads_and_can_be_inspected(kind: str, tmp_path: Path, capsys
     assert machine.name == 'mine'
     assert machine.actuated_count == machine.degrees_of_freedom == FREEDOM[kind[0]]
     letters = {'revolute': 'r', 'prismatic': 'p'}
-    kinds = ''.join(letters[joint] for joint in machine.joint_kinds)
+    kinds = ''.join(letters[joint.kind] for joint in machine.legs[0].joints)
     assert kinds == kind[1:].replace('u', 'rr')[:-1]
     assert machine.planar == (not kind.endswith('s'))
     assert inspect_machine.main([str(path)]) == 0
@@ -82,7 +82,7 @@ def test_lengths_are_as_given_and_in_proportion(tmp_path: Path) -> None:
     assert longer.legs[0].tip.tolist() == [0.0, 0.0, 0.62]
     assert longer.home.position.tolist() == [0.0, 0.0, 0.5]
     # longer rods, lower cranks
-    assert longer.leg_home_positions[:, 0].max() < -0.1
+    assert longer.home_positions.reshape(longer.leg_count, -1)[:, 0].max() < -0.1
 
 
 @pytest.mark.parametrize(

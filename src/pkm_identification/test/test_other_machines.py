@@ -47,7 +47,7 @@ def recording(machine: Machine) -> Recording:
 
 def test_rotors_are_known_forces(machine: Machine) -> None:
     """Columns and known forces together are inverse dynamics."""
-    assert machine.leg_rotor_inertia.any()
+    assert machine.rotor_inertia.any()
     model = ObservationModel(machine)
     motion = random_states(machine, 20, 3)
     regressor, known = model.regressor(motion)

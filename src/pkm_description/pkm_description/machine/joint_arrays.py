@@ -91,6 +91,23 @@ class JointArrays:
             if joint.actuated
         )
 
+    # -- legs that end at one point ------------------------------------------------------------------------------------
+
+    @cached_property
+    def base_points(self) -> Array:
+        """Base joint centres (L, 3) m in ``base_link``."""
+        return np.array([leg.base_point for leg in self.legs], dtype=float)
+
+    @cached_property
+    def platform_points(self) -> Array:
+        """Platform joint centres (L, 3) m in ``platform_link``."""
+        return np.array([leg.platform_point for leg in self.legs], dtype=float)
+
+    @cached_property
+    def lengths_at_zero(self) -> Array:
+        """Leg lengths at zero joint position (L,) m: of struts ``leg_lengths = position + lengths_at_zero``."""
+        return np.array([leg.length_at_zero for leg in self.legs], dtype=float)
+
     # -- platform ------------------------------------------------------------------------------------------------------
 
     @property

@@ -18,6 +18,7 @@ from pkm_description.kernels.model import (
     make_scratch,
     scratch_data,
 )
+from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.model_data import model_data
 from pkm_description.machine.parts import Leg, Pose, RigidBody
 from pkm_description.machine.sensors import (
@@ -29,14 +30,14 @@ from pkm_description.machine.sensors import (
     MissingSection,
     ServoGains,
 )
-from pkm_description.machine.stacked import StackedLegs
+from pkm_description.machine.universal_prismatic import strut_constants
 
 Freedom = Literal['free', 'planar', 'none']
 
 
 @dataclass(frozen=True, eq=False)
-class Machine(StackedLegs):
-    """A parallel machine: what its file says, and the same as arrays with a leg axis (:class:`StackedLegs`).
+class Machine(JointArrays):
+    """A parallel machine: what its file says, and the same as arrays (:class:`JointArrays`).
 
     Every function of the suite that asks for a machine takes this object. It does not change; machines that differ in
     something are made by :func:`dataclasses.replace`. Two machines are equal only if they are the same object.
@@ -94,6 +95,27 @@ class Machine(StackedLegs):
         """Return the same machine, whose driver publishes on other topics; empty: its own."""
         driver = self.driver.with_topics(joint_topic, imu_topic)
         return self if driver is self.driver else replace(self, driver=driver)
+
+    @cached_property
+    def has_closed_form(self) -> bool:
+        """True if all legs are universal joint and strut on a ball joint: no iterations close them."""
+        return all(strut_constants(leg, self.freedom) is not None for leg in self.legs)
+
+    @cached_property
+    def drives_are_struts(self) -> bool:
+        """True where each drive is the length of a strut on a universal joint: length = position + length at zero."""
+        driven = [[joint.actuated for joint in leg.joints] for leg in self.legs]
+        return self.has_closed_form and all(own == [False, False, True] for own in driven)
+
+    @property
+    def is_strut_hexapod(self) -> bool:
+        """True for six driven struts: their lengths determine the pose, with a fast solver."""
+        return self.drives_are_struts and self.leg_count == 6
+
+    @cached_property
+    def platform_radius(self) -> float:
+        """Mean distance of the platform joints from the platform origin [m]: the length by which turns are measured."""
+        return float(self.model.radius[0])
 
     @cached_property
     def degrees_of_freedom(self) -> int:

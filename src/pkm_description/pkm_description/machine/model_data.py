@@ -112,9 +112,9 @@ def _tables(machine: JointArrays) -> ModelData:
         rotor_inertia=machine.rotor_inertia,
         **friction_table(joints),
         closed_form=np.array([_closed_form(leg, strut is not None) for leg, strut in zip(legs, struts, strict=True)]),
-        universal_basis=np.array([np.eye(3) if strut is None else strut.basis[0] for strut in struts]),
-        universal_side=np.array([0.0 if strut is None else strut.side[0] for strut in struts]),
-        universal_angle=np.array([0.0 if strut is None else strut.angle_at_zero[0] for strut in struts]),
+        universal_basis=np.array([np.eye(3) if strut is None else strut.basis for strut in struts]),
+        universal_side=np.array([0.0 if strut is None else strut.side for strut in struts]),
+        universal_angle=np.array([0.0 if strut is None else strut.angle_at_zero for strut in struts]),
         strut_length=np.array(
             [0.0 if strut is None else leg.length_at_zero for leg, strut in zip(legs, struts, strict=True)]
         ),
