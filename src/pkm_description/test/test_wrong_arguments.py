@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,16 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 OF_MOTION: tuple[Callable[..., Any], ...] = (
     pkm_description.check_motion, pkm_description.drive_positions, pkm_description.inverse_dynamics,
     pkm_description.joint_motion, pkm_description.rigid_body_regressor, dynamics.friction_forces,
-    dynamics.friction_loads, drive_force_terms, drive_jacobian_rate, energy_regressor, joint_map_rate, joint_reactions,
+    dynamics.friction_loads, dynamics.inverse_dynamics_derivatives, dynamics.parameter_derivatives,
+    dynamics.regressor_parts, drive_force_terms, drive_jacobian_rate, energy_regressor, joint_map_rate, joint_reactions,
     limits.limit_use, limits.require_motion, position_violations,
 )  # fmt: skip
 
 #: functions of a machine and poses, with what follows the poses
 OF_POSES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (pkm_description.drive_jacobian, ()), (pkm_description.drive_positions, ()), (pkm_description.gravity_forces, ()),
-    (pkm_description.forward_dynamics, (MOTION.twist, DRIVES)), (dynamics.kinetic_energy, (MOTION.twist,)),
+    (pkm_description.forward_dynamics, (MOTION.twist, DRIVES)),
+    (dynamics.forward_dynamics_derivatives, (MOTION.twist, DRIVES)), (dynamics.kinetic_energy, (MOTION.twist,)),
     (dynamics.mass_matrix, ()), (dynamics.potential_energy, ()), (kinematics.joint_positions, ()),
     (kinematics.joint_rates, (REST, REST)), (kinematics.leg_lengths, ()), (kinematics.length_jacobian, ()),
 )  # fmt: skip
@@ -60,7 +63,7 @@ OTHERS: tuple[Call, ...] = (
     (dynamics.rigid_body_parameter_names, ()), (dynamics.friction_parameters, ()),
     (dynamics.friction_parameter_names, ()), (dynamics.machine_parameters, ()), (dynamics.sharing_matrix, ({},)),
     (dynamics.friction_regressor, (JOINTS,)), (single_axis_limits, ()),
-    (kinematics.motion_from_drives, (MOTION.time, DRIVES, DRIVES, DRIVES)),
+    (kinematics.motion_from_drives, (MOTION.time, DRIVES, DRIVES, DRIVES)), (dynamics.DriveDynamics, ()),
 )  # fmt: skip
 
 EVERY: tuple[Call, ...] = (
@@ -70,10 +73,15 @@ EVERY: tuple[Call, ...] = (
     *OTHERS,
 )
 
+PENDULUM = load_machine('double_pendulum')
+#: of machines without a platform
+OF_CHAINS: tuple[Call, ...] = ((dynamics.open_chain_derivatives, (np.zeros((2, len(PENDULUM.joints))),) * 3),)
+
 #: names of the front doors that take no machine, or are no functions
 WITHOUT_MACHINE = {
     'Machine', 'PlatformMotion', 'load_machine', 'machine_names', 'profile', 'AssemblyModes', 'ForwardKinematicsResult',
     'JointMotion', 'PoseSolver', 'BaseParameters', 'BodyForm', 'ParameterMap', 'body_form_map', 'reduce_parameters',
+    'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'JointReactions',
 }  # fmt: skip
 
 
@@ -83,7 +91,7 @@ def name_of(value: Any) -> str:
 
 def test_no_function_of_the_front_doors_is_left_out() -> None:
     public = {*pkm_description.__all__, *kinematics.__all__, *dynamics.__all__}
-    assert public - WITHOUT_MACHINE == {name_of(function) for function, _ in EVERY} & public
+    assert public - WITHOUT_MACHINE == {name_of(function) for function, _ in EVERY + OF_CHAINS} & public
 
 
 @pytest.mark.parametrize(('function', 'rest'), EVERY, ids=name_of)
@@ -91,8 +99,32 @@ def test_right_arguments_are_taken(function: Callable[..., Any], rest: tuple[Any
     function(MACHINE, *rest)
 
 
+@pytest.mark.parametrize(('function', 'rest'), OF_CHAINS, ids=name_of)
+def test_arguments_of_chains(function: Callable[..., Any], rest: tuple[Any, ...]) -> None:
+    function(PENDULUM, *rest)
+    with pytest.raises(PkmError, match='palida has a platform'):
+        function(MACHINE, *rest)
+    with pytest.raises(ShapeError, match='positions has shape .*: one column per joint'):
+        function(PENDULUM, rest[0][:, 1:], *rest[1:])
+    with pytest.raises(ShapeError, match='velocities has shape'):
+        function(PENDULUM, rest[0], rest[1][:1], rest[2])
+
+
+def test_one_sample_of_drives() -> None:
+    """Kernels do not look at lengths: fewer values than drives never reach them."""
+    forces = dynamics.DriveDynamics(MACHINE).forces
+    one = DRIVES[0], 0.0 * DRIVES[0], 0.0 * DRIVES[0]
+    assert forces(*one).shape == (6,)
+    with pytest.raises(ShapeError, match='drive_positions has shape'):
+        forces(one[0][:5], *one[1:])
+    with pytest.raises(ShapeError, match=r'^velocities has shape \(5,\)'):
+        forces(one[0], one[1][:5], one[2])
+    with pytest.raises(ShapeError, match=r'^accelerations has shape \(7,\)'):
+        forces(*one[:2], np.zeros(7))
+
+
 @pytest.mark.parametrize('wrong', ['palida', Path('/palida.yaml'), MOTION, None, np.zeros(6)], ids=type)
-@pytest.mark.parametrize(('function', 'rest'), EVERY, ids=name_of)
+@pytest.mark.parametrize(('function', 'rest'), EVERY + OF_CHAINS, ids=name_of)
 def test_something_else_in_the_place_of_the_machine(
     function: Callable[..., Any], rest: tuple[Any, ...], wrong: object
 ) -> None:
@@ -125,11 +157,17 @@ def test_poses_of_other_shapes(function: Callable[..., Any], rest: tuple[Any, ..
             function(MACHINE, wrong, rotation, *rest)
 
 
+def arrays_of(result: Any) -> list[Any]:
+    if dataclasses.is_dataclass(result):
+        return [getattr(result, field.name) for field in dataclasses.fields(result)]
+    return list(result) if isinstance(result, tuple) else [result]
+
+
 @pytest.mark.parametrize(('function', 'rest'), OF_POSES, ids=name_of)
 def test_single_poses_give_one_result(function: Callable[..., Any], rest: tuple[Any, ...]) -> None:
     one = function(MACHINE, *(values[0] for values in (*POSES, *rest)))
     many = function(MACHINE, *POSES, *rest)
-    for first, all_of_them in zip(*((one, many) if isinstance(one, tuple) else ([one], [many])), strict=True):
+    for first, all_of_them in zip(arrays_of(one), arrays_of(many), strict=True):
         np.testing.assert_allclose(first, all_of_them[0], rtol=1e-13, atol=1e-13)
 
 
@@ -156,7 +194,7 @@ NARROW: tuple[tuple[Callable[..., Any], tuple[Any, ...], str], ...] = (
     (pkm_description.forward_dynamics, (*POSES, MOTION.twist, DRIVES[:, :3]), rf'forces .* \({COUNT}, 6\)'),
     (dynamics.friction_regressor, (MOTION,), 'joint_motion is a PlatformMotion, expected the JointMotion'),
     (dynamics.friction_regressor, (DRIVES,), 'joint_motion is a ndarray, expected the JointMotion'),
-    (dynamics.friction_regressor, (JOINTS, 'actuated', 0.0, DRIVES), rf'loads .* \({COUNT}, 6, 3\)'),
+    (dynamics.friction_regressor, (JOINTS, 'actuated', 0.0, DRIVES), rf'loads .* \({COUNT}, 18\)'),
 )
 
 
@@ -202,10 +240,17 @@ def test_motions_of_lists_and_of_other_shapes() -> None:
         pkm_description.PlatformMotion.at_rest(np.zeros((2, 3)), np.eye(3))
 
 
+def called(function: Callable[..., Any], motion: pkm_description.PlatformMotion) -> None:
+    """Up to its last result."""
+    result = function(MACHINE, motion)
+    if isinstance(result, Iterator):
+        list(result)
+
+
 @pytest.mark.parametrize('function', OF_MOTION, ids=name_of)
 def test_poses_that_are_not_finite_are_refused(function: Callable[..., Any]) -> None:
     position = POSES[0].copy()
     position[4, 1] = np.nan
     broken = pkm_description.PlatformMotion(MOTION.time, position, POSES[1], REST, REST, REST, REST)
     with pytest.raises(PkmError, match='sample 4'):
-        function(MACHINE, broken)
+        called(function, broken)

@@ -16,7 +16,7 @@ from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels import derivatives as kernels
 from pkm_description.kinematics import drive_jacobian
-from pkm_description.kinematics.arguments import of_samples
+from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
 from pkm_description.kinematics.failures import holds_platform, require_ok
 from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed, packed_motion
 from pkm_description.machine import Machine, PlatformMotion
@@ -115,10 +115,14 @@ def forward_dynamics_derivatives(
     Parameters
     ----------
     position, rotation_base_platform, twist, forces : (N, 3), (N, 3, 3), (N, 6), (N, A), as of
-        :func:`pkm_description.dynamics.forward_dynamics`
+        :func:`pkm_description.dynamics.forward_dynamics`; or one sample without the first axis, like the result then
     coordinates, friction, sign_smoothing, external_wrench : as of :func:`inverse_dynamics_derivatives`
     """
+    require_machine(machine)
+    require_platform(machine, 'open_chain_derivatives')
+    position, rotation_base_platform, single = poses(position, rotation_base_platform)
     count, samples = _coordinate_count(machine, coordinates, friction), len(position)
+    twist = of_samples('twist', twist, samples, 6)
     acceleration = forward_dynamics(
         machine, position, rotation_base_platform, twist, forces, friction, sign_smoothing, external_wrench
     )
@@ -134,8 +138,8 @@ def forward_dynamics_derivatives(
     )
     effect = _effect_of_forces(machine, motion, coordinates, count)
     solved = np.linalg.solve(found[:, 2], np.concatenate([-found[:, 0], -found[:, 1], effect], axis=-1))
-    by_position, by_velocity, by_force = np.split(solved, [count, 2 * count], axis=-1)
-    return ForwardDynamicsDerivatives(acceleration, by_position, by_velocity, by_force)
+    result = acceleration, *np.split(solved, [count, 2 * count], axis=-1)
+    return ForwardDynamicsDerivatives(*(one[0] for one in result) if single else result)
 
 
 def open_chain_derivatives(

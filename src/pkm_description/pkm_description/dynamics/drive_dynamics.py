@@ -8,7 +8,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_dynamics import drive_dynamics
-from pkm_description.kinematics.arguments import require_machine, require_platform
+from pkm_description.kinematics.arguments import of_samples, packed, require_machine, require_platform
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
@@ -47,25 +47,26 @@ class DriveDynamics:
 
         Raises
         ------
+        ShapeError
+            Another number of values than drives.
         KinematicsError, SingularPoseError
             Drive positions without a trusted configuration, or numbers that are not finite.
         """
+        count = self.machine.actuated_count
+        velocities = of_samples('velocities', velocities, 1, count)
+        accelerations = of_samples('accelerations', accelerations, 1, count)
         try:
             found = self._solver.solve(np.asarray(positions, dtype=float), self._last)
         except KinematicsError:
             self._last = None
             raise
         self._last = found
-        forces = np.empty((1, len(velocities)))
+        forces = np.empty((1, count))
         status = drive_dynamics(
             self.machine.compiled_model, self.machine.scratch[1], found.joint_positions[None].copy(),
-            found.position[None].copy(), found.rotation[None].copy(), _row(velocities), _row(accelerations),
+            found.position[None].copy(), found.rotation[None].copy(), packed(velocities), packed(accelerations),
             self._friction, self._smoothing, packed_wrench(external_wrench, 1), forces,
         )  # fmt: skip
         require_ok(self.machine, status, self.machine.scratch[0].detail)
         result: Array = forces[0]
         return result
-
-
-def _row(values: Array) -> Array:
-    return np.array(values, dtype=float)[None]

@@ -72,8 +72,8 @@ def regressor_parts(
     samples : slice of the motion
     regressor : (n, A, P) of these samples
     """
+    require_machine_and_motion(machine, motion)
     _, count = body_blocks(machine, identical_legs, groups)
     step = max(1, _PART // (8 * machine.actuated_count * 10 * count))
-    for first in range(0, len(motion), step):
-        part = slice(first, min(first + step, len(motion)))
-        yield part, rigid_body_regressor(machine, motion[part], identical_legs, groups)
+    parts = (slice(first, min(first + step, len(motion))) for first in range(0, len(motion), step))
+    return ((part, rigid_body_regressor(machine, motion[part], identical_legs, groups)) for part in parts)
