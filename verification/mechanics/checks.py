@@ -89,7 +89,7 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     product = rigid_body_regressor(machine, motion, identical_legs=False) @ rigid_body_parameters(machine, False)
     drives = joint_motion(machine, motion)
     rotors = machine.rotor_inertia[machine.drive_columns] * drives.accelerations[..., machine.drive_columns]
-    error = relative_error(product + rotors, forces)
+    error = relative_error(product + shared(machine, motion, rotors), forces)
     yield at_most('regressor', 'regressor x parameters + rotors = inverse dynamics, relative', 1e-10, error)
     terms = drive_force_terms(machine, motion, friction=False).total
     yield at_most(
@@ -130,6 +130,18 @@ def dynamics_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]
     )
 
     yield payload_check(machine, motion)
+
+
+def shared(machine: Machine, motion: PlatformMotion, forces: Array) -> Array:
+    """Forces of the drives (N, A) with the same effect and the least ``sum(force^2 / weight)``.
+
+    Those of redundant drives may brace the machine against itself; with a drive per degree of freedom they are the only
+    ones.
+    """
+    legs = close_legs(machine, motion.position, motion.rotation_base_platform)
+    root = np.sqrt(machine.drive_weights or np.ones(machine.actuated_count))
+    effect = np.swapaxes(legs.drive_map @ legs.admitted, 1, 2)
+    return np.asarray(root * (np.linalg.pinv(effect * root) @ effect @ forces[..., None])[..., 0])
 
 
 def payload_check(machine: Machine, motion: PlatformMotion) -> Check:
