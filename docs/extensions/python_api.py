@@ -38,13 +38,18 @@ def further(modules: Iterable[str]) -> str:
         rows = ['```{eval-rst}']
         for key in sorted(names):
             thing = getattr(module, key)
-            if id(thing) not in known and (inspect.isfunction(thing) or inspect.isclass(thing)):
+            if id(thing) not in known and (_is_function(thing) or inspect.isclass(thing)):
                 known.add(id(thing))
                 kind, members = ('autoclass', ['   :members:']) if inspect.isclass(thing) else ('autofunction', [])
                 rows += [f'.. {kind}:: {name}.{key}', *members, '']
         if len(rows) > 1:
             lines += [f'## `{name}`', '', _first_line(module), '', *rows, '```', '']
     return '\n'.join(lines)
+
+
+def _is_function(thing: Any) -> bool:
+    """Compiled ones, too."""
+    return inspect.isfunction(inspect.unwrap(thing)) if callable(thing) else False
 
 
 def _is_own(thing: Any, module: str) -> bool:
