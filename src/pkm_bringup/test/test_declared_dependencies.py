@@ -26,16 +26,18 @@ KEYS = {
     'yaml': 'python3-yaml',
 }
 
-#: modules that no package.xml can name, and why
+#: modules that no package.xml names, and why
 WITHOUT_KEY = {
     'mujoco': 'no rosdep key; requirements.txt',
     'llvmlite': 'comes with numba',
     'numba': 'the rosdep key python3-numba names a package that Ubuntu 24.04 does not have; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
+    'pinocchio': 'import_machine compares its result with it where it is installed, and says so where it is not',
     'playwright': 'no rosdep key; for the picture and the test of the live page; requirements-test.txt',
     'viser': 'no rosdep key; requirements.txt',
 }
 WITHOUT_KEY_IN_TESTS = WITHOUT_KEY | {
+    'benchmarks': 'folder of this repository, no ROS package',
     'verification': 'folder of this repository, no ROS package',
     'pkm_bringup': 'needs the packages that test against its simulator: declared, it would close a circle',
 }
