@@ -61,7 +61,7 @@ def test_asymmetric_machines_get_a_home_that_loads(machine: Machine, capsys: pyt
     assert positions == pytest.approx(solved.home_positions, abs=1e-6)  # six digits in the file
     # nothing but home has changed, no comment is lost
     changed = [(a, b) for a, b in zip(before.splitlines(), printed.out.splitlines(), strict=True) if a != b]
-    assert len(changed) == 1 + solved.joint_count
+    assert len(changed) == 1 + len(solved.legs[0].joints)
     assert all('home:' in line for pair in changed for line in pair)
 
 
