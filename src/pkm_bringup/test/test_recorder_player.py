@@ -12,6 +12,8 @@ from pkm_estimation.bags.messages import open_bag
 
 pytest.importorskip('rclpy')
 
+from pkm_bringup.recording.waiting import in_order_of_sending
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
@@ -99,6 +101,28 @@ def test_stop_service_closes_the_bag_and_a_second_sigint_does_no_harm(tmp_path: 
     rates = data.require(data.imu_data_raw, 'imu/data_raw').angular_rate[:, 0]
     np.testing.assert_array_equal(rates, np.arange(len(rates)))
     assert len(rates) >= 1
+
+
+def test_what_waits_is_taken_in_the_order_of_sending() -> None:
+    with ros_domain():
+        node = Node('test_recorder_player')
+        taken, publishers = [], []
+        for topic in ('first', 'second'):
+            publishers.append(node.create_publisher(Imu, topic, RELIABLE_STREAM_QOS))
+            raw = topic == 'first'
+            taken.append(node.create_subscription(Imu, topic, lambda _: None, RELIABLE_STREAM_QOS, raw=raw))
+        for publisher in publishers:
+            wait_for(lambda one=publisher: one.get_subscription_count() > 0, 'the subscription')
+        for index in range(100):
+            publishers[index % 3 % 2].publish(Imu(angular_velocity=rclpy_vector(index)))
+        wait_for(lambda: all(one.wait_for_all_acked() for one in publishers), 'acknowledgement')
+        places, messages = zip(*in_order_of_sending(taken), strict=True)
+        assert list(places) == [index % 3 % 2 for index in range(100)]
+        second = [message.angular_velocity.x for place, message in zip(places, messages, strict=True) if place]
+        assert second == [index for index in range(100) if index % 3 == 1]
+        assert all(isinstance(message, bytes) for place, message in zip(places, messages, strict=True) if not place)
+        assert list(in_order_of_sending(taken)) == []
+        node.destroy_node()
 
 
 def rclpy_vector(value: float):

@@ -30,6 +30,7 @@ from std_srvs.srv import Trigger
 
 from pkm_bringup.recording import Recording, offered_qos
 from pkm_bringup.recording.message_classes import message_class
+from pkm_bringup.recording.waiting import in_order_of_sending
 
 DEFAULT_TOPICS = [
     JOINT_TOPIC,
@@ -151,10 +152,8 @@ class RecorderNode(Node):
 
     def _take_waiting(self) -> None:
         """Record what has arrived but was not taken yet: on a busy computer these are the last seconds."""
-        for subscription, take in self._taken:
-            with subscription.handle:
-                while (waiting := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                    take(waiting[0])
+        for place, data in in_order_of_sending([subscription for subscription, _ in self._taken]):
+            self._taken[place][1](data)
 
     def destroy_node(self) -> None:
         """Close the bag before the node goes, whatever made it go."""
