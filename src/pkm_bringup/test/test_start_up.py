@@ -40,8 +40,10 @@ def compiled() -> str:
 
 
 USE = """
+import numpy as np
 from pkm_description import *
 from pkm_description.kernels import cache
+from pkm_description.kinematics import assembly_modes
 from pkm_estimation import estimate, measure
 
 for name in {machines}:
@@ -54,6 +56,14 @@ for name in {machines}:
     rigid_body_regressor(machine, motion[3:7]), base_parameters(machine)
     gravity_forces(machine, machine.home.position, machine.home.rotation_base_platform)
     estimate(machine, measure(machine, motion))
+    # arrays of other layouts: read-only, with gaps, column by column
+    one = np.broadcast_to(q[0], (3, 6)), np.repeat(q[:3], 2, axis=1)[:, ::2], np.asfortranarray(q[:3])
+    for drives in one:
+        found = forward_kinematics(machine, drives).require()
+        gravity_forces(machine, found.position[::-1], found.rotation_base_platform[::-1])
+    assembly_modes(machine, one[0][0])
+    for joint in machine.joints:
+        joint.friction.law.force(np.broadcast_to(0.1, 2), np.broadcast_to(1.0, 2))
 assert len(cache.loaded) > 5, cache.loaded
 assert not cache.compiled, cache.compiled
 """

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import friction_regressor
 from pkm_description.dynamics.inverse import require_dynamics
@@ -18,7 +18,7 @@ from pkm_description.kernels import derivatives as kernels
 from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
 from pkm_description.kinematics.failures import holds_platform, require_ok
-from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed, packed_motion
+from pkm_description.kinematics.joint_motion import FROM_HOME, joint_motion, packed_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 #: what derivatives are taken by: positions of the drives, or the pose of the platform

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_dynamics import drive_dynamics
-from pkm_description.kinematics.arguments import of_samples, packed, require_machine, require_platform
+from pkm_description.kinematics.arguments import of_samples, require_machine, require_platform
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.pose_solver import FoundPose, PoseSolver
@@ -53,10 +53,11 @@ class DriveDynamics:
             Drive positions without a trusted configuration, or numbers that are not finite.
         """
         count = self.machine.actuated_count
+        positions = of_samples('positions', positions, 1, count)[0]
         velocities = of_samples('velocities', velocities, 1, count)
         accelerations = of_samples('accelerations', accelerations, 1, count)
         try:
-            found = self._solver.solve(np.asarray(positions, dtype=float), self._last)
+            found = self._solver.solve(positions, self._last)
         except KinematicsError:
             self._last = None
             raise

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import Groups, body_blocks
 from pkm_description.kernels import energy as kernels
 from pkm_description.kinematics.arguments import of_poses, of_samples, require_machine_and_motion
 from pkm_description.kinematics.failures import require_ok
-from pkm_description.kinematics.joint_motion import FROM_HOME, packed, require_legs
+from pkm_description.kinematics.joint_motion import FROM_HOME, require_legs
 from pkm_description.machine import Machine, PlatformMotion
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import alike_legs, shared_name
 from pkm_description.dynamics.joint_shares import joint_shares
 from pkm_description.errors import FrictionLawError, ShapeError
@@ -19,7 +19,7 @@ from pkm_description.friction_laws.law import FrictionLaw
 from pkm_description.friction_laws.sign import Sign
 from pkm_description.kernels import friction as kernels
 from pkm_description.kinematics.arguments import require_machine
-from pkm_description.kinematics.joint_motion import JointMotion, packed, require_joint_motion
+from pkm_description.kinematics.joint_motion import JointMotion, require_joint_motion
 from pkm_description.machine import Joint, Machine
 
 JointSelection = Literal['actuated', 'all', 'class']

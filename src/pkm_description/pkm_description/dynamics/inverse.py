@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.kernels import inverse_dynamics as kernels
 from pkm_description.kinematics.arguments import (
     of_poses,
@@ -14,7 +14,7 @@ from pkm_description.kinematics.arguments import (
 )
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
-from pkm_description.kinematics.joint_motion import FROM_HOME, packed, packed_motion, start_of
+from pkm_description.kinematics.joint_motion import FROM_HOME, packed_motion, start_of
 from pkm_description.machine import Machine, PlatformMotion
 
 #: no wrench of the surroundings, for all samples

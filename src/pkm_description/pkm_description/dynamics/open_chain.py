@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.dynamics.body_blocks import body_blocks
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels import open_chain as kernels
 from pkm_description.kinematics.arguments import columns as columns_of
 from pkm_description.kinematics.arguments import of_samples, require_machine
 from pkm_description.kinematics.failures import require_ok
-from pkm_description.kinematics.joint_motion import packed
 from pkm_description.machine import Machine
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
 from pkm_description.kernels import friction as kernels
@@ -112,7 +112,7 @@ class FrictionLaw:
         speeds, loads = np.broadcast_arrays(*self._arrays(velocity, load))
         columns = np.empty((speeds.size, len(self.linear_parameter_names)))
         kernels.fill_columns(
-            self.number, np.ascontiguousarray(speeds).ravel(), np.ascontiguousarray(loads).ravel(), self.sign.number,
+            self.number, packed(speeds).ravel(), packed(loads).ravel(), self.sign.number,
             float(self.sign.width), self.shape_parameters()[None], columns,
         )  # fmt: skip
         return columns.reshape(*speeds.shape, -1)

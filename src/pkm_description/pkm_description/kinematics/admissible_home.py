@@ -11,12 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import ConvergenceError, KinematicsError
 from pkm_description.kernels.closures import closure_gaps, closure_rows
 from pkm_description.kernels.pose import stretch_leg
 from pkm_description.kernels.tree import leg_poses, set_platform
-from pkm_description.kinematics.arguments import packed
 from pkm_description.kinematics.joint_motion import joint_positions
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
 from pkm_description.machine import Machine, Pose

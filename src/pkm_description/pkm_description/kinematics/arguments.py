@@ -108,11 +108,6 @@ def of_samples(name: str, values: Array, count: int, width: int) -> Array:
     raise ShapeError(name, expected, values.shape)
 
 
-def packed(values: Array) -> Array:
-    """Numbers in the one layout that kernels are compiled for."""
-    return np.ascontiguousarray(values, dtype=float)
-
-
 def columns(name: str, values: Array, width: int, meaning: str) -> Array:
     """Values (N, K) of N samples in order; raises ShapeError."""
     expected = f'(N, {width}): one column per {meaning}'

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, SingularPoseError
 from pkm_description.kernels.continuation import CONDITION, DETERMINANT, REPORT_COLUMNS
 from pkm_description.kernels.forward import struts_alone
@@ -136,7 +136,7 @@ class _Modes:
 
     def solve(self, starts: tuple[Array, Array, Array]) -> None:
         """Iterate from starts (S, J), (S, 3), (S, 3, 3), take up the new ones, and count which ones were met."""
-        joints, position, rotation = (np.ascontiguousarray(one) for one in starts)
+        joints, position, rotation = (packed(one) for one in starts)
         residual = np.zeros(len(joints))
         solve_starts(
             self.machine.compiled_model, self.machine.scratch[1], self.drives, joints, position, rotation,
@@ -165,7 +165,7 @@ class _Modes:
     def _report(self) -> Array:
         """What the kernels say of the modes (K, R)."""
         count, report = len(self.joints), np.zeros((len(self.joints), REPORT_COLUMNS))
-        drives = np.ascontiguousarray(np.broadcast_to(self.drives, (count, self.drives.shape[1])))
+        drives = packed(np.broadcast_to(self.drives, (count, self.drives.shape[1])))
         where = self.joints.copy(), self.position.copy(), self.rotation.copy()
         solve_samples(
             self.machine.compiled_model, self.machine.scratch[1], drives, *where, 0, self.tolerance, np.inf, ANY_BRANCH,

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.kernels.joint_motion import bodies_of_joints, maps_of_poses, regularities_of_legs
 from pkm_description.kernels.model import Integers, constraint_row_count
-from pkm_description.kinematics.arguments import packed
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.joint_motion import require_legs
 from pkm_description.machine import Machine

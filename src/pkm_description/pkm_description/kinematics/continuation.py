@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.forward import struts_alone
 from pkm_description.kernels.forward_samples import follow_samples, paths_are_regular
@@ -85,7 +85,7 @@ def regular_from_home(machine: Machine, position: Array, rotation: Array, sample
     position, rotation, _ = poses(position, rotation)
     regular = np.zeros(len(position), dtype=bool)
     paths_are_regular(
-        machine.compiled_model, machine.scratch[1], np.ascontiguousarray(position), np.ascontiguousarray(rotation),
+        machine.compiled_model, machine.scratch[1], packed(position), packed(rotation),
         samples, home_branch(machine), regular,
     )  # fmt: skip
     return regular

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.drive_motion import twist_maps
-from pkm_description.kinematics.arguments import packed
 from pkm_description.kinematics.closed_legs import ClosedLegs
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.machine import Machine

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import ShapeError
 from pkm_description.kernels.drive_motion import motions_of_drives
-from pkm_description.kinematics.arguments import columns, numbers, of_samples, packed, require_machine
+from pkm_description.kinematics.arguments import columns, numbers, of_samples, require_machine
 from pkm_description.kinematics.drive_map import require_drives
 from pkm_description.kinematics.failures import require_ok
 from pkm_description.kinematics.forward import forward_kinematics

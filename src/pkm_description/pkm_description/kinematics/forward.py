@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.continuation import REPORT_COLUMNS
 from pkm_description.kernels.forward_samples import solve_samples, solve_sequence
@@ -131,4 +131,4 @@ def checked_drives(machine: Machine, drive_positions: Array) -> Array:
             f'{machine.name} has {machine.actuated_count} drives for {machine.degrees_of_freedom} degrees of freedom: '
             'its drives do not determine the pose'
         )
-    return np.ascontiguousarray(drives(machine, drive_positions)[0])
+    return packed(drives(machine, drive_positions)[0])

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import ArgumentError, KinematicsError, ShapeError
 from pkm_description.kernels.joint_motion import motions_of_joints, positions_of_joints, rates_of_poses
 from pkm_description.kinematics.arguments import (
     of_samples,
-    packed,
     poses,
     require_machine,
     require_machine_and_motion,
@@ -179,7 +178,7 @@ def start_of(machine: Machine, start: Array | None) -> Array:
     """Start of iterations (J,) for kernels, empty for home; raises ShapeError."""
     if start is None:
         return FROM_HOME
-    start = np.ascontiguousarray(start, dtype=float)
+    start = packed(start)
     if start.shape != (len(machine.joints),):
         raise ShapeError('start', f'({len(machine.joints)},): one position per joint', start.shape)
     return start

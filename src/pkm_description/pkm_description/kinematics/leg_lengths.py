@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.struts import strut_jacobians, strut_lengths
-from pkm_description.kinematics.arguments import packed, poses, require_machine
+from pkm_description.kinematics.arguments import poses, require_machine
 from pkm_description.machine import Machine
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kernels.continuation import REPORT_COLUMNS
 from pkm_description.kernels.forward_samples import solve_near
@@ -119,7 +119,7 @@ class PoseSolver:
 
     def solve(self, drive_positions: Array, last: FoundPose | None) -> FoundPose:
         """Pose of drive positions (A,), quickly where it is near the last one; raises like :meth:`search`."""
-        wanted, found = np.ascontiguousarray(drive_positions)[None], np.empty((1, self._width))
+        wanted, found = packed(drive_positions)[None], np.empty((1, self._width))
         if last is not None and self._go_on(wanted, _GO_ON, 0, last.values, found) == 1:
             return FoundPose(found[0], self._drives)
         result = self.search(drive_positions, last)
@@ -133,7 +133,7 @@ class PoseSolver:
 
     def series(self, drive_positions: Array, begins: NDArray[np.bool_]) -> PoseSeries:
         """What :meth:`solve` finds for positions (N, A), each from the pose before unless ``begins`` (N,)."""
-        drives = np.ascontiguousarray(drive_positions)
+        drives = packed(drive_positions)
         count, begins = len(drives), begins.copy()
         begins[:1] = True
         found, errors = np.zeros((count, self._width)), dict[int, KinematicsError]()

@@ -6,7 +6,7 @@ Used by users' measurements and the outputs; the equations are in :mod:`pkm_esti
 from __future__ import annotations
 
 import numpy as np
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 
 from pkm_estimation.kernels.imu_constants import with_constants_of_all
 from pkm_estimation.models.extra_states import StateLayout
@@ -25,5 +25,5 @@ def with_constants(layout: StateLayout, states: Array, motion: ImuMotion, gravit
     """
     shapes = [(len(states), 3, 3) if name == 'rotation' else (len(states), 3) for name in motion._fields]
     moved = ImuMotion(*(np.array(np.broadcast_to(value, shape)) for value, shape in zip(motion, shapes, strict=True)))
-    with_constants_of_all(layout.first_rows, np.ascontiguousarray(states), np.ascontiguousarray(gravity), *moved)
+    with_constants_of_all(layout.first_rows, packed(states), packed(gravity), *moved)
     return moved
