@@ -20,6 +20,7 @@ from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors
 
 from verification.check import Check, at_most, holds, not_reachable, relative_error
+from verification.engines.continuation import followed_from_home
 from verification.engines.drives import driven_by, independent_drives
 from verification.engines.pinocchio import PinocchioTree, pinocchio_result
 from verification.engines.pinocchio_models import forward_motion
@@ -114,16 +115,19 @@ def compared(machine: Machine, seed: int) -> Comparison:
 def _forward(machine: Machine, motion: PlatformMotion, positions: Array) -> tuple[dict[str, float], Counter[str]]:
     """Forward kinematics from home against the drawn states: errors, and how many samples came out how.
 
-    Drives have several configurations. One that is trusted and is not the drawn one must close in the engine, and is
-    counted: whether the drawn one lies beyond a singular pose is not decided here.
+    Drives have several configurations. One that is trusted and is not the drawn one must close in the engine, and must
+    be where the engine gets from home while the drives go straight to their positions; it is counted.
     """
     found = forward_kinematics(machine, positions[:, machine.drive_columns])
     near = np.abs(found.joint_positions - positions).max(axis=1) < _NEAR
-    tree, gaps = PinocchioTree(machine), [0.0]
+    tree, gaps, apart = PinocchioTree(machine), [0.0], [0.0]
     for sample in np.flatnonzero(found.trusted):
         pose = found.position[sample], found.rotation_base_platform[sample]
         tree.closure_jacobian(tree.configuration(found.joint_positions[sample], *pose))
         gaps.append(tree.gap())
+        if not near[sample]:
+            reached = followed_from_home(tree, positions[sample, machine.drive_columns])
+            apart.append(float(np.abs(reached - found.joint_positions[sample]).max()))
     same = found.trusted & near
     shift = found.position[same] - motion.position[same]
     turn = found.rotation_base_platform[same] - motion.rotation_base_platform[same]
@@ -132,6 +136,7 @@ def _forward(machine: Machine, motion: PlatformMotion, positions: Array) -> tupl
         'forward kinematics on the drawn configuration [m, 1]': max(
             np.abs(shift).max(initial=0.0), np.abs(turn).max(initial=0.0)
         ),
+        'forward kinematics on another configuration against the path of the drives [m, rad]': max(apart),
     }
     counts = Counter({
         'samples': len(positions), 'not trusted': int(np.sum(~found.trusted)),

@@ -6,11 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from pkm_description.kinematics import forward_kinematics, joint_motion
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.machine import Machine
 
 from verification.engines import random_checks
+from verification.engines.continuation import followed_from_home
 from verification.engines.drives import driven_by, independent_drives
+from verification.engines.pinocchio import PinocchioTree
 from verification.engines.random_legs import FREE, HOLDING
 from verification.engines.random_machines import random_machines
 
@@ -25,7 +28,7 @@ def machines() -> list[Machine]:
 def test_no_error_is_silent() -> None:
     checks = list(random_checks.checks(12))
     assert [check.what for check in checks if check.status != 'met'] == []
-    assert len(checks) == 10
+    assert len(checks) == 11
 
 
 def test_legs_are_mixed(machines: list[Machine]) -> None:
@@ -65,3 +68,13 @@ def test_a_wrong_mass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = random_checks.compared(machine, 0).errors
     assert errors['inverse dynamics, relative'] > 1e-8
     assert errors['joint accelerations, relative'] < 1e-8
+
+
+def test_path_of_the_drives_in_the_engine(machines: list[Machine]) -> None:
+    """Ends where forward kinematics says, away from home."""
+    for machine in (machines[0], next(machine for machine in machines if machine.planar)):
+        tree, motion = PinocchioTree(machine), random_checks.states(machine, 5)
+        drives = joint_motion(machine, motion).positions[0, machine.drive_columns]
+        found = forward_kinematics(machine, drives).require().joint_positions[0]
+        np.testing.assert_allclose(followed_from_home(tree, drives), found, atol=1e-9)
+        assert np.abs(found - machine.model.home_joints).max() > 1e-2
