@@ -8,9 +8,13 @@ from functools import partial
 import numpy as np
 
 from pkm_description import dynamics, kinematics
+from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.open_chain import open_chain_accelerations
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
 from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.kinematics.closed_legs import close_legs, leg_regularity
+from pkm_description.kinematics.continuation import regular_from_home
+from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
@@ -57,6 +61,12 @@ def _poses(machine: Machine) -> Iterator[Call]:
         yield partial(kinematics.joint_rates, machine, position, rotation, rest[..., :3], rest[..., 3:])
         yield partial(dynamics.kinetic_energy, machine, position, rotation, rest)
         yield partial(dynamics.forward_dynamics, machine, position, rotation, rest, forces)
+        still = np.zeros((1, len(machine.joints)))
+        yield partial(friction_torques, machine, still, loads=still)
+    closed = close_legs(machine, position, rotation)
+    yield partial(leg_regularity, machine, position, rotation, closed.positions)
+    if machine.drives_are_struts:
+        yield partial(regular_from_home, machine, position, rotation)
     if machine.has_closed_form:
         yield partial(kinematics.leg_lengths, machine, position, rotation)
         yield partial(kinematics.length_jacobian, machine, position, rotation)
@@ -74,6 +84,7 @@ def _motions(machine: Machine) -> Iterator[Call]:
     joints, loads = kinematics.joint_motion(machine, motion), dynamics.friction_loads(machine, motion)
     yield partial(dynamics.friction_regressor, machine, joints, 'all', loads=loads)
     yield partial(check_motion, machine, motion)
+    yield partial(drive_jacobian_rate, machine, motion)
     yield partial(dynamics.rigid_body_regressor, machine, motion)
     yield partial(dynamics.rigid_body_regressor, machine, motion, identical_legs=False)
 

@@ -109,13 +109,15 @@ class FrictionLaw:
         FrictionLawError
             A law with ``needs_load`` gets none.
         """
-        speeds, loads = np.broadcast_arrays(*self._arrays(velocity, load))
+        speeds, loads = self._arrays(velocity, load)
+        shape = np.broadcast_shapes(speeds.shape, loads.shape)
+        speeds, loads = (packed(np.broadcast_to(one, shape)).ravel() for one in (speeds, loads))
         columns = np.empty((speeds.size, len(self.linear_parameter_names)))
         kernels.fill_columns(
-            self.number, packed(speeds).ravel(), packed(loads).ravel(), self.sign.number,
-            float(self.sign.width), self.shape_parameters()[None], columns,
+            self.number, speeds, loads, self.sign.number, float(self.sign.width), self.shape_parameters()[None],
+            columns,
         )  # fmt: skip
-        return columns.reshape(*speeds.shape, -1)
+        return columns.reshape(*shape, -1)
 
     def force(self, velocity: ArrayLike, load: ArrayLike | None = None) -> Array:
         """Friction force (...) that the drive has to overcome; arguments as of :meth:`regressor`."""
