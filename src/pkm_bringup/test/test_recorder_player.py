@@ -67,8 +67,11 @@ def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage
         assert recorder.stop() == 0, recorder.output
     assert messages_by_topic(tmp_path / 'copy') == messages_by_topic(source)
     copy = read_bag(tmp_path / 'copy').require(read_bag(tmp_path / 'copy').joint_states, 'joint_states')
-    # /clock carries the recorded times, and the recorder goes by it
-    assert np.abs(copy.recorded_at - copy.stamps).max() < 0.5e9
+    # /clock carries the recorded times, and the recorder goes by it: hardly earlier than the sample, never later than
+    # the end, and in order; how much later depends on what else the computer does
+    assert (copy.recorded_at - copy.stamps).min() > -0.5e9
+    assert copy.recorded_at.max() < copy.stamps[-1] + 0.02e9
+    assert (np.diff(copy.recorded_at) >= 0).all()
     with open_bag(tmp_path / 'copy') as bag:
         assert bag.types['/imu/data_raw'] == 'sensor_msgs/msg/Imu'
         assert bag.qos['/imu/data_raw'][0].reliability.name == 'RELIABLE'
