@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
+import numpy as np
 import pytest
 from pkm_description.kernels import cache, sources
-from pkm_description.kernels.jit import COMPILED, kernel
+from pkm_description.kernels.jit import COMPILED, kernel, structure
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason='NUMBA_DISABLE_JIT: nothing is compiled')
 ROOT = Path(__file__).resolve().parents[3]
@@ -110,20 +112,21 @@ def files(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob('*') if path.is_file()}
 
 
-BOTH = ['lower.kernels.high.scaled', 'lower.kernels.low.factor']
+#: what Python calls; the code of `factor` is inside
+ENTRY = ['lower.kernels.high.scaled']
 
 
 def test_second_process_compiles_nothing_and_says_nothing(folder, run):
     results, compiled, loaded, messages = run()
-    assert (results, compiled, loaded) == ([20.0], BOTH, [])
+    assert (results, compiled, loaded) == ([20.0], ENTRY, [])
     assert messages.count('\n') == 1 and 'compiling the kernels of lower: this was not done yet' in messages
     before = files(folder)
-    assert len(before) == 6 and not (folder / 'user').exists()
+    assert len(before) == 5 and not (folder / 'user').exists()
     # as in an installation that is read-only: nothing is written
     home = str(folder / 'site/lower/kernels/__pycache__/compiled')
     for path, _, _ in os.walk(home):
         os.chmod(path, 0o555)
-    assert run(chosen='/proc/nowhere') == ([20.0], [], BOTH[:1], '')
+    assert run(chosen='/proc/nowhere') == ([20.0], [], ENTRY, '')
     assert files(folder) == before
 
 
@@ -137,7 +140,7 @@ def test_caller_follows_change_in_another_file(folder, run, moved):
         shutil.rmtree(folder / 'site')
         (folder / 'next').rename(folder / 'site')
     results, compiled, _, messages = run()
-    assert (results, compiled) == ([30.0], BOTH)
+    assert (results, compiled) == ([30.0], ENTRY)
     assert 'sources, numba, NumPy or Python are others than when this was done' in messages
     write_package(folder / 'site', factor=2)
     assert run()[:2] == ([20.0], []), 'the state before is still there'
@@ -148,37 +151,37 @@ def test_caller_follows_change_in_another_package(folder, run):
     assert run('upper')[0] == [20.0]
     write_package(folder / 'site', factor=3)
     results, compiled, _, _ = run('upper')
-    assert (results, compiled) == ([30.0], ['lower.kernels.low.factor', 'upper.kernels.high.scaled'])
+    assert (results, compiled) == ([30.0], ['upper.kernels.high.scaled'])
 
 
 def test_code_for_any_processor_is_used_by_this_one(folder, run):
-    assert finish(start(folder, NUMBA_CPU_NAME='generic'))[1] == BOTH
+    assert finish(start(folder, NUMBA_CPU_NAME='generic'))[1] == ENTRY
     assert run()[:2] == ([20.0], [])
 
 
 def test_code_for_another_processor_is_not(folder, run):
-    assert run()[1] == BOTH
+    assert run()[1] == ENTRY
     other = 'x86-64-v2' if os.uname().machine == 'x86_64' else 'cortex-a53'
     _, compiled, _, messages = finish(start(folder, NUMBA_CPU_NAME=other, NUMBA_CPU_FEATURES=''))
-    assert compiled == BOTH and 'what is there is for another processor' in messages
+    assert compiled == ENTRY and 'what is there is for another processor' in messages
 
 
 def test_other_compiler_options_have_code_of_their_own(folder, run):
-    assert run()[1] == BOTH
-    assert run(boundscheck=1)[1] == BOTH
+    assert run()[1] == ENTRY
+    assert run(boundscheck=1)[1] == ENTRY
 
 
 def test_user_folder_where_package_cannot_be_written(folder, run):
     (folder / 'site/lower/kernels/__pycache__').touch()
-    assert run()[1] == BOTH
-    assert len(files(folder / 'user/pkm/lower.kernels')) == 2
-    assert run() == ([20.0], [], BOTH[:1], '')
+    assert run()[1] == ENTRY
+    assert len(files(folder / 'user/pkm/lower.kernels')) == 1
+    assert run() == ([20.0], [], ENTRY, '')
 
 
 def test_import_and_result_where_nothing_can_be_written(folder, run):
     (folder / 'site/lower/kernels/__pycache__').touch()
     results, compiled, _, messages = run(chosen='/proc/nowhere')
-    assert (results, compiled) == ([20.0], BOTH)
+    assert (results, compiled) == ([20.0], ENTRY)
     assert messages.count('cannot be kept') == 1 and '/proc/nowhere' in messages and 'XDG_CACHE_HOME' in messages
 
 
@@ -186,7 +189,7 @@ def test_damaged_files_are_compiled_again(folder, run):
     run()
     for path in files(folder / 'site/lower/kernels/__pycache__/compiled'):
         path.write_bytes(path.read_bytes()[:-100])
-    assert run()[:2] == ([20.0], BOTH)
+    assert run()[:2] == ([20.0], ENTRY)
     assert run()[:2] == ([20.0], [])
 
 
@@ -204,7 +207,7 @@ def test_processes_that_compile_at_the_same_time(folder):
 
 def test_code_of_sources_that_have_changed_meanwhile_is_not_kept(folder, run):
     path = folder / 'site/lower/kernels/low.py'
-    assert run(between=lambda: path.write_text(LOW.format(factor=3)))[:2] == ([20.0], BOTH)
+    assert run(between=lambda: path.write_text(LOW.format(factor=3)))[:2] == ([20.0], ENTRY)
     assert not (folder / 'site/lower/kernels/__pycache__').exists()
 
 
@@ -261,3 +264,41 @@ def test_kernels_stand_in_packages_of_kernels():
     for path in ROOT.glob('src/*/pkm_*/**/*.py'):
         if 'kernels' not in path.parts:
             assert '@kernel' not in path.read_text(), f'{path}: nothing of it is kept on the disk'
+
+
+class Numbers(NamedTuple):
+    """What a kernel reads and writes."""
+
+    table: np.ndarray
+    count: int
+    factor: float
+
+
+@kernel
+def multiply(numbers: Numbers) -> float:
+    """A row at a time, and the last column changes what is read."""
+    total = 0.0
+    for i in range(numbers.count):
+        for k in range(numbers.table.shape[1]):
+            total += numbers.factor * numbers.table[i, k]
+        numbers.table[i, 0] = total
+    return total
+
+
+def test_structure_shares_its_arrays_and_gives_the_results_of_the_tuple():
+    table = np.arange(6.0).reshape(2, 3)
+    numbers = Numbers(table, 2, 0.5)
+    expected = multiply.py_func(numbers._replace(table=table.copy()))
+    assert multiply(structure(numbers)) == expected == 7.5
+    assert table[:, 0].tolist() == [1.5, 7.5]
+
+
+@pytest.mark.parametrize('table', [np.zeros((3, 2)).T, np.zeros((2, 3), dtype=np.float32), np.zeros((2, 3), bool)])
+def test_structure_refuses_arrays_that_it_would_misread(table):
+    with pytest.raises(TypeError, match=f'table: kernels take C-contiguous arrays .*, not {table.dtype}'):
+        structure(Numbers(table, 2, 0.5))
+
+
+def test_structure_refuses_what_is_no_number():
+    with pytest.raises(TypeError, match='factor: kernels take .*, not str'):
+        structure(Numbers(np.zeros((2, 3)), 2, 'half'))

@@ -12,13 +12,12 @@ from typing import Any, TypeVar, cast
 from pkm_description.kernels.sources import digest_at_import, package_of
 
 Function = TypeVar('Function', bound=Callable[..., Any])
+Data = TypeVar('Data', bound=tuple[Any, ...])
 
 #: False with NUMBA_DISABLE_JIT=1: kernels run as plain Python, for a debugger and for test coverage
 COMPILED = os.environ.get('NUMBA_DISABLE_JIT', '') in ('', '0')
 
 _making = threading.RLock()
-#: all structures of the modules that are imported
-structures: list[Structure] = []
 
 
 class Kernel:
@@ -34,36 +33,23 @@ class Kernel:
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self._dispatcher: Any = None
+        self._for_python: Any = None
+        self._for_kernels: Any = None
 
     @property
-    def dispatcher(self) -> Any:
-        """What Numba makes of the function."""
+    def for_kernels(self) -> Any:
+        """What Numba makes of the function for calls from other kernels."""
         with _making:
-            if self._dispatcher is None:
-                self._dispatcher = _compiler().dispatcher(self.py_func)
-        return self._dispatcher
+            if self._for_kernels is None:
+                self._for_kernels = _compiler().for_kernels(self.py_func)
+        return self._for_kernels
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function."""
-        return (self._dispatcher or self.dispatcher)(*args)
-
-
-class Structure:
-    """Stands for the compiled twin of a NamedTuple until the first kernel is called."""
-
-    def __init__(self, data: type) -> None:
-        self.data = data
-        self._proxy: Any = None
-        structures.append(self)
-
-    @property
-    def proxy(self) -> Any:
-        """Class with which kernels make the structure."""
-        with _making:
-            if self._proxy is None:
-                self._proxy = _compiler().structure_type(self.data)
-        return self._proxy
+        if self._for_python is None:
+            with _making:
+                self._for_python = self._for_python or _compiler().for_python(self.py_func)
+        return self._for_python(*args)
 
 
 def kernel(function: Function) -> Function:
@@ -85,12 +71,12 @@ def kernel(function: Function) -> Function:
     return cast(Function, Kernel(function))
 
 
-def structure(data: type) -> type:
-    """Compiled twin of a NamedTuple: kernels read the same attributes of both, but an argument costs 1 us, not 6.
+def structure(data: Data) -> Data:
+    """Form of a NamedTuple that kernels take: they read the same attributes, but an argument costs 1 us, not 6.
 
-    Call the result inside a kernel only. Without compilation the NamedTuple itself is the structure.
+    Its arrays are shared. Without compilation it is the NamedTuple itself.
     """
-    return cast(type, Structure(data)) if COMPILED else data
+    return cast(Data, _compiler().StructureValue(data)) if COMPILED else data
 
 
 def _compiler() -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import kernel, structure
 
 Integers = NDArray[np.int64]
 
@@ -205,42 +204,6 @@ class ScratchData(NamedTuple):
     target_rotation: Array
     states: Array
     detail: Array
-
-
-Model = structure(ModelData)
-Scratch = structure(ScratchData)
-
-
-@kernel
-def make_model(data: ModelData) -> ModelData:
-    """Compiled form of :class:`ModelData`; a kernel, because a structure is made inside of one only."""
-    return Model(
-        data.kind, data.parent, data.axis, data.translation, data.rotation, data.drive_joint, data.drive_weight,
-        data.is_driven, data.joint_start, data.column_start, data.column_joint, data.passive_count, data.closure_start,
-        data.row_start, data.closure_body, data.closure_other, data.closure_point, data.closure_other_point,
-        data.position_rows, data.orientation_start, data.orientation_axis, data.orientation_other_axis, data.freedom,
-        data.degrees_of_freedom, data.gravity, data.parameters, data.rotor_inertia, data.friction_law,
-        data.friction_linear, data.friction_shape, data.friction_sign, data.friction_width, data.friction_loads,
-        data.closed_form,
-        data.universal_basis, data.universal_side, data.universal_angle, data.strut_length, data.branch_normal,
-        data.home_joints, data.home_position, data.home_rotation, data.longest_step, data.radius,
-    )  # fmt: skip
-
-
-@kernel
-def make_scratch(data: ScratchData) -> ScratchData:
-    """Compiled form of :class:`ScratchData`."""
-    return Scratch(
-        data.rotation, data.origin, data.axis, data.spin, data.velocity, data.spin_rate, data.acceleration,
-        data.joints, data.joint_rates, data.joint_accelerations, data.rows, data.reflections, data.bias,
-        data.joint_map, data.joint_bias, data.constraints, data.constraint_bias, data.twist_map, data.joint_per_drive,
-        data.admitted, data.reduced, data.square, data.square_2, data.vector, data.vector_2, data.force, data.moment,
-        data.joint_forces, data.wrench, data.forces, data.body_map, data.unit, data.mass, data.constraint_basis,
-        data.constraint_factor, data.constraint_reflections, data.held, data.multipliers, data.constraint_forces,
-        data.friction, data.loads, data.last_loads, data.tangents,
-        data.joint_tangents, data.twist, data.zeros, data.target_position, data.target_rotation, data.states,
-        data.detail,
-    )  # fmt: skip
 
 
 def scratch_data(model: ModelData) -> ScratchData:

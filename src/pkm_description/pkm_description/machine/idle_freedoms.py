@@ -13,7 +13,8 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
-from pkm_description.kernels.model import Integers, ModelData, ScratchData, make_model, make_scratch, scratch_data
+from pkm_description.kernels.jit import structure
+from pkm_description.kernels.model import Integers, ModelData, ScratchData, scratch_data
 from pkm_description.kernels.tree import body_velocities, leg_poses, set_platform
 from pkm_description.machine.parts import Leg
 
@@ -39,7 +40,7 @@ class AtHome:
     def of(cls, model: ModelData) -> AtHome:
         """Place platform and joints at home."""
         memory = scratch_data(model)
-        compiled, scratch = make_model(model), make_scratch(memory)
+        compiled, scratch = structure(model), structure(memory)
         set_platform(compiled, scratch, model.home_position[None], model.home_rotation[None], 0)
         memory.joints[:] = model.home_joints
         return cls(model, compiled, memory, scratch)

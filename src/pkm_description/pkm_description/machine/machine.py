@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from pkm_description.arrays import Array
 from pkm_description.driver import STANDARD_DRIVER, Driver
+from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import (
     ModelData,
     ScratchData,
     constraint_row_count,
-    make_model,
-    make_scratch,
     scratch_data,
 )
 from pkm_description.machine.joint_arrays import JointArrays
@@ -151,7 +150,7 @@ class Machine(JointArrays):
     @cached_property
     def compiled_model(self) -> ModelData:
         """Compiled form of :attr:`model`, the first argument of every kernel."""
-        return make_model(self.model)
+        return structure(self.model)
 
     @property
     def scratch(self) -> tuple[ScratchData, ScratchData]:
@@ -159,7 +158,7 @@ class Machine(JointArrays):
         memory = self._memory
         if not hasattr(memory, 'scratch'):
             data = scratch_data(self.model)
-            memory.scratch = data, make_scratch(data)
+            memory.scratch = data, structure(data)
         found: tuple[ScratchData, ScratchData] = memory.scratch
         return found
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
 
 from pkm_estimation.kernels.unscented import (
     NOISES,
@@ -16,7 +17,6 @@ from pkm_estimation.kernels.unscented import (
     correct,
     correction_data,
     draw_points,
-    make_correction,
     predict_from_points,
 )
 
@@ -38,7 +38,7 @@ class CorrectionMemory(NamedTuple):
     def of(cls, size: int, count: int) -> CorrectionMemory:
         """Memory for a measurement of m numbers of n states."""
         data = correction_data(size, count)
-        return cls(data, make_correction(data))
+        return cls(data, structure(data))
 
 
 class ProcessStep(ABC):

@@ -6,11 +6,12 @@ from math import inf
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
-from pkm_estimation.kernels.unscented import STATE_INDEFINITE, draw_points, filter_data, innovate, make_filter
+from pkm_estimation.kernels.unscented import STATE_INDEFINITE, draw_points, filter_data, innovate
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -33,7 +34,7 @@ class UnscentedKalmanFilter(KalmanFilter):
             raise ValueError(f'state {np.shape(state)}, covariance {np.shape(covariance)}: expected size {size}')
         self.transform = transform
         data = filter_data(size, transform.spread, transform.weight, transform.shift_weight)
-        self.memory = FilterMemory(data, make_filter(data))
+        self.memory = FilterMemory(data, structure(data))
         self.state, self.covariance = state, covariance
         self._corrections: dict[int, _Work] = {}
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, leg_rows
-from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import close_leg, close_strut, eliminate
 from pkm_description.kernels.linalg import reflect
 from pkm_description.kernels.model import Integers, ModelData, ScratchData
@@ -38,18 +38,6 @@ class DrivesData(NamedTuple):
     rows: Array
     reflections: Array
     outside: Integers
-
-
-Drives = structure(DrivesData)
-
-
-@kernel
-def make_drives(data: DrivesData) -> DrivesData:
-    """Compiled form of :class:`DrivesData`."""
-    made: DrivesData = Drives(
-        data.chart, data.imu_position, data.start, data.rows, data.reflections, data.outside
-    )
-    return made
 
 
 @kernel

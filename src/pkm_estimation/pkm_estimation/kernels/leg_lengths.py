@@ -6,7 +6,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 from pkm_description.kernels.vectors import dot, minus, plus, vector
 
@@ -42,19 +42,6 @@ class LegsData(NamedTuple):
     imu: Array
     angular_acceleration: Array
     outside: Integers
-
-
-Legs = structure(LegsData)
-
-
-@kernel
-def make_legs(data: LegsData) -> LegsData:
-    """Compiled form of :class:`LegsData`."""
-    made: LegsData = Legs(
-        data.base_points, data.platform_points, data.gravity, data.rows, data.imu, data.angular_acceleration,
-        data.outside,
-    )  # fmt: skip
-    return made
 
 
 @kernel

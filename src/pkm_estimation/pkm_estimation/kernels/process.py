@@ -11,7 +11,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, times
 
@@ -43,16 +43,6 @@ class ProcessData(NamedTuple):
     mounting: Integers
     noise_root: Array
     outside: Integers
-
-
-Process = structure(ProcessData)
-
-
-@kernel
-def make_process(data: ProcessData) -> ProcessData:
-    """Compiled form of :class:`ProcessData`."""
-    made: ProcessData = Process(data.gravity, data.nodes, data.weights, data.mounting, data.noise_root, data.outside)
-    return made
 
 
 @kernel

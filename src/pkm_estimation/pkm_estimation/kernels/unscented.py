@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import kernel, structure
+from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
 #: what the kernels return
@@ -85,27 +85,6 @@ class CorrectionData(NamedTuple):
     residual: Array
     variance: Array
     nis: Array
-
-
-Filter = structure(FilterData)
-Correction = structure(CorrectionData)
-
-
-@kernel
-def make_filter(data: FilterData) -> FilterData:
-    """Compiled form of :class:`FilterData`."""
-    made: FilterData = Filter(data.state, data.covariance, data.scaling, data.factor, data.points, data.root)
-    return made
-
-
-@kernel
-def make_correction(data: CorrectionData) -> CorrectionData:
-    """Compiled form of :class:`CorrectionData`."""
-    made: CorrectionData = Correction(
-        data.values, data.measurement, data.noise, data.used, data.used_count, data.slopes, data.bends, data.shift,
-        data.excess, data.spread, data.root, data.white, data.gain, data.row, data.residual, data.variance, data.nis,
-    )  # fmt: skip
-    return made
 
 
 def filter_data(size: int, spread: float, weight: float, shift_weight: float) -> FilterData:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.model import constraint_row_count, make_scratch, scratch_data
+from pkm_description.kernels.jit import structure
+from pkm_description.kernels.model import constraint_row_count, scratch_data
 from pkm_description.kinematics import drive_positions, leg_lengths
 from pkm_description.machine import Machine
 
-from pkm_estimation.kernels.drives import DrivesData, drives_of_all, make_drives
+from pkm_estimation.kernels.drives import DrivesData, drives_of_all
 from pkm_estimation.models.inertial_process import as_points
 from pkm_estimation.models.leg_model import LegModel
 
@@ -48,7 +49,7 @@ class DriveModel(LegModel):
         self.drive_count = machine.actuated_count
         self.constraint_count = constraint_row_count(machine.model)
         memory = scratch_data(machine.model)
-        self._scratch = make_scratch(memory)
+        self._scratch = structure(memory)
         self._data = DrivesData(
             chart=np.eye(3)[None],
             imu_position=np.array(imu_position, dtype=float),
@@ -57,7 +58,7 @@ class DriveModel(LegModel):
             reflections=np.zeros_like(memory.reflections),
             outside=np.zeros(1, dtype=np.int64),
         )
-        self._struct = make_drives(self._data)
+        self._struct = structure(self._data)
 
     @property
     def outside_unit_sphere(self) -> int:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
 
 from pkm_estimation.filters.integrators import Integrator
 from pkm_estimation.filters.interface import FilterMemory, ProcessStep
-from pkm_estimation.kernels.process import ProcessData, make_process, noise_factor, propagate_all, rates_of_point
+from pkm_estimation.kernels.process import ProcessData, noise_factor, propagate_all, rates_of_point
 from pkm_estimation.kernels.steps import predict
 
 POSITION = slice(0, 3)
@@ -98,7 +99,7 @@ class InertialProcess:
             noise_root=np.zeros((INPUT_SIZE, INPUT_SIZE)),
             outside=np.zeros(1, dtype=np.int64),
         )
-        self.struct = make_process(self.data)
+        self.struct = structure(self.data)
 
     @property
     def gravity(self) -> Array:
@@ -127,7 +128,7 @@ class InertialProcess:
     def input_matrix(self, state: Array) -> Array:
         """Return the non-zero rows 3-8 of ``G(x)`` (6, 6) for one state (15,) (Eq. 19)."""
         factor = np.zeros((len(state), INPUT_SIZE))
-        noise_factor(make_process(self.data._replace(noise_root=np.eye(INPUT_SIZE))), state, 1.0, factor, 0)
+        noise_factor(structure(self.data._replace(noise_root=np.eye(INPUT_SIZE))), state, 1.0, factor, 0)
         return factor[3:9]
 
     def propagate(self, points: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:

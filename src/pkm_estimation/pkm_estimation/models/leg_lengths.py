@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory
-from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all, make_legs
+from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
 from pkm_estimation.kernels.steps import update
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import STATE_SIZE, as_points
@@ -54,7 +55,7 @@ class LegLengthModel(LegModel):
             angular_acceleration=np.zeros(3),
             outside=np.zeros(1, dtype=np.int64),
         )
-        self.struct = make_legs(self.data)
+        self.struct = structure(self.data)
 
     @property
     def outside_unit_sphere(self) -> int:
