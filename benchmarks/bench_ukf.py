@@ -77,7 +77,7 @@ def filterpy(start: PlatformFilter, interval: float, process: ModuleType, legs: 
     process_data, legs_data = start.process.data, start.legs.data
     if process is compiled_process:
         process_data, legs_data = start.process.struct, start.legs.struct
-    value, factor = np.empty((1, start.legs.drive_count)), np.zeros((STATE_SIZE, 6))
+    value, factor = np.empty((1, start.legs.drive_count)), np.zeros((6, STATE_SIZE))
 
     def propagate(state: Array, duration: float, before: Array, after: Array) -> Array:
         point = state[None].copy()
@@ -90,7 +90,7 @@ def filterpy(start: PlatformFilter, interval: float, process: ModuleType, legs: 
 
     def process_noise(state: Array, duration: float) -> Array:
         process.noise_factor(process_data, state, duration, factor, 0)
-        return factor @ factor.T
+        return factor.T @ factor
 
     return FilterPyFilter(start, interval, propagate, observe, process_noise)
 

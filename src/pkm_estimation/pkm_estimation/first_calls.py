@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
 from pkm_description.first_calls import Call
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 
 from pkm_estimation.config import ADAPTATIONS, EXTRA_STATES, FILTERS, INTEGRATORS, EstimatorConfig
+from pkm_estimation.models import STATE_SIZE, InertialProcess
+from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import measure
 
@@ -25,6 +28,8 @@ def first_calls() -> Iterator[Call]:
         EstimatorConfig(history=0.05, iteration_nis=0.0),
     ]
     with_constants = [EstimatorConfig(filter=kind, estimate=tuple(EXTRA_STATES)) for kind in FILTERS if kind != 'paper']
+    process = InertialProcess(np.zeros(3), next(iter(INTEGRATORS.values())))
+    yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
     for name in MACHINES:
         machine = load_machine(name)
         data = measure(machine, profile('hold', machine, duration=0.1, rate=100))

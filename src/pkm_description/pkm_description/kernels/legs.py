@@ -175,25 +175,6 @@ def map_plane(model: ModelData, scratch: ScratchData) -> None:
 
 
 @kernel
-def legs_on_pose(model: ModelData, scratch: ScratchData, most: int) -> int:
-    """Close all legs onto the platform where it is placed, from ``scratch.joints``, and map their motion.
-
-    Legs in closed form do not depend on where they start.
-    """
-    for leg in range(len(model.closed_form)):
-        if model.closed_form[leg]:
-            status = close_strut(model, scratch, leg)
-            if status < 0:
-                return status
-        else:
-            status = close_leg(model, scratch, leg, most)
-            if status < 0:
-                scratch.detail[1] = leg
-                return status
-    return legs_where_they_are(model, scratch)
-
-
-@kernel
 def legs_where_they_are(model: ModelData, scratch: ScratchData) -> int:
     """Map the motion of all legs at ``scratch.joints``, which close them; the joint poses are set here."""
     for leg in range(len(model.closed_form)):

@@ -58,9 +58,9 @@ class ProcessStep(ABC):
         status = draw_points(struct)
         if status < 0:
             return status
-        factor, first = self.noise_factor(data.state), data.root.shape[1] - NOISES
-        data.root[:, first:] = 0.0
-        data.root[:, first : first + factor.shape[1]] = factor
+        factor, noise = self.noise_factor(data.state), data.rows[-NOISES:]
+        noise[:] = 0.0
+        noise[: factor.shape[1], : len(factor)] = factor.T
         data.points[:] = self.propagate(data.points)
         predict_from_points(struct)
         return status

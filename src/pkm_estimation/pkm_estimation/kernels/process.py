@@ -127,7 +127,7 @@ def propagate_all(process: ProcessData, points: Array, before: Array, after: Arr
 
 @kernel
 def noise_factor(process: ProcessData, state: Array, duration: float, factor: Array, first: int) -> None:
-    """Rows of V and q of ``duration G(x) Q^(1/2)`` (Eq. 19), into six columns of ``factor`` (n, k), from ``first``."""
+    """``duration G(x) Q^(1/2)`` (Eq. 19), transposed: V and q of six rows of ``factor`` (k, n), from ``first`` on."""
     velocity = state[VELOCITY_ROW], state[VELOCITY_ROW + 1], state[VELOCITY_ROW + 2]
     q = state[ATTITUDE_ROW], state[ATTITUDE_ROW + 1], state[ATTITUDE_ROW + 2]
     square = 1.0 - dot(q, q)
@@ -139,5 +139,5 @@ def noise_factor(process: ProcessData, state: Array, duration: float, factor: Ar
         by_velocity = plus(force, cross(velocity, omega))
         by_attitude = times(0.5, plus(times(e0, omega), cross(q, omega)))
         for i in range(3):
-            factor[VELOCITY_ROW + i, first + column] = by_velocity[i]
-            factor[ATTITUDE_ROW + i, first + column] = by_attitude[i]
+            factor[first + column, VELOCITY_ROW + i] = by_velocity[i]
+            factor[first + column, ATTITUDE_ROW + i] = by_attitude[i]

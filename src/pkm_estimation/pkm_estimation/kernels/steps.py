@@ -18,7 +18,7 @@ def predict(
     status = draw_points(filter_)
     if status < 0:
         return status
-    noise_factor(process, filter_.state, noise_duration, filter_.root, 2 * len(filter_.state))
+    noise_factor(process, filter_.state, noise_duration, filter_.rows, 2 * len(filter_.state))
     propagate_all(process, filter_.points, before, after, duration)
     predict_from_points(filter_)
     return status

@@ -9,7 +9,7 @@ and its bend:
     slope_j = (y_j+ - y_j-) / (2 r),   bend_j = (y_j+ + y_j-) / 2 - y_0,   r the points' distance, 2 w r^2 = 1
 
 so that ``P_xy = L S^T`` and ``P_yy = S S^T + E``, where E is the noise R and the bends' part of the sums above. Divided
-by the root of P_yy, the gain is P_xy itself.
+by the root of P_yy, the gain is P_xy itself. Both steps end with a covariance that is a sum of squares.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
 
 #: causes of the process noise, at most
 NOISES = 6
+#: columns of a sum of squares that are computed together
+BLOCK = 4
 
 
 class FilterData(NamedTuple):
@@ -38,7 +40,9 @@ class FilterData(NamedTuple):
     scaling : (3,) distance r of the points in standard deviations, their weight w, ``beta - alpha^2``
     factor : (n, n) lower Cholesky factor L of the covariance
     points : (2 n + 1, n) as rows
-    root : (n, 2 n + 6) the covariance is ``root root^T``; its last columns are a root of the process noise
+    rows : (2 n + 6, n') deviations of the moved points and, in the last six, the root of the process noise: the
+        covariance is the sum of their squares; n' is n, rounded up to whole blocks of :func:`sum_of_squares`
+    squares : (n', n')
     """
 
     state: Array
@@ -46,7 +50,8 @@ class FilterData(NamedTuple):
     scaling: Array
     factor: Array
     points: Array
-    root: Array
+    rows: Array
+    squares: Array
 
 
 class CorrectionData(NamedTuple):
@@ -61,9 +66,10 @@ class CorrectionData(NamedTuple):
     shift : (m,) of the mean of the predictions from that of the centre
     excess : (m, m) E, all but the linear part of the innovation covariance
     spread, root : (m, m) innovation covariance ``P_yy`` and its lower Cholesky factor
+    excess_root : (m, m) lower Cholesky factor C of E
     white : (m,) residual divided by the root
-    gain : (n, m)
-    row : (m,)
+    gain : (m, n) transposed
+    rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
     residual, variance : (m,) of the innovation; NaN where not used
     nis : (1,) normalised innovation squared
     """
@@ -79,9 +85,10 @@ class CorrectionData(NamedTuple):
     excess: Array
     spread: Array
     root: Array
+    excess_root: Array
     white: Array
     gain: Array
-    row: Array
+    rows: Array
     residual: Array
     variance: Array
     nis: Array
@@ -91,7 +98,8 @@ def filter_data(size: int, spread: float, weight: float, shift_weight: float) ->
     """Memory for n states."""
     return FilterData(
         state=np.zeros(size), covariance=np.eye(size), scaling=np.array([sqrt(spread), weight, shift_weight]),
-        factor=np.zeros((size, size)), points=np.zeros((2 * size + 1, size)), root=np.zeros((size, 2 * size + NOISES)),
+        factor=np.zeros((size, size)), points=np.zeros((2 * size + 1, size)),
+        rows=np.zeros((2 * size + NOISES, whole_blocks(size))), squares=np.zeros((whole_blocks(size),) * 2),
     )  # fmt: skip
 
 
@@ -104,9 +112,15 @@ def correction_data(size: int, count: int) -> CorrectionData:
     return CorrectionData(
         values=zeros(2 * size + 1, count), measurement=zeros(count), noise=zeros(count, count), used=np.arange(count),
         used_count=np.array([count]), slopes=zeros(count, size), bends=zeros(count, size), shift=zeros(count),
-        excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count), gain=zeros(size, count),
-        white=zeros(count), row=zeros(count), residual=zeros(count), variance=zeros(count), nis=zeros(1),
+        excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count), gain=zeros(count, size),
+        excess_root=zeros(count, count), white=zeros(count), rows=zeros(size + count, whole_blocks(size)),
+        residual=zeros(count), variance=zeros(count), nis=zeros(1),
     )  # fmt: skip
+
+
+def whole_blocks(size: int) -> int:
+    """Size of the arrays of :func:`sum_of_squares` for n states."""
+    return -(-size // BLOCK) * BLOCK
 
 
 @kernel
@@ -119,15 +133,34 @@ def product_of_rows(a: Array, i: int, b: Array, j: int, count: int) -> float:
 
 
 @kernel
+def sum_of_squares(rows: Array, count: int, squares: Array) -> None:
+    """Lower triangle of ``sum_k r_k r_k^T`` over the first rows, whose number of columns is a multiple of four.
+
+    Eight sums run side by side: each addition to one sum has to wait for the one before.
+    """
+    for i in range(0, len(squares), 2):
+        for j in range(0, i + 2, 4):
+            a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+            b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
+            for k in range(count):
+                a, b = rows[k, i], rows[k, i + 1]
+                c0, c1, c2, c3 = rows[k, j], rows[k, j + 1], rows[k, j + 2], rows[k, j + 3]
+                a0, a1, a2, a3 = a0 + a * c0, a1 + a * c1, a2 + a * c2, a3 + a * c3
+                b0, b1, b2, b3 = b0 + b * c0, b1 + b * c1, b2 + b * c2, b3 + b * c3
+            squares[i, j], squares[i, j + 1], squares[i, j + 2], squares[i, j + 3] = a0, a1, a2, a3
+            squares[i + 1, j], squares[i + 1, j + 1], squares[i + 1, j + 2], squares[i + 1, j + 3] = b0, b1, b2, b3
+
+
+@kernel
 def factorise(matrix: Array, size: int, factor: Array) -> bool:
     """Lower Cholesky factor of the first ``size`` rows and columns; whether the matrix is positive definite."""
-    for i in range(size):
-        for j in range(i):
-            factor[i, j] = (matrix[i, j] - product_of_rows(factor, i, factor, j, j)) / factor[j, j]
-        rest = matrix[i, i] - product_of_rows(factor, i, factor, i, i)
+    for j in range(size):
+        rest = matrix[j, j] - product_of_rows(factor, j, factor, j, j)
         if not rest > 0.0:  # NaN, too
             return False
-        factor[i, i] = sqrt(rest)
+        factor[j, j] = sqrt(rest)
+        for i in range(j + 1, size):
+            factor[i, j] = (matrix[i, j] - product_of_rows(factor, i, factor, j, j)) / factor[j, j]
     return True
 
 
@@ -139,30 +172,32 @@ def draw_points(filter_: FilterData) -> int:
         return STATE_INDEFINITE
     distance = filter_.scaling[0]
     for i in range(size):
-        for point in range(2 * size + 1):
-            points[point, i] = state[i]
-        for column in range(i + 1):
-            points[1 + column, i] += distance * factor[i, column]
-            points[1 + size + column, i] -= distance * factor[i, column]
+        points[0, i] = state[i]
+    for column in range(size):
+        for i in range(size):
+            deviation = distance * factor[i, column] if i >= column else 0.0
+            points[1 + column, i] = state[i] + deviation
+            points[1 + size + column, i] = state[i] - deviation
     return DONE
 
 
 @kernel
 def predict_from_points(filter_: FilterData) -> None:
     """Mean and covariance of the moved points; the root of the process noise is in its place already."""
-    state, covariance, points, root = filter_.state, filter_.covariance, filter_.points, filter_.root
+    state, covariance, points, rows = filter_.state, filter_.covariance, filter_.points, filter_.rows
     size, weight, root_of_weight = len(filter_.state), filter_.scaling[1], sqrt(filter_.scaling[1])
     for i in range(size):
-        total = 0.0
-        for point in range(2 * size):
+        state[i] = 0.0
+    for point in range(2 * size):
+        for i in range(size):
             deviation = points[point + 1, i] - points[0, i]
-            root[i, point] = root_of_weight * deviation
-            total += deviation
-        state[i] = weight * total
+            rows[point, i] = root_of_weight * deviation
+            state[i] += deviation
+    sum_of_squares(rows, len(rows), filter_.squares)
     for i in range(size):
+        state[i] *= weight
         for j in range(i + 1):
-            covariance[i, j] = product_of_rows(root, i, root, j, 2 * size + NOISES)
-            covariance[i, j] += filter_.scaling[2] * state[i] * state[j]
+            covariance[i, j] = filter_.squares[i, j] + filter_.scaling[2] * state[i] * state[j]
             covariance[j, i] = covariance[i, j]
     for i in range(size):
         state[i] += points[0, i]
@@ -197,54 +232,55 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
 
 @kernel
 def whiten(correction: CorrectionData) -> None:
-    """Divide residual, slopes and excess by the root of ``P_yy``, so that ``P_yy`` becomes the identity."""
-    root, slopes, excess, white = correction.root, correction.slopes, correction.excess, correction.white
+    """Divide residual, slopes and root of the excess by the root of ``P_yy``, which becomes the identity."""
+    root, slopes, excess, white = correction.root, correction.slopes, correction.excess_root, correction.white
     count = correction.used_count[0]
     for i in range(count):
         white[i] = correction.residual[correction.used[i]]
+        for k in range(i + 1, count):
+            excess[i, k] = 0.0
         for j in range(i):
             white[i] -= root[i, j] * white[j]
             for k in range(slopes.shape[1]):
                 slopes[i, k] -= root[i, j] * slopes[j, k]
-            for k in range(count):
+            for k in range(j + 1):
                 excess[i, k] -= root[i, j] * excess[j, k]
         white[i] /= root[i, i]
         for k in range(slopes.shape[1]):
             slopes[i, k] /= root[i, i]
-        for k in range(count):
+        for k in range(i + 1):
             excess[i, k] /= root[i, i]
-    for k in range(count):  # the other side of the excess
-        for i in range(count):
-            for j in range(i):
-                excess[k, i] -= root[i, j] * excess[k, j]
-            excess[k, i] /= root[i, i]
 
 
 @kernel
 def correct_estimate(filter_: FilterData, correction: CorrectionData) -> None:
     """State and covariance, by the whitened measurement: its gain is ``K = P_xy = L S^T``.
 
-    The covariance is ``(L - K S)(L - K S)^T + K E K^T``, positive semi-definite by construction.
+    The covariance is ``(L - K S)(L - K S)^T + (K C)(K C)^T``, positive semi-definite by construction.
     """
-    state, covariance, factor, left = filter_.state, filter_.covariance, filter_.factor, filter_.root
-    gain, slopes, excess, row = correction.gain, correction.slopes, correction.excess, correction.row
+    state, covariance, factor, rows = filter_.state, filter_.covariance, filter_.factor, correction.rows
+    gain, slopes, excess, white = correction.gain, correction.slopes, correction.excess_root, correction.white
     size, count = len(state), correction.used_count[0]
-    for i in range(size):
-        for j in range(size):
-            left[i, j] = factor[i, j] if j <= i else 0.0
-        for k in range(count):
-            gain[i, k] = product_of_rows(factor, i, slopes, k, i + 1)
-            state[i] += gain[i, k] * correction.white[k]
-            for j in range(size):
-                left[i, j] -= gain[i, k] * slopes[k, j]
-    for i in range(size):
-        for k in range(count):
-            row[k] = product_of_rows(gain, i, excess, k, count)
-        for j in range(i + 1):
-            total = product_of_rows(left, i, left, j, size)
+    for k in range(count):
+        for i in range(size):
+            gain[k, i] = product_of_rows(factor, i, slopes, k, i + 1)
+            state[i] += gain[k, i] * white[k]
+    for j in range(size):
+        for i in range(size):
+            left = factor[i, j] if j <= i else 0.0
             for k in range(count):
-                total += row[k] * gain[j, k]
-            covariance[i, j] = covariance[j, i] = total
+                left -= slopes[k, j] * gain[k, i]
+            rows[j, i] = left
+    for j in range(count):
+        for i in range(size):
+            left = 0.0
+            for k in range(j, count):
+                left += excess[k, j] * gain[k, i]
+            rows[size + j, i] = left
+    sum_of_squares(rows, size + count, filter_.squares)
+    for i in range(size):
+        for j in range(i + 1):
+            covariance[i, j] = covariance[j, i] = filter_.squares[i, j]
 
 
 @kernel
@@ -253,6 +289,8 @@ def correct(filter_: FilterData, correction: CorrectionData, limit: float) -> in
     innovate(filter_, correction)
     count, white = correction.used_count[0], correction.white
     if not factorise(correction.spread, count, correction.root):
+        return INNOVATION_INDEFINITE
+    if not factorise(correction.excess, count, correction.excess_root):
         return INNOVATION_INDEFINITE
     whiten(correction)
     nis = 0.0

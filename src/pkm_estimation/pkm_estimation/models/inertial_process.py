@@ -127,9 +127,9 @@ class InertialProcess:
 
     def input_matrix(self, state: Array) -> Array:
         """Return the non-zero rows 3-8 of ``G(x)`` (6, 6) for one state (15,) (Eq. 19)."""
-        factor = np.zeros((len(state), INPUT_SIZE))
+        factor = np.zeros((INPUT_SIZE, len(state)))
         noise_factor(structure(self.data._replace(noise_root=np.eye(INPUT_SIZE))), state, 1.0, factor, 0)
-        return factor[3:9]
+        return factor.T[3:9]
 
     def propagate(self, points: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
         """Advance ``points`` (N, n) in place by ``duration`` seconds, input linear between two samples (6,)."""
@@ -138,9 +138,9 @@ class InertialProcess:
 
     def noise_factor(self, state: Array, duration: float) -> Array:
         """Square root (n, 6) of the process noise ``duration^2 G Q G^T`` at a state (n,)."""
-        factor = np.zeros((len(state), INPUT_SIZE))
+        factor = np.zeros((INPUT_SIZE, len(state)))
         noise_factor(self.struct, state, duration, factor, 0)
-        return factor
+        return factor.T
 
 
 class InertialStep(ProcessStep):
