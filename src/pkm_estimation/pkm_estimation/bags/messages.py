@@ -13,9 +13,11 @@ from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
 from rosbags.rosbag2.storage_mcap import DECOMPRESSORS
 
+from pkm_estimation.bags import mcap_chunks
 from pkm_estimation.bags.csv_columns import POSE_TOPICS
 from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
 from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.mcap_chunks import chunked_files
 from pkm_estimation.bags.mcap_recovery import recover_mcap
 from pkm_estimation.bags.metadata import promised_message_count
 from pkm_estimation.bags.ros1 import Ros1Bag
@@ -57,10 +59,8 @@ class BagMessages:
 
     def _add_reader(self, reader: Reader) -> None:
         def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
-            connections = [item for item in reader.connections if topics is None or item.topic in topics]
-            if connections:
-                for connection, time, data in reader.messages(connections):
-                    yield connection.topic, time, _plain(data)
+            for topic, time, data in _messages(reader, topics):
+                yield topic, time, _plain(data) if data[:4] == _COMPRESSED else data
 
         self._files.append(read)
         for connection in reader.connections:
@@ -75,12 +75,11 @@ class BagMessages:
         self._add_messages(messages, types)
         self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
 
-
     def _add_messages(self, messages: list[tuple[str, int, bytes]], types: dict[str, str]) -> None:
         def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
             for topic, time, data in messages:
                 if topics is None or topic in topics:
-                    yield topic, time, _plain(data)
+                    yield topic, time, _plain(data) if data[:4] == _COMPRESSED else data
 
         self._files.append(read)
         self.types.update(types)
@@ -163,10 +162,21 @@ def full_topic(topic: str, namespace: str) -> str:
     return '/' + '/'.join(part for part in (namespace.strip('/'), topic) if part)
 
 
+def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
+    """Topic, time of recording [ns] and data, as they are stored."""
+    files = chunked_files(reader)
+    if files is not None:
+        for file in files:
+            yield from mcap_chunks.messages(file, topics)
+        return
+    connections = [item for item in reader.connections if topics is None or item.topic in topics]
+    if connections:
+        for connection, time, data in reader.messages(connections):
+            yield connection.topic, time, data
+
+
 def _plain(data: bytes) -> bytes:
     """Unpack a compressed message; only metadata.yaml says that they are, and it may be missing."""
-    if not data.startswith(_COMPRESSED):
-        return data
     try:
         return bytes(DECOMPRESSORS['zstd'](data, 0))
     except Exception:  # whoever reads it will say that it is damaged
@@ -215,7 +225,7 @@ def _sound_reader(path: Path, stack: ExitStack) -> Reader | None:
         return None  # an unfinished transaction: the library would read half-written pages
     try:
         reader = stack.enter_context(Reader(path))
-        for _ in reader.messages():
+        for _ in _messages(reader, None if chunked_files(reader) is None else ()):
             pass
     except Exception:
         return None
