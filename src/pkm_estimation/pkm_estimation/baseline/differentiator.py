@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.linalg.lapack import dtbtrs
 
+from pkm_estimation.kernels.differentiator import RATE, differentiate
+
 Numbers = TypeVar('Numbers', float, Array)
 
 
@@ -29,11 +31,9 @@ class ButterworthDifferentiator:
         if not (time_constant > 0.0 and damping > 0.0):
             raise ValueError(f'time_constant = {time_constant} and damping = {damping} must be positive')
         self.time_constant, self.damping = time_constant, damping
-        # lists are replaced, never written into: a shallow copy of this object remembers them
-        self._smoothed: list[float] = []
-        self._rate: list[float] = []
-        self._value: list[float] = []
-        self._step = 0.0, self.step(0.0)
+        self.stiffness, self.drag = 1.0 / time_constant**2, damping / time_constant
+        #: see the kernel; replaced, never written into: a shallow copy of this object remembers it
+        self.memory: Array | None = None
 
     @property
     def lag(self) -> float:
@@ -51,28 +51,20 @@ class ButterworthDifferentiator:
 
     def reset(self) -> None:
         """Forget the past; the next sample is taken as at rest."""
-        self._value = []
+        self.memory = None
 
     def __call__(self, value: Array, interval: float) -> Array:
         """Filtered rate (...) of a signal; ``value`` (...) is its newest sample, ``interval`` s after the last."""
-        return np.array(self.advance(np.ravel(value).tolist(), interval)).reshape(np.shape(value))
+        return self.advance(np.ravel(value), interval).reshape(np.shape(value))
 
-    def advance(self, values: list[float], interval: float) -> list[float]:
-        """The same for a few signals in plain numbers, which take a third of the time of small arrays."""
-        if not self._value:
-            self._smoothed = self._value = values
-            self._rate = [0.0] * len(values)
-            return self._rate
-        if interval != self._step[0]:  # the same for thousands of samples
-            self._step = interval, self.step(interval)
-        half, keep, push = self._step[1]
-        rates, smoothed = [], []
-        for rate, old, new, smooth in zip(self._rate, self._value, values, self._smoothed, strict=True):
-            after = keep * rate + push * (old + new - 2.0 * smooth)
-            rates.append(after)
-            smoothed.append(smooth + half * (rate + after))
-        self._rate, self._smoothed, self._value = rates, smoothed, values
-        return rates
+    def advance(self, values: Array, interval: float) -> Array:
+        """The same for signals (k,)."""
+        if self.memory is None:
+            self.memory = np.array([np.zeros(len(values)), values, values])
+        else:
+            self.memory = self.memory.copy()
+            differentiate(self.memory, values, 0, interval, self.stiffness, self.drag)
+        return self.memory[RATE]
 
     def series(self, values: Array, intervals: Array, begins: NDArray[np.bool_]) -> Array:
         """What repeated calls give for N samples, whatever this object remembers: filtered rates (N, k).
@@ -105,17 +97,14 @@ class ButterworthDifferentiator:
         return rates
 
     def step(self, interval: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Factors of one step of ``interval`` s, number or array.
-
-        The trapezoidal rule for ``x' = r, tau^2 r' = u - x - damping tau r``, solved for the new rate, is
-        ``r1 = keep r0 + push (u0 + u1 - 2 x0)`` and ``x1 = x0 + half (r0 + r1)``.
+        """Factors of one step of ``interval`` s, number or array, see :mod:`pkm_estimation.kernels.differentiator`.
 
         Returns
         -------
         half, keep, push
         """
-        half, stiffness, drag = 0.5 * interval, 1.0 / self.time_constant**2, self.damping / self.time_constant
-        above, below = half * (drag + half * stiffness), half * stiffness
+        half = 0.5 * interval
+        above, below = half * (self.drag + half * self.stiffness), half * self.stiffness
         return half, (1.0 - above) / (1.0 + above), below / (1.0 + above)
 
     def coefficients(self, rate: float) -> tuple[Array, Array]:

@@ -134,8 +134,7 @@ class KinematicEstimator:
         """Estimate from positions (L,) measured ``interval`` seconds after the last ones; raises like :meth:`pose`."""
         lengths = drive_positions + self._at_zero
         self._last = self._solver.solve(drive_positions, self._last)
-        signals = [*self._last.position.tolist(), *lengths.tolist()]
-        rates = np.array(self._differentiate.advance(signals, interval))
+        rates = self._differentiate.advance(np.concatenate([self._last.position, lengths]), interval)
         return BaselineEstimate.of(self._last, rates, self.length_covariance)
 
     def series(self, drive_positions: Array, intervals: Array, begins: NDArray[np.bool_]) -> EstimateSeries:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import length_jacobian
@@ -12,40 +14,49 @@ from pkm_estimation.models import POSITION
 
 #: ns between two checks of the pose: a platform takes longer to pass a singular pose
 _WATCH_INTERVAL = 100_000_000
+#: far from the ends of the numbers
+_ALWAYS = -(2**62), 2**62
 
 
 class AssemblySide:
     """Checks for the home assembly mode: side of the base plane, and sign of the length Jacobian's determinant.
 
     Only hexapods with struts have a mirror assembly mode there; for all other machines every pose is accepted.
+
+    Attributes
+    ----------
+    height : m, above which the platform is on the home side
     """
 
     def __init__(self, machine: Machine) -> None:
         self._struts = machine.is_strut_hexapod
         self._chart: Array | None = None
         self._normal_in_chart: Array = np.zeros(0)
+        self._normal, self.height = np.zeros(3), -inf
         self._machine = machine
         if self._struts:
             centre = machine.base_points.mean(axis=0)
             normal = np.linalg.svd(machine.base_points - centre)[2][-1]
             self._normal = normal * np.sign(normal @ (machine.home.position - centre))
-            self._height = float(self._normal @ centre)
+            self.height = float(self._normal @ centre)
             at_home = length_jacobian(machine, machine.home.position, machine.home.rotation_base_platform)
             self._sign = float(np.sign(np.linalg.det(at_home)))
 
     def holds(self, filter_: PlatformFilter) -> bool:
         """Whether the filter's position is on the home side; fast enough for every measurement."""
-        if not self._struts:
-            return True
+        return bool(self.normal(filter_).dot(filter_.ukf.state) > self.height)
+
+    def normal(self, filter_: PlatformFilter) -> Array:
+        """What gives the filter's height (n,): the product with its state."""
         if filter_.chart is not self._chart:
             self._chart = filter_.chart
             self._normal_in_chart = np.zeros(filter_.layout.size)
             self._normal_in_chart[POSITION] = self._normal @ filter_.chart
-        return bool(self._normal_in_chart.dot(filter_.ukf.state) > self._height)
+        return self._normal_in_chart
 
     def is_home_side(self, position: Array) -> bool:
         """Whether a point (3,) of the platform lies on the side of the base where the machine was built (S3-34)."""
-        return not self._struts or bool(position @ self._normal > self._height)
+        return not self._struts or bool(position @ self._normal > self.height)
 
     def is_home_mode(self, position: Array, rotation_base_platform: Array) -> bool:
         """Whether a pose (3,), (3, 3) can be reached from home without passing a singular one; necessary only."""
@@ -76,6 +87,13 @@ class PoseWatch:
         """Forget the past."""
         self._looked_at: int | None = None
         self._was_singular = False
+
+    @property
+    def quiet(self) -> tuple[int, int]:
+        """Stamps [ns] from which on and before which there is nothing to look at."""
+        if self._looked_at is None:
+            return 0, 0
+        return (self._looked_at, self._looked_at + _WATCH_INTERVAL) if self._machine.is_strut_hexapod else _ALWAYS
 
     def look(self, filter_: PlatformFilter, stamp: int) -> str:
         """Return ``wrong_assembly_mode``, a message on a near-singular pose (once), or ''; ``stamp`` [ns] is now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,8 @@ class PlatformFilter:
     ----------
     ukf : the Kalman filter, in its own coordinates
     legs : measurement model of the legs
+    walk : growth of the variances (n,) per second, ``None`` if there is none
+    moves : whether the chart moves
     length_covariance : (m, m) of the leg measurements, including constraints
 
     Raises
@@ -68,15 +70,13 @@ class PlatformFilter:
     ) -> None:
         self.geometry, self.config = geometry, config
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
-        size = self.layout.size
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation)
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
-        self._walk, self._walk_duration = walk_variances(self.layout, config), 0.0
-        self._walk_covariance = np.zeros((size, size))
+        self.walk = walk_variances(self.layout, config)
         self._set_chart(np.eye(3))
-        self._moves = config.filter == 'manifold'
+        self.moves = config.filter == 'manifold'
         self._constants = constant_states(self.layout, geometry, config)
         self.set_noise(1.0, 1.0)
 
@@ -94,7 +94,7 @@ class PlatformFilter:
     @property
     def state(self) -> Array:
         """State (n,), position in base axes, attitude as quaternion vector part; a copy where the chart has moved."""
-        if not self._moves:
+        if not self.moves:
             return self.ukf.state
         state = self.ukf.state.copy()
         state[POSITION] = self.chart @ state[POSITION]
@@ -132,7 +132,7 @@ class PlatformFilter:
         self._start(position, np.eye(3), *deviations)
 
     def _start(self, position: Array, rotation: Array, position_std: float, attitude_std: float) -> None:
-        self._set_chart(rotation if self._moves else np.eye(3))
+        self._set_chart(rotation if self.moves else np.eye(3))
         state = np.zeros(self.layout.size)
         state[POSITION] = self.chart.T @ position
         state[ATTITUDE] = quaternion_from_matrix(self.chart.T @ rotation)[:3]
@@ -157,7 +157,7 @@ class PlatformFilter:
         -------
         The innovation, ``None`` if no pose on the home mode explains the positions
         """
-        if not self._moves:
+        if not self.moves:
             innovation = self.update(drive_positions)
             # these filters never leave the mirror assembly mode
             return innovation if is_home_mode(self.imu_point, self.rotation) else None
@@ -180,12 +180,10 @@ class PlatformFilter:
         bent_start, bent_end = imu_start, imu_end
         if self._constants is not None:
             bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
-        ukf.predict(InertialStep(process, bent_start, bent_end, duration, (duration * imu_interval) ** 0.5))
-        if self._walk is not None:
-            if duration != self._walk_duration:  # the same for thousands of steps
-                self._walk_duration, self._walk_covariance = duration, np.diag(duration * self._walk)
-            ukf.covariance += self._walk_covariance
-        if self._moves:
+        ukf.predict(InertialStep(process, bent_start, bent_end, duration, sqrt(duration * imu_interval)))
+        if self.walk is not None:
+            ukf.covariance.ravel()[:: len(self.walk) + 1] += duration * self.walk
+        if self.moves:
             _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
             if x * x + y * y + z * z > CHART_RADIUS**2:
                 chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)

@@ -44,7 +44,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         longest_step: Array,
     ) -> None:
         super().__init__(transform, state, covariance)
-        self._iteration_nis, self._longest_step = iteration_nis, longest_step
+        self.iteration_nis, self._longest_step = iteration_nis, longest_step
 
     def update_iterated(
         self,
@@ -55,8 +55,8 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         limit: float = inf,
     ) -> Innovation:
         """Correct the state; the innovation is the one that the prediction had."""
-        innovation = self.update(model, measurement, noise_covariance, used, min(limit, self._iteration_nis))
-        if self._iteration_nis < innovation.nis <= limit:
+        innovation = self.update(model, measurement, noise_covariance, used, min(limit, self.iteration_nis))
+        if self.iteration_nis < innovation.nis <= limit:
             state, covariance = self.state.copy(), self.covariance.copy()
             try:
                 self.update_from(None, model, measurement, noise_covariance, used)
@@ -115,7 +115,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         self, model: MeasurementModel, measurement: Array, rows: Indices
     ) -> tuple[Array, Array, Array]:
         """Statistical linear regression over the present distribution: slope, mean, covariance of the rest."""
-        work = self._prepared(measurement, np.zeros((len(measurement), len(measurement))), rows)
+        work = self.prepared(measurement, np.zeros((len(measurement), len(measurement))), rows)
         data, count = work.data, len(rows)
         data.values[:] = model.observe(self.draw_points())
         innovate(self.memory.struct, work.struct)

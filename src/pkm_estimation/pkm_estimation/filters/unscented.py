@@ -26,7 +26,10 @@ class UnscentedKalmanFilter(KalmanFilter):
     Attributes
     ----------
     memory : state and covariance, as kernels read them
+    iteration_nis : normalised innovation squared above which an update is iterated; here never
     """
+
+    iteration_nis = inf
 
     def __init__(self, transform: ScaledUnscentedTransform, state: Array, covariance: Array) -> None:
         size = transform.size
@@ -69,7 +72,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         limit: float = inf,
     ) -> Innovation:
         """Correct the state; parameters and result as :meth:`KalmanFilter.update`."""
-        work = self._prepared(measurement, noise_covariance, used)
+        work = self.prepared(measurement, noise_covariance, used)
         _check(model.correct(self.memory, work, limit))
         data = work.data
         return Innovation(data.residual.copy(), data.variance.copy(), data.nis.item())
@@ -78,7 +81,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         self, model: MeasurementModel, measurement: Array, noise_covariance: Array
     ) -> tuple[Array, Array]:
         """Residual (m,) of a measurement and its covariance (m, m); changes nothing."""
-        memory = self._prepared(measurement, noise_covariance, None)
+        memory = self.prepared(measurement, noise_covariance, None)
         memory.data.values[:] = model.observe(self.draw_points())
         innovate(self.memory.struct, memory.struct)
         return memory.data.residual.copy(), memory.data.spread.copy()
@@ -88,7 +91,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         _check(draw_points(self.memory.struct))
         return self.memory.data.points
 
-    def _prepared(self, measurement: Array, noise_covariance: Array, used: Indices | None) -> CorrectionMemory:
+    def prepared(self, measurement: Array, noise_covariance: Array, used: Indices | None) -> CorrectionMemory:
         """Memory for the correction by a measurement (m,), with the measurement in it."""
         work = self._corrections.get(len(measurement))
         if work is None:

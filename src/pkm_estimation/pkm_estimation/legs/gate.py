@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from pkm_description.machine import Machine
 from scipy.special import chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
+from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
 from pkm_estimation.models.geometry import drive_labels
 
@@ -22,23 +22,13 @@ Indices = NDArray[np.intp]
 
 #: measurements that must fit after a start before legs can be left out, and number of starts that may be discarded
 _PROBATION, _GIVEN_UP_STARTS = 10, 3
-#: weight of a new measurement in the running measure of how well the model fits
-_FORGETTING = 0.05
-#: the same for the correlation of consecutive residuals; below the second number they count as white noise
-_CORRELATION_FORGETTING, _WHITE = 0.1, 0.5
-#: factor on the noise variances above which the cause is not noise
-_LOUDEST = 1e4
 #: residuals of one leg above so many standard deviations of a burst are not part of it
 _OUTLIER = 6.0
-#: change of the noise factor per measurement, and its decay where the residuals are not white
-_NOISE_RATE, _NOISE_FADE = 0.1, 0.8
 #: tail probability within which the other legs must fit for single legs to be left out
 _CLEAN = 1e-3
 #: predictions with a std above so many times the sensor noise, as with poor IMU stamps and a raised ``q_scale``, allow
 #: only one missing leg
 _VAGUE = 4.0
-#: median of a chi-square variable with one degree of freedom
-_MEDIAN = 0.4549
 
 
 class Judgement(NamedTuple):
@@ -64,7 +54,7 @@ class LegGate:
     Attributes
     ----------
     faults : legs that are left out
-    noise_scale : factor on the noise variances of all legs, above 1 in a burst
+    fit : (4 + A,) statistics, see :mod:`pkm_estimation.kernels.leg_fit`; replaced, never written into
     """
 
     def __init__(self, machine: Machine, gate: float) -> None:
@@ -91,11 +81,24 @@ class LegGate:
     def started(self) -> None:
         """Reset the faults after a start; its first predictions are on probation."""
         self.faults: dict[int, LegFault] = {}
-        self.noise_scale = 1.0
         self._confirmations = 0
         self._disagree = False
-        self._scale, self._correlation = 1.0, 0.0
-        self._errors: tuple[list[float], float] = [], 0.0  # normalised, and the size of their vector
+        self.fit = np.zeros(4 + len(self._names))
+        self.fit[SCALE], self.fit[NOISE_SCALE], self.fit[LAST_SIZE] = 1.0, 1.0, -1.0
+
+    @property
+    def noise_scale(self) -> float:
+        """Factor on the noise variances of all legs, above 1 in a burst."""
+        return self.fit.item(NOISE_SCALE)
+
+    @property
+    def _scale(self) -> float:
+        return self.fit.item(SCALE)
+
+    @property
+    def fitting_nis(self) -> float:
+        """Limit of the normalised innovation squared of all legs if the model fits as well as it should."""
+        return self._limits[-1]
 
     @property
     def on_probation(self) -> bool:
@@ -120,31 +123,17 @@ class LegGate:
 
     def accept(self, positions: Array, innovation: Innovation) -> None:
         """Add a measurement (A,) that was used to the statistics."""
-        if not self.active:
-            return
-        self._positions = positions
-        self._confirmations += 1
-        if self._confirmations == _PROBATION:
+        if self.active:
+            fit = self.fit.copy()
+            accept(innovation.residual, innovation.variance, fit, np.empty(len(positions)))
+            self.accepted(positions, fit, 1)
+
+    def accepted(self, positions: Array, fit: Array, count: int) -> None:
+        """Take the statistics after ``count`` measurements that were used, the last of them ``positions`` (A,)."""
+        self._positions, self.fit = positions, fit
+        if self._confirmations < _PROBATION <= self._confirmations + count:
             self._given_up = 0
-        errors = (innovation.residual / np.sqrt(innovation.variance)).tolist()
-        squares = [error * error for error in errors if error == error]  # NaN: not used
-        if len(squares) < len(errors):
-            errors = [error if error == error else 0.0 for error in errors]
-        size = sum(squares) ** 0.5
-        squares.sort()
-        middle = len(squares) // 2
-        median = squares[middle] if len(squares) % 2 else 0.5 * (squares[middle - 1] + squares[middle])
-        self._scale += _FORGETTING * (min(median / _MEDIAN, 10.0 * max(1.0, self._scale)) - self._scale)
-        if self.noise_scale > 1.0:
-            change = 1.0 + _NOISE_RATE * (min(median / _MEDIAN, 10.0) - 1.0)
-            self.noise_scale *= change if self._correlation < _WHITE else _NOISE_FADE
-            self.noise_scale = min(self.noise_scale, _LOUDEST) if self.noise_scale > 1.5 else 1.0
-        last, last_size = self._errors
-        if last:
-            sizes = size * last_size
-            cosine = sum(map(mul, errors, last)) / sizes if sizes > 0.0 else 0.0
-            self._correlation += _CORRELATION_FORGETTING * (cosine - self._correlation)
-        self._errors = errors, size
+        self._confirmations += count
 
     # -- judgement -----------------------------------------------------------------------------------------------------
 
@@ -190,7 +179,7 @@ class LegGate:
     ) -> Judgement:
         """Too many legs do not fit: by noise if the errors are random, else by an error of filter or IMU."""
         excess = _nis(legs, residual, covariance) / len(legs)
-        noisy = self._correlation < _WHITE and self.noise_scale * excess < _LOUDEST
+        noisy = self.fit[CORRELATION] < WHITE and self.noise_scale * excess < LOUDEST
         if not self._disagree:
             names = ', '.join(self._names[leg] for leg in legs)
             if noisy:
@@ -200,7 +189,8 @@ class LegGate:
         self._disagree = True
         if not noisy:
             return Judgement(np.array(legs, dtype=np.intp), 1.0)
-        self.noise_scale *= max(1.0, excess)
+        self.fit = self.fit.copy()
+        self.fit[NOISE_SCALE] *= max(1.0, excess)
         for leg, fault in list(self.faults.items()):
             if leg in available and fault.sigma < _OUTLIER * self.noise_scale**0.5:  # it was the same noise
                 complain('leg_returned', f'{self._names[leg]} is as noisy as the others')

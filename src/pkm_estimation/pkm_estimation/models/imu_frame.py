@@ -29,8 +29,9 @@ class ImuFrame:
         self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
 
     def to_platform(self, sample: Array) -> Array:
-        """Pair of vectors (6,) of the driver from IMU axes to platform axes, in SI units."""
-        return self._block.dot(sample if self._scale is None else sample * self._scale)
+        """Pairs of vectors (..., 6) of the driver from IMU axes to platform axes, in SI units."""
+        samples = sample if self._scale is None else sample * self._scale
+        return self._block.dot(samples) if samples.ndim == 1 else rotated(self._block, samples)
 
     def to_imu(self, samples: Array) -> Array:
         """Pairs of vectors (..., 6) from platform axes to IMU axes."""

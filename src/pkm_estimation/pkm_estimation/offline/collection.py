@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.filters import Innovation
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorOutput
-from pkm_estimation.stream.angular_acceleration import in_imu_axes
 from pkm_estimation.stream.health import HealthReport
-from pkm_estimation.stream.output import filter_states
+from pkm_estimation.stream.output import OutputBlock, OutputModel
 
 Stamps = NDArray[np.int64]
 
@@ -39,21 +37,28 @@ class Collection:
     """Estimates that become arrays block by block: a filter's covariances would fill the memory in minutes."""
 
     def __init__(self) -> None:
-        self._outputs: list[EstimatorOutput] = []
+        self._waiting: list[OutputBlock] = []
+        self._waiting_count = 0
         self._blocks: list[dict[str, NDArray[Any]]] = []
         self.count = 0
+        self._model: OutputModel | None = None
 
-    def add(self, output: EstimatorOutput) -> None:
-        """Take an estimate."""
-        self._outputs.append(output)
-        self.count += 1
-        if len(self._outputs) == _BLOCK:
+    def add(self, output: EstimatorOutput | OutputBlock) -> None:
+        """Take an estimate, or many."""
+        block = OutputBlock.of(output) if isinstance(output, EstimatorOutput) else output
+        if self._model is None and isinstance(output, EstimatorOutput):
+            self._model = output.model  # the first estimate after a start comes alone
+        self._waiting.append(block)
+        self._waiting_count += len(block)
+        self.count += len(block)
+        if self._waiting_count >= _BLOCK:
             self._close_block()
 
     def _close_block(self) -> None:
-        if self._outputs:
-            self._blocks.append(_columns(self._outputs))
-            self._outputs.clear()
+        if self._waiting:
+            assert self._model is not None
+            self._blocks.append(_columns(OutputBlock.joined(self._waiting), self._model))
+            self._waiting, self._waiting_count = [], 0
 
     def columns(self, *names: str) -> list[NDArray[Any]]:
         """Arrays over all estimates (at least one) by their names, see :func:`_columns`."""
@@ -96,31 +101,26 @@ def streamed_baseline(stamped: Sequence[tuple[int, BaselineEstimate | None]]) ->
     return baseline_motion(stamps, BaselineEstimate(**columns))
 
 
-def _columns(outputs: Sequence[EstimatorOutput]) -> dict[str, NDArray[Any]]:
+def _columns(block: OutputBlock, model: OutputModel) -> dict[str, NDArray[Any]]:
     """Arrays by the names of :class:`EstimationResult`."""
-    model, known = outputs[0].model, filter_states(outputs)
+    known = block.known
     motion, inertial = model.motion(known), vars(model.inertial(known))
     inertial.pop('imu_covariance')
-    unknown = np.full_like(outputs[0].drive_positions, np.nan)
-    blank = Innovation(unknown, unknown, np.nan)
-    innovations = [blank if output.innovation is None else output.innovation for output in outputs]
-    residual, variance, nis = (np.array(values) for values in zip(*innovations, strict=True))
-    epochs, stamps = np.array([output.instant for output in outputs], dtype=np.int64).T
     return inertial | {
-        'epoch': epochs,
-        'drive_positions': np.array([output.drive_positions for output in outputs]),
-        'motion_stamps': stamps,
+        'epoch': block.epochs,
+        'drive_positions': block.drive_positions,
+        'motion_stamps': block.stamps,
         'motion_position': motion.position,
         'motion_orientation': motion.orientation,
         'motion_linear_velocity': motion.velocity,
         'motion_angular_velocity': motion.angular_velocity,
         'motion_pose_covariance': motion.pose_covariance,
         'motion_twist_covariance': motion.twist_covariance,
-        'started': np.array([output.started for output in outputs]),
-        'innovation': residual,
-        'innovation_std': np.sqrt(variance),
-        'nis': nis,
-        'angular_acceleration': in_imu_axes([output.differentiated for output in outputs], model.imu_frame),
-        'state': model.state(known, np.array([output.imu_delay for output in outputs])),
-        'state_std': np.sqrt(known.covariance.diagonal(axis1=1, axis2=2)),
+        'started': block.started,
+        'innovation': block.residual,
+        'innovation_std': np.sqrt(block.variance),
+        'nis': block.nis,
+        'angular_acceleration': model.imu_frame.vector_to_imu(block.rates),
+        'state': model.state(known, block.imu_delay),
+        'state_std': block.state_std,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -20,9 +20,14 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPip
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.baseline_series import baseline_series
 from pkm_estimation.stream.messages import LegSample
+from pkm_estimation.stream.output import OutputBlock
 from pkm_estimation.stream.samples import Instant
+from pkm_estimation.stream.stretch import Stretch, process_stretch
 
 Stamps = NDArray[np.int64]
+
+#: samples that are processed at once, if all is well
+_STRETCH = 1000
 
 
 def estimate(
@@ -143,26 +148,35 @@ def _estimate(
     collection = Collection()
     imu = data.require(data.imu_data_raw, 'imu/data_raw')
     legs = data.require(data.joint_states, 'joint_states')
-    total = len(imu) + len(legs)
-    waiting_for_start = start_stamp_ns is not None
-    imu_stamps, leg_stamps, names = imu.stamps.tolist(), legs.stamps.tolist(), tuple(legs.names)
-    for done, (is_imu, index) in enumerate(_in_recorded_order(imu.recorded_at, legs.recorded_at)):
-        outputs: list[EstimatorOutput] = []
-        if is_imu:
-            outputs = pipeline.add_imu(imu_stamps[index], imu.specific_force[index], imu.angular_rate[index])
-        else:
-            stamp = leg_stamps[index]
-            waiting_for_start = waiting_for_start and stamp < (start_stamp_ns or 0)
-            if not waiting_for_start:
-                unlike = legs.unlike.get(index)
-                if unlike is None:
-                    outputs = pipeline.add_joint_positions(stamp, names, legs.positions[index], legs.efforts[index])
-                else:
-                    outputs = pipeline.add_joint_positions(stamp, *unlike)
-        for output in outputs:
+    is_imu, total = _in_recorded_order(imu.recorded_at, legs.recorded_at), len(imu) + len(legs)
+    imu_before = np.concatenate([[0], np.cumsum(is_imu)]).tolist()
+    samples, names = np.concatenate([imu.specific_force, imu.angular_rate], axis=1), tuple(legs.names)
+    first_leg = int((np.append(legs.stamps, start_stamp_ns or 0) >= (start_stamp_ns or 0)).argmax())
+
+    def one_by_one(begin: int, end: int) -> Iterator[EstimatorOutput]:
+        for done in range(begin, end):
+            row, leg = imu_before[done], done - imu_before[done]
+            if is_imu[done]:
+                yield from pipeline.add_imu(int(imu.stamps[row]), samples[row, :3], samples[row, 3:])
+            elif leg >= first_leg:
+                unlike = legs.unlike.get(leg) or (names, legs.positions[leg], legs.efforts[leg])
+                yield from pipeline.add_joint_positions(int(legs.stamps[leg]), *unlike)
+
+    step = min(_STRETCH, total // 100 + 1)
+    for begin in range(0, total, step):
+        end = min(begin + step, total)
+        row = slice(imu_before[begin], imu_before[end])
+        leg = slice(begin - row.start, end - row.stop)
+        outputs: Iterable[EstimatorOutput | OutputBlock] | None = None
+        if leg.start >= first_leg and not legs.unlike:
+            stretch = Stretch(
+                imu.stamps[row], samples[row], legs.stamps[leg], names, legs.positions[leg], legs.efforts[leg]
+            )
+            outputs = process_stretch(pipeline, stretch)
+        for output in one_by_one(begin, end) if outputs is None else outputs:
             collection.add(output)
-        if progress is not None and done % (total // 100 + 1) == 0:
-            progress(done / total)
+        if progress is not None:
+            progress(end / total)
     if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
         raise PkmError(f'{data.path}: no estimate from {len(legs)} leg and {len(imu)} IMU samples ({counters})')
@@ -190,11 +204,8 @@ def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: 
     return streamed_baseline(estimates)
 
 
-def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> Iterator[tuple[bool, int]]:
-    """Merge two streams by the recorder's time, each in its own order; pairs (is IMU, index)."""
-    is_imu = np.repeat([True, False], [len(imu_at), len(legs_at)])
-    index = np.concatenate([np.arange(len(imu_at)), np.arange(len(legs_at))])
+def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> NDArray[np.bool_]:
+    """Merge two streams by the recorder's time, each in its own order: which of the samples are the IMU's."""
     # running maximum: a recorder's clock that steps back must not change the order within a stream
     at = np.concatenate([np.maximum.accumulate(imu_at), np.maximum.accumulate(legs_at)])
-    order = np.argsort(at, kind='stable')
-    yield from zip(is_imu[order].tolist(), index[order].tolist(), strict=True)
+    return np.repeat([True, False], [len(imu_at), len(legs_at)])[np.argsort(at, kind='stable')]

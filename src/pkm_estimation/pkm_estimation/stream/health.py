@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models import STATE_GROUPS
-from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.samples import Instant, StampGate, StampVerdict
 
 #: number of innovations that are collected before they are added to the statistics, all at once
@@ -98,7 +100,8 @@ class HealthMonitor:
 
     def _clear_window(self) -> None:
         self._samples, self._summed_up, self._nis_sum = 0, 0, 0.0
-        self._innovations: list[Innovation] = []
+        self._innovations: list[tuple[Array, ...]] = []
+        self._waiting = 0
         self._in_band = np.zeros(self.drive_count)
         self._squares = np.zeros(self.drive_count)
         self._seen = np.zeros(self.drive_count)
@@ -131,13 +134,17 @@ class HealthMonitor:
             return None
         if gate.epoch != epoch:
             self.event(stamp, f'{topic}_clock_reset', f'{topic} clock restarted at {stamp} ns after {last} ns')
+        self.admitted(topic, 1, stamp, stamp)
+        return Instant(gate.epoch, stamp)
+
+    def admitted(self, topic: str, count: int, first: int, last: int) -> None:
+        """Count accepted samples of a topic from the stamp ``first`` to ``last`` [ns]."""
         stream = self._streams.get(topic)
         if stream is None:
-            stream = self._streams[topic] = _Stream(topic, stamp)
-        self.counters[stream.counter] += 1
-        stream.count += 1
-        stream.last = stamp
-        return Instant(gate.epoch, stamp)
+            stream = self._streams[topic] = _Stream(topic, first)
+        self.counters[stream.counter] += count
+        stream.count += count
+        stream.last = last
 
     @property
     def span(self) -> int:
@@ -151,29 +158,51 @@ class HealthMonitor:
             self._start_stamp, self._convergence_time = output.stamp, {}
         self._last = output
         if len(self._convergence_time) < len(STATE_GROUPS):
-            std = output.state_std
-            for name, rows in STATE_GROUPS.items():
-                if name not in self._convergence_time and std[rows].max() < CONVERGED_BELOW[name]:
-                    self._convergence_time[name] = (output.stamp - self._start_stamp) * 1e-9
+            self._look_for_convergence(np.array([output.stamp]), output.state_std[None])
         if output.innovation is not None:
-            self._innovations.append(output.innovation)
-            if len(self._innovations) >= _MOST_KEPT:
-                self._sum_up()
+            residual, variance, nis = output.innovation
+            self._add_innovations(residual[None], variance[None], np.array([nis]))
 
-    def _sum_up(self) -> None:
-        """Add the collected innovations to the sums."""
-        if not self._innovations:
+    def outputs(self, block: OutputBlock, last: EstimatorOutput) -> None:
+        """Add many estimates, none of them the first after a start; ``last`` is the last of them."""
+        self._samples += len(block)
+        self._last = last
+        if len(self._convergence_time) < len(STATE_GROUPS):
+            self._look_for_convergence(block.stamps, block.state_std)
+        self._add_innovations(block.residual, block.variance, block.nis)
+
+    def _look_for_convergence(self, stamps: Integers, std: Array) -> None:
+        found = []
+        for name, rows in STATE_GROUPS.items():
+            below = np.flatnonzero(std[:, rows].max(axis=1) < CONVERGED_BELOW[name])
+            if name not in self._convergence_time and len(below):
+                found.append((int(below[0]), name))
+        for place, name in sorted(found, key=itemgetter(0)):
+            self._convergence_time[name] = (int(stamps[place]) - self._start_stamp) * 1e-9
+
+    def _add_innovations(self, *innovations: Array) -> None:
+        """Collect residuals, variances and NIS, each with a leading axis."""
+        self._innovations.append(innovations)
+        self._waiting += len(innovations[0])
+        while self._waiting >= _MOST_KEPT:
+            self._sum_up(_MOST_KEPT)
+
+    def _sum_up(self, count: int) -> None:
+        """Add the first of the collected innovations to the sums."""
+        if not count:
             return
-        residuals, variances, nis = (np.array(values) for values in zip(*self._innovations, strict=True))
+        columns = [np.concatenate(values) for values in zip(*self._innovations, strict=True)]
+        residuals, variances, nis = (values[:count] for values in columns)
+        self._innovations = [tuple(values[count:] for values in columns)]
+        self._waiting -= count
         ratios = residuals / np.sqrt(variances)
         seen = ~np.isnan(ratios)
         ratios = np.where(seen, ratios, 0.0)
-        self._summed_up += len(nis)
+        self._summed_up += count
         self._nis_sum += float(nis.sum())
         self._seen += seen.sum(axis=0)
         self._in_band += (seen & (np.abs(ratios) <= 2.0)).sum(axis=0)
         self._squares += np.square(ratios).sum(axis=0)
-        self._innovations.clear()
 
     def user_measurement(self, name: str, innovation: Innovation) -> None:
         """Add a user's measurement, used or not."""
@@ -211,7 +240,7 @@ class HealthMonitor:
             for name, rows in STATE_GROUPS.items()
             if std is None or not std[rows].max() < CONVERGED_BELOW[name]
         )
-        self._sum_up()
+        self._sum_up(self._waiting)
         seen = np.where(self._seen > 0, self._seen, np.nan)
         report = HealthReport(
             self._samples,

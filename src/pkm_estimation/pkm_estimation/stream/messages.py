@@ -107,6 +107,10 @@ class LegMessageReader:
     ----------
     machine : names and strokes of the actuated joints
     minimum_legs : below this a message is rejected
+
+    Attributes
+    ----------
+    all : (A,) indices of the drives
     """
 
     def __init__(self, machine: Machine, minimum_legs: int) -> None:
@@ -117,7 +121,7 @@ class LegMessageReader:
         self._ranges = list(zip(self._lowest.tolist(), self._highest.tolist(), strict=True))
         self._reader = JointStateReader.of_drives(machine)
         self.minimum_legs = min(minimum_legs, len(self._names))
-        self._all = np.arange(len(self._names))
+        self.all = np.arange(len(self._names))
 
     def read(
         self,
@@ -138,8 +142,19 @@ class LegMessageReader:
         # plain floats are faster than numpy for six numbers
         inside = [low <= value <= high for value, (low, high) in zip(drives.tolist(), self._ranges, strict=True)]
         if all(inside):
-            return LegSample(drives, order.by_joint_or_nan(efforts), self._all)
+            return LegSample(drives, order.by_joint_or_nan(efforts), self.all)
         return self._doubtful(drives, order, order.by_joint_or_nan(efforts), complain)
+
+    def read_all(self, names: Sequence[str], positions: Array, efforts: Array) -> tuple[Array, Array] | None:
+        """Positions and efforts (N, A) by N messages (N, J) with the same names, ``None`` if one is doubtful."""
+        try:
+            order = self._reader.order(names)
+            drives = order.by_joint(positions)
+        except JointStateError:
+            return None
+        if order.unknown or not ((drives >= self._lowest) & (drives <= self._highest)).all():
+            return None
+        return drives, order.by_joint_or_nan(efforts)
 
     def _doubtful(
         self, positions: Array, order: JointOrder, efforts: Array, complain: Callable[[str, str], None]

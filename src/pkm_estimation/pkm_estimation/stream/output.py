@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotated
 
 from pkm_estimation.baseline import BaselineEstimate
@@ -95,6 +97,64 @@ class OutputModel:
         if self.layout.imu_delay is not None:
             state[:, self.layout.imu_delay] += imu_delay[:, None]
         return state
+
+
+@dataclass(frozen=True)
+class OutputBlock:
+    """Estimates at N leg measurements as arrays; see :class:`EstimatorOutput`.
+
+    Attributes
+    ----------
+    epochs, stamps, started : (N,)
+    known : states of the filter
+    residual, variance, nis : (N, A), (N, A), (N,) innovations, NaN where there are none
+    rates : (N, 3) rad/s^2 differentiated angular rate, platform axes, NaN while that settles
+    drive_positions : (N, A)
+    imu_delay : (N,) s
+    """
+
+    epochs: Integers
+    stamps: Integers
+    started: NDArray[np.bool_]
+    known: FilterStates
+    residual: Array
+    variance: Array
+    nis: Array
+    rates: Array
+    drive_positions: Array
+    imu_delay: Array
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    @property
+    def state_std(self) -> Array:
+        """Standard deviations (N, n) of the filter's own state."""
+        std: Array = np.sqrt(self.known.covariance.diagonal(axis1=1, axis2=2))
+        return std
+
+    @classmethod
+    def of(cls, output: EstimatorOutput) -> OutputBlock:
+        """A single one."""
+        unknown = np.full_like(output.drive_positions, np.nan)
+        innovation = output.innovation or Innovation(unknown, unknown, np.nan)
+        rate = np.full(3, np.nan) if output.differentiated is None else output.differentiated.value
+        return cls(
+            np.array([output.instant.epoch]), np.array([output.stamp]), np.array([output.started]),
+            filter_states([output]), innovation.residual[None], innovation.variance[None], np.array([innovation.nis]),
+            rate[None], output.drive_positions[None], np.array([output.imu_delay]),
+        )  # fmt: skip
+
+    @classmethod
+    def joined(cls, blocks: Sequence[OutputBlock]) -> OutputBlock:
+        """Several, one after the other."""
+        joined = {
+            name: np.concatenate([getattr(block, name) for block in blocks])
+            for name in vars(blocks[0])
+            if name != 'known'
+        }
+        known = zip(*(block.known for block in blocks), strict=True)
+        return cls(known=FilterStates(*(np.concatenate(values) for values in known)), **joined)
 
 
 class EstimatorOutput:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 NANOSECOND = 1e-9
@@ -99,6 +100,17 @@ class StampGate:
         self._suspect = None
         self.last = stamp
         return StampVerdict.GOOD
+
+    def is_continued_by(self, stamps: NDArray[np.int64]) -> bool:
+        """Whether stamps (N,) ns follow the last one, and each other, without jumps."""
+        if self.last is None:
+            return False
+        steps = np.diff(stamps, prepend=self.last)
+        return bool(((steps > 0) & (steps <= self._jump)).all())
+
+    def go_on(self, stamp: int) -> None:
+        """Take the last of stamps that continue this stream."""
+        self.last, self._suspect = stamp, None
 
     def join(self, other: StampGate, stamp: int) -> bool:
         """Take over the later epoch of another stream if both are near ``stamp`` [ns]; True if so.
@@ -209,3 +221,15 @@ def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant,
     if now is not None:
         segments.append(Segment.between(now, end, interval))
     return InputPath(segments, end)
+
+
+def samples_until(queue: deque[ImuSample], instant: Instant) -> tuple[NDArray[np.int64], Array] | None:
+    """Stamps (N,) ns and values (N, 6) up to the first at ``instant`` or later, which must be there.
+
+    ``None`` where a clock was restarted among them.
+    """
+    needed = list(takewhile(lambda sample: sample.instant < instant, queue))
+    needed.append(queue[len(needed)])
+    if any(sample.instant.epoch != instant.epoch for sample in needed):
+        return None
+    return np.array([sample.instant.stamp for sample in needed]), np.array([sample.value for sample in needed])

@@ -3,95 +3,36 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kernels.model import Integers
 from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
-from pkm_estimation.filtering.adaptation import NoiseAdaptation
-from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
-from pkm_estimation.filtering.delay import DeclaredDelay
-from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
-from pkm_estimation.legs.gate import LegGate
-from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.imu_frame import ImuFrame
-from pkm_estimation.stream.angular_acceleration import AngularAcceleration
-from pkm_estimation.stream.baseline import BaselineStream
-from pkm_estimation.stream.health import HealthMonitor
-from pkm_estimation.stream.history import Memory
+from pkm_estimation.stream.follower import Followed, Follower
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
-from pkm_estimation.stream.output import EstimatorOutput, OutputModel
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, take_input
+from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, take_input
+from pkm_estimation.stream.tracker_parts import TrackerParts
 
 
-class Tracker:
-    """All parts with a state: filter, gate, delay, baseline, derivatives; with snapshots of all of it.
-
-    Parameters
-    ----------
-    machine, config : the machine and the settings
-    imu_frame : mounting of the IMU
-
-    Attributes
-    ----------
-    filter, leg_gate, delay, pose_watch, baseline, angular_acceleration : its parts
-    health : gets all counters and events
-    """
+class Tracker(TrackerParts):
+    """Takes the parts from measurement to measurement; parameters and attributes as those of the parts."""
 
     def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
-        self.machine, self.config = machine, config
-        self.filter = PlatformFilter(
-            EstimatorGeometry.from_machine(machine),
-            imu_frame.noise_covariance,
-            np.diag(machine.leg_sensors.position_noise**2),
-            config,
-            machine,
-        )
-        self.health = HealthMonitor(machine.actuated_count, self.filter.layout.groups)
-        self.baseline = BaselineStream(machine, config, self.health)
-        self.angular_acceleration = AngularAcceleration(config.angular_acceleration_time_constant)
-        self.delay = DeclaredDelay(config.imu_delay, config.imu_delay_std, self.filter.layout.imu_delay)
-        self._side = AssemblySide(machine)
-        self.pose_watch = PoseWatch(machine, self._side, config.maximum_condition)
-        gate = 0.0 if config.filter == 'paper' else config.leg_gate
-        self.leg_gate = LegGate(machine, gate)
-        self.noise = NoiseAdaptation(config.adapt_noise)
-        point = np.array(config.reference_point)
-        self._output_model = OutputModel(
-            self.filter.layout, self.filter.geometry, imu_frame, point, self.angular_acceleration
-        )
-        self.baseline_wanted = config.baseline
-        self.now: ImuSample | None = None
-        self._lost_samples = 0
-        self._memory = Memory(
-            self.leg_gate,
-            self.delay,
-            self.pose_watch,
-            self.noise,
-            *self.baseline.remembering,
-            *self.angular_acceleration.remembering,
-        )
+        super().__init__(machine, config, imu_frame)
+        self._follower = Follower.of(self)
 
     def reset(self) -> None:
         """Stop the filter and reset baseline and gate; an estimated delay is kept."""
         self._stop()
         self.baseline.reset()
         self.leg_gate.reset()
-
-    def snapshot(self) -> tuple[Any, ...]:
-        """State for :meth:`restore`."""
-        return self.now, self._lost_samples, self.filter.snapshot(), self._memory.snapshot()
-
-    def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Restore a snapshot exactly, bit by bit."""
-        self.now, self._lost_samples, filter_, parts = snapshot
-        self.filter.restore(filter_)
-        self._memory.restore(parts)
 
     # -- measurements --------------------------------------------------------------------------------------------------
 
@@ -106,6 +47,9 @@ class Tracker:
         if self.now is not None and gate.disbelieves(sample.used):
             self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
             return None
+        followed = self._follow_one(measurement, queue)
+        if followed is not None:
+            return followed
         path = self._path(measurement.instant, queue)
         if path is None:
             return None
@@ -182,6 +126,42 @@ class Tracker:
                 self._fail(instant.stamp, gap, gap.replace('_', ' '))
         return path
 
+    # -- ordinary measurements ---------------------------------------------------------------------------------------
+
+    @property
+    def can_follow(self) -> bool:
+        """Whether :meth:`follow` can be called."""
+        return self._follower is not None and self._follower.can_follow(self.now)
+
+    def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed:
+        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`."""
+        assert self._follower is not None
+        assert self.now is not None
+        followed = self._follower.follow(self.now, imu_stamps, samples, stamps, positions, self.delay.nanoseconds)
+        self.now = followed.now
+        if len(followed):
+            self.lost_samples = 0
+            self.health.left_out = {}
+        return followed
+
+    def _follow_one(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
+        """Estimate at a measurement if it needs no decision."""
+        sample = measurement.sample
+        if not self.can_follow or self.now is None or len(sample.used) < self.machine.actuated_count:
+            return None
+        if measurement.instant.epoch != self.now.instant.epoch:
+            return None
+        needed = samples_until(queue, self.due(measurement.instant))
+        if needed is None:
+            return None
+        followed = self.follow(*needed, np.array([measurement.instant.stamp]), sample.positions[None])
+        if not len(followed):
+            return None
+        for _ in range(followed.place):
+            queue.popleft()
+        baseline = self.baseline.estimate(measurement.instant, sample) if self.baseline_wanted else None
+        return followed.output(0, sample.efforts, baseline)
+
     # -- prediction and correction -------------------------------------------------------------------------------------
 
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
@@ -220,7 +200,7 @@ class Tracker:
         if not is_lost and self.noise.is_on and self.noise.accept(innovation):
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
-        if not self._side.holds(self.filter):
+        if not self.side.holds(self.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return False
         trouble = self.pose_watch.look(self.filter, stamp)
@@ -229,9 +209,9 @@ class Tracker:
             return False
         if trouble:
             self.health.event(stamp, 'near_singular_pose', trouble)
-        self._lost_samples = self._lost_samples + 1 if is_lost else 0
-        if self._lost_samples >= self.config.divergence_samples:
-            self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self._lost_samples} measurements in a row')
+        self.lost_samples = self.lost_samples + 1 if is_lost else 0
+        if self.lost_samples >= self.config.divergence_samples:
+            self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row')
             return False
         return True
 
@@ -249,7 +229,7 @@ class Tracker:
     def _stop(self) -> None:
         self.now = None
         self.angular_acceleration.reset()
-        self._lost_samples = 0
+        self.lost_samples = 0
         self.health.left_out = {}
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
@@ -266,7 +246,7 @@ class Tracker:
         try:
             if self.config.start == 'printed':
                 self.filter.start_as_printed()
-                innovation = self.filter.first_update(sample.positions, self._side.is_home_mode)
+                innovation = self.filter.first_update(sample.positions, self.side.is_home_mode)
                 if innovation is None:
                     raise KinematicsError('no pose on the home assembly mode has these positions')
             else:
@@ -287,6 +267,6 @@ class Tracker:
         instant, sample = measurement.instant, measurement.sample
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
         return EstimatorOutput(
-            instant, started, self.filter.known(imu), self._output_model, innovation,
+            instant, started, self.filter.known(imu), self.output_model, innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
         )  # fmt: skip

@@ -1,0 +1,239 @@
+"""Leg measurements that are ordinary, one after the other: predict along the IMU samples, correct, judge.
+
+A measurement is ordinary if nothing has to be decided: all legs fit, no gap, no change of the chart. At the first one
+that is not, everything is as it was before it.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import Integers
+
+from pkm_estimation.kernels.differentiator import differentiate
+from pkm_estimation.kernels.leg_fit import SCALE, accept
+from pkm_estimation.kernels.leg_lengths import LegsData
+from pkm_estimation.kernels.process import ATTITUDE_ROW, ProcessData
+from pkm_estimation.kernels.steps import predict, update
+from pkm_estimation.kernels.unscented import CorrectionData, FilterData
+
+_NANOSECOND = 1e-9
+#: places in ``times``
+NOW, LOOK_FROM, LOOK_BEFORE = 0, 1, 2
+#: places in ``ages``
+AGE, INTERVAL = 0, 1
+
+
+class FollowData(NamedTuple):
+    """What surrounds the filter; n states, A legs.
+
+    Attributes
+    ----------
+    times : (3,) ns: of the state, and between which the pose need not be looked at
+    place : (1,) first IMU sample that is still needed
+    now, end : (6,) IMU sample at the state, and at the end of a step
+    differentiated : (3, 3) memory of the differentiator of the angular rate
+    ages : (2,) s, since the differentiator began, and between its last samples
+    fit : (4 + A,) statistics of :mod:`pkm_estimation.kernels.leg_fit`
+    squares : (A,) memory
+    normal : (n,) what it measures of the state must be above ``height``
+    walk : (n,) growth of the variances per second
+    lengths_at_zero : (A,) m
+    kept_state, kept_covariance, kept_differentiated : before the measurement
+    longest_step, longest_imu_gap, longest_leg_gap : s
+    chart_radius : size of the quaternion's vector part at which the chart must move
+    fitting_nis : largest NIS of a model that fits, see :class:`~pkm_estimation.legs.gate.LegGate`
+    largest_nis : above it other things must happen
+    is_judged : 1 if there is a gate
+    stiffness, drag : of the differentiator
+    height : m
+    """
+
+    times: Integers
+    place: Integers
+    now: Array
+    end: Array
+    differentiated: Array
+    ages: Array
+    fit: Array
+    squares: Array
+    normal: Array
+    walk: Array
+    lengths_at_zero: Array
+    kept_state: Array
+    kept_covariance: Array
+    kept_differentiated: Array
+    longest_step: float
+    longest_imu_gap: float
+    longest_leg_gap: float
+    chart_radius: float
+    fitting_nis: float
+    largest_nis: float
+    is_judged: int
+    stiffness: float
+    drag: float
+    height: float
+
+
+class FollowedData(NamedTuple):
+    """What is kept of N measurements.
+
+    Attributes
+    ----------
+    states, covariances : (N, n), (N, n, n)
+    samples : (N, 6) IMU
+    residuals, variances, nis : (N, A), (N, A), (N,) innovations
+    rates, ages : (N, 3), (N, 2) differentiated angular rate
+    """
+
+    states: Array
+    covariances: Array
+    samples: Array
+    residuals: Array
+    variances: Array
+    nis: Array
+    rates: Array
+    ages: Array
+
+
+@kernel
+def put(numbers: Array, into: Array) -> None:
+    """Copy a vector."""
+    for i in range(len(numbers)):
+        into[i] = numbers[i]
+
+
+@kernel
+def put_rows(rows: Array, into: Array) -> None:
+    """Copy a matrix."""
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            into[i, j] = rows[i, j]
+
+
+@kernel
+def advance(filter_: FilterData, process: ProcessData, data: FollowData, stamp: int, between_samples: float) -> bool:
+    """Predict up to the IMU sample ``end`` of ``stamp`` [ns]; whether that was an ordinary step."""
+    duration = (stamp - data.times[NOW]) * _NANOSECOND
+    interval = max(duration, between_samples)
+    if duration > data.longest_step or interval > data.longest_imu_gap:
+        return False
+    differentiate(data.differentiated, data.end, 3, duration, data.stiffness, data.drag)
+    data.ages[AGE] += duration
+    data.ages[INTERVAL] = interval
+    if predict(filter_, process, data.now, data.end, duration, sqrt(duration * interval)) < 0:
+        return False
+    state, q = filter_.state, ATTITUDE_ROW
+    for i in range(len(state)):
+        filter_.covariance[i, i] += duration * data.walk[i]
+    if state[q] * state[q] + state[q + 1] * state[q + 1] + state[q + 2] * state[q + 2] > data.chart_radius**2:
+        return False
+    data.times[NOW] = stamp
+    put(data.end, data.now)
+    return True
+
+
+@kernel
+def advance_to(
+    filter_: FilterData, process: ProcessData, data: FollowData, stamps: Integers, samples: Array, due: int
+) -> bool:
+    """Predict along the IMU samples up to ``due`` [ns], where the input is interpolated linearly."""
+    last, end = data.place[0], data.end
+    if not (due - data.times[NOW] > 0 and (due - data.times[NOW]) * _NANOSECOND <= data.longest_leg_gap):
+        return False
+    while last + 1 < len(stamps) and stamps[last + 1] <= due:
+        last += 1
+        if stamps[last] > data.times[NOW]:
+            put(samples[last], end)
+            if not advance(filter_, process, data, stamps[last], (stamps[last] - stamps[last - 1]) * _NANOSECOND):
+                return False
+    data.place[0] = last
+    if data.times[NOW] == due:
+        return True
+    if not (stamps[last] < due and last + 1 < len(stamps)):
+        return False
+    interval = (stamps[last + 1] - stamps[last]) * _NANOSECOND
+    weight = (due - stamps[last]) * _NANOSECOND / interval
+    for i in range(6):
+        end[i] = samples[last, i] + weight * (samples[last + 1, i] - samples[last, i])
+    return advance(filter_, process, data, due, interval)
+
+
+@kernel
+def correct_and_judge(filter_: FilterData, legs: LegsData, correction: CorrectionData, data: FollowData) -> bool:
+    """Correct with the measured positions; whether they fit and the result is sound."""
+    limit = data.largest_nis
+    if data.is_judged:
+        limit = min(limit, data.fitting_nis * max(1.0, data.fit[SCALE]))
+    if update(filter_, legs, correction, limit) < 0 or not correction.nis[0] <= limit:
+        return False
+    above = 0.0
+    for i in range(len(filter_.state)):
+        above += data.normal[i] * filter_.state[i]
+    if not above > data.height:
+        return False
+    if data.is_judged:
+        accept(correction.residual, correction.variance, data.fit, data.squares)
+    return True
+
+
+@kernel
+def follow(
+    filter_: FilterData,
+    process: ProcessData,
+    legs: LegsData,
+    correction: CorrectionData,
+    data: FollowData,
+    stamps: Integers,
+    samples: Array,
+    due: Integers,
+    positions: Array,
+    states: Array,
+    covariances: Array,
+    taken: Array,
+    residuals: Array,
+    variances: Array,
+    nis: Array,
+    rates: Array,
+    ages: Array,
+) -> int:
+    """Follow measurements up to the first that is not ordinary; returns how many.
+
+    Parameters
+    ----------
+    stamps, samples : (M,) ns, (M, 6) IMU
+    due : (N,) ns of the measurements, by the clock of the IMU
+    positions : (N, A) m of the drives
+    states, ... : take the results, see :class:`FollowedData`
+    """
+    estimate, covariance = filter_.state, filter_.covariance
+    for k in range(len(due)):
+        if due[k] >= data.times[LOOK_BEFORE] or due[k] < data.times[LOOK_FROM]:
+            return k
+        put(estimate, data.kept_state)
+        put_rows(covariance, data.kept_covariance)
+        put_rows(data.differentiated, data.kept_differentiated)
+        now, place, age, interval = data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL]
+        outside_process, outside_legs = process.outside[0], legs.outside[0]
+        for leg in range(len(data.lengths_at_zero)):
+            correction.measurement[leg] = positions[k, leg] + data.lengths_at_zero[leg]
+        is_ordinary = advance_to(filter_, process, data, stamps, samples, due[k])
+        if not is_ordinary or not correct_and_judge(filter_, legs, correction, data):
+            put(data.kept_state, estimate)
+            put_rows(data.kept_covariance, covariance)
+            put_rows(data.kept_differentiated, data.differentiated)
+            data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL] = now, place, age, interval
+            process.outside[0], legs.outside[0] = outside_process, outside_legs
+            return k
+        put(estimate, states[k])
+        put_rows(covariance, covariances[k])
+        put(data.now, taken[k])
+        put(correction.residual, residuals[k])
+        put(correction.variance, variances[k])
+        nis[k] = correction.nis[0]
+        put(data.differentiated[0], rates[k])
+        put(data.ages, ages[k])
+    return len(due)

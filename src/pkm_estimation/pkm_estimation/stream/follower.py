@@ -1,0 +1,200 @@
+"""Stretches of ordinary leg measurements through the compiled loop: one live, hundreds in a recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
+from pkm_description.kernels.model import Integers
+
+from pkm_estimation.baseline import BaselineEstimate
+from pkm_estimation.filtering.platform_filter import CHART_RADIUS
+from pkm_estimation.filtering.point_motion import FilterStates
+from pkm_estimation.filters import Innovation, UnscentedKalmanFilter
+from pkm_estimation.kernels.following import (
+    AGE,
+    INTERVAL,
+    LOOK_BEFORE,
+    LOOK_FROM,
+    NOW,
+    FollowData,
+    FollowedData,
+    follow,
+)
+from pkm_estimation.models import LegLengthModel
+from pkm_estimation.stream.angular_acceleration import RawRate
+from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel
+from pkm_estimation.stream.samples import ImuSample, Instant
+
+if TYPE_CHECKING:
+    from pkm_estimation.stream.tracker_parts import TrackerParts
+
+
+@dataclass(slots=True)
+class Followed:
+    """Estimates at N measurements that were followed in one go.
+
+    Attributes
+    ----------
+    now : of the filter's state after them
+    epoch, stamps : of the measurements, (N,) ns
+    positions : (N, A) m
+    place : first IMU sample that is still needed
+    data : (N, ...) results
+    constant : chart, its quaternion; angular acceleration; noise of the IMU: as in :class:`FilterStates`
+    model, settling : for outputs, and s until the differentiated rate is usable
+    imu_delay : s
+    """
+
+    now: ImuSample
+    epoch: int
+    stamps: Integers
+    positions: Array
+    place: int
+    data: FollowedData
+    constant: tuple[Array, Array, Array, Array]
+    model: OutputModel
+    settling: float
+    imu_delay: float
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def output(self, index: int, efforts: Array, baseline: BaselineEstimate | None) -> EstimatorOutput:
+        """One of the estimates."""
+        data, (chart, quaternion, turning, noise) = self.data, self.constant
+        age, interval = data.ages[index].tolist()
+        known = data.states[index], data.covariances[index], chart, quaternion, data.samples[index], turning, noise
+        return EstimatorOutput(
+            Instant(self.epoch, self.stamps.item(index)), False, known, self.model,
+            Innovation(data.residuals[index], data.variances[index], data.nis.item(index)),
+            None if age < self.settling else RawRate(data.rates[index], interval),
+            self.positions[index], efforts, baseline, self.imu_delay,
+        )  # fmt: skip
+
+    def block(self) -> OutputBlock:
+        """All estimates as arrays."""
+        data, count = self.data, len(self)
+        chart, quaternion, turning, noise = (np.array([value] * count) for value in self.constant)
+        rates = data.rates.copy()
+        rates[data.ages[:, AGE] < self.settling] = np.nan
+        return OutputBlock(
+            np.full(count, self.epoch), self.stamps, np.zeros(count, dtype=bool),
+            FilterStates(data.states, data.covariances, chart, quaternion, data.samples, turning, noise),
+            data.residuals, data.variances, data.nis, rates, self.positions, np.full(count, self.imu_delay),
+        )  # fmt: skip
+
+
+class Follower:
+    """Hands the state of all parts to the compiled loop, and back.
+
+    Needs U-P legs and an unscented filter without estimated constants; the noise is not adapted.
+    """
+
+    def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter, legs: LegLengthModel) -> None:
+        config, filter_, gate, side = parts.config, parts.filter, parts.leg_gate, parts.side
+        self._filter, self._ukf, self._legs, self._gate = filter_, ukf, legs, gate
+        self._side, self._watch, self._model = side, parts.pose_watch, parts.output_model
+        self._angular_acceleration = parts.angular_acceleration
+        self._size, count = filter_.layout.size, legs.drive_count
+        differentiator = self._angular_acceleration.differentiate
+        self._data = FollowData(
+            times=np.zeros(3, dtype=np.int64),
+            place=np.zeros(1, dtype=np.int64),
+            now=np.zeros(6),
+            end=np.zeros(6),
+            differentiated=np.zeros((3, 3)),
+            ages=np.zeros(2),
+            fit=np.zeros(4 + count),
+            squares=np.zeros(count),
+            normal=np.zeros(self._size),
+            walk=np.zeros(self._size) if filter_.walk is None else filter_.walk,
+            lengths_at_zero=np.zeros(count) + filter_.geometry.lengths_at_zero,
+            kept_state=np.zeros(self._size),
+            kept_covariance=np.zeros((self._size, self._size)),
+            kept_differentiated=np.zeros((3, 3)),
+            longest_step=config.maximum_step,
+            longest_imu_gap=config.maximum_imu_gap,
+            longest_leg_gap=config.maximum_leg_gap,
+            chart_radius=CHART_RADIUS if filter_.moves else inf,
+            fitting_nis=gate.fitting_nis,
+            largest_nis=min(ukf.iteration_nis, config.divergence_nis),
+            is_judged=int(gate.active),
+            stiffness=differentiator.stiffness,
+            drag=differentiator.drag,
+            height=side.height,
+        )
+        self._struct = structure(self._data)
+
+    @classmethod
+    def of(cls, parts: TrackerParts) -> Follower | None:
+        """Follower of these parts, ``None`` where every measurement needs decisions."""
+        ukf, legs, noise = parts.filter.ukf, parts.filter.legs, parts.noise
+        if not isinstance(ukf, UnscentedKalmanFilter) or not isinstance(legs, LegLengthModel):
+            return None
+        return None if parts.filter.layout.groups or noise.is_on else cls(parts, ukf, legs)
+
+    def can_follow(self, now: ImuSample | None) -> bool:
+        """Whether a filter whose state is that of ``now`` is at rest with itself: started, no leg doubted."""
+        return (
+            now is not None
+            and not self._gate.faults
+            and self._gate.noise_scale == 1.0
+            and self._angular_acceleration.last == now.instant
+        )
+
+    def follow(
+        self, now: ImuSample, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array, delay: int
+    ) -> Followed:
+        """Follow measurements up to the first that is not ordinary: that one is left as if it had not come.
+
+        Parameters
+        ----------
+        now : of the filter's state
+        imu_stamps, samples : (M,) ns, (M, 6), of the same epoch
+        stamps, positions : (N,) ns, (N, A) m, of the same epoch, in order
+        delay : ns, of the IMU's stamps
+        """
+        data, turning, (epoch, stamp) = self._data, self._angular_acceleration, now.instant
+        begin, before = self._watch.quiet
+        data.times[NOW], data.times[LOOK_FROM], data.times[LOOK_BEFORE] = stamp, begin + delay, before + delay
+        data.place[0] = 0
+        data.now[:], data.normal[:], data.fit[:] = now.value, self._side.normal(self._filter), self._gate.fit
+        data.differentiated[:] = turning.differentiate.memory
+        data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
+        correction = self._ukf.prepared(positions[0], self._filter.length_covariance, None)
+        results = followed_data(len(stamps), self._size, self._legs.drive_count)
+        count: int = follow(
+            self._ukf.memory.struct, self._filter.process.struct, self._legs.struct, correction.struct, self._struct,
+            imu_stamps, samples, stamps + delay, positions, *results,
+        )  # fmt: skip
+        if count < len(stamps):
+            stamps, positions = stamps[:count], positions[:count]
+            results = FollowedData(*(values[:count] for values in results))
+        filter_ = self._filter
+        constant = filter_.chart, filter_.chart_quaternion, self._legs.angular_acceleration, filter_.imu_covariance
+        if count:
+            now = ImuSample(Instant(epoch, stamps.item(-1) + delay), results.samples[-1])
+        followed = Followed(
+            now, epoch, stamps, positions, data.place.item(), results, constant, self._model, turning.settling,
+            1e-9 * delay,
+        )  # fmt: skip
+        if count:
+            turning.last = now.instant
+            turning.differentiate.memory = data.differentiated.copy()
+            turning.age, turning.interval = data.ages.tolist()
+            if self._gate.active:
+                self._gate.accepted(positions[count - 1], data.fit.copy(), count)
+        return followed
+
+
+def followed_data(count: int, size: int, drives: int) -> FollowedData:
+    """Memory for the results at N measurements of A drives, n states."""
+    return FollowedData(
+        np.empty((count, size)), np.empty((count, size, size)), np.empty((count, 6)), np.empty((count, drives)),
+        np.empty((count, drives)), np.empty(count), np.empty((count, 3)), np.empty((count, 2)),
+    )  # fmt: skip
