@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     def not_loaded(name: str) -> None:
         raise ImportError('libGL.so.1: cannot open shared object file')
 
-    monkeypatch.setattr(dart.importlib, 'import_module', not_loaded)
+    monkeypatch.setattr(dart, 'importlib', SimpleNamespace(import_module=not_loaded))
     (check,) = dart_checks.checks(heimann_check_robot(), quick=True)
     assert check.status == 'not reachable'
     assert 'libGL.so.1' in check.measured and 'libgl1' in check.measured
