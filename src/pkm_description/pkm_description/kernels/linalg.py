@@ -10,9 +10,6 @@ from pkm_description.kernels.jit import kernel
 #: cosine below which columns count as perpendicular: singular values are then good to its square, or to itself where
 #: two are alike
 PERPENDICULAR = 1e-9
-#: relative step of Laguerre's iterations after which nothing of interest is left: they converge cubically, and to
-#: double eigenvalues by a factor of three and more in each step
-SETTLED = 1e-7
 
 MOST_SWEEPS = 30
 
@@ -238,6 +235,6 @@ def _laguerre(diagonal: Array, beside: Array, size: int, start: float, side: flo
         root = math.sqrt(max((size - 1) * (size * second - first * first), 0.0))
         step = size / (first + side * root)
         x += step
-        if not abs(step) > SETTLED * abs(x):
+        if not abs(step) > 1e-13 * abs(x):
             return x
     return x
