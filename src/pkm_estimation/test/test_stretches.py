@@ -13,7 +13,7 @@ from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.stretch import Stretch, process_stretch
+from pkm_estimation.stream.stretch import Stretch, StretchPipeline
 
 SRS = load_machine('srs')
 
@@ -91,11 +91,11 @@ def test_ordinary_samples_are_followed_in_few_calls(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_needs_a_decision_is_no_stretch() -> None:
-    data, pipeline = recorded(SensorConditions()), EstimatorPipeline(SRS, EstimatorConfig(baseline=False))
+    data, pipeline = recorded(SensorConditions()), StretchPipeline(SRS, EstimatorConfig(baseline=False))
     imu, names = np.hstack([data.specific_force, data.angular_rate]), SRS.actuated_joint_names
     unknown = np.full(data.drive_positions.shape, np.nan)
     good = Stretch(data.stamps[:50], imu[:50], data.stamps[:50], names, data.drive_positions[:50], unknown[:50])
-    assert process_stretch(pipeline, good) is None  # it is not started
+    assert pipeline.add_stretch(good) is None  # it is not started
     for k in range(50):
         pipeline.add_imu(int(data.stamps[k]), imu[k, :3], imu[k, 3:])
         pipeline.add_joint_positions(int(data.stamps[k]), names, data.drive_positions[k])
@@ -114,10 +114,10 @@ def test_what_needs_a_decision_is_no_stretch() -> None:
         good._replace(imu=broken),
         good._replace(names=('unknown', *names[1:])),
     ):
-        assert process_stretch(pipeline, bad) is None
+        assert pipeline.add_stretch(bad) is None
         assert pipeline.health.counters == counters
         for one, other in zip(pipeline.filter.snapshot()[:2], before[:2], strict=True):
             np.testing.assert_array_equal(one, other)
-    outputs = process_stretch(pipeline, good)
+    outputs = pipeline.add_stretch(good)
     assert outputs is not None
     assert sum(len(item) if hasattr(item, '__len__') else 1 for item in outputs) == 50

@@ -25,7 +25,7 @@ def as_table(data: Sequence[bytes], message_type: str, types: Typestore) -> NDAr
     ``None`` where the messages differ in more than numbers, or hold what has no place in a table.
     """
     size = len(data[0])
-    if data[0][:2] != b'\0\1' or any(len(item) != size for item in data):
+    if data[0][:2] != b'\0\1' or {*map(len, data)} != {size}:
         return None
     places = _Places(data[0], types)
     try:

@@ -16,10 +16,12 @@ from rosbags.rosbag2.storage_mcap import ChunkInfo, McapReader, decompress
 from pkm_estimation.bags.errors import BagError
 
 _MESSAGE = 0x05
-_record = struct.Struct('<BQ').unpack_from
-#: channel, number, time of recording [ns]; also its time of publication stands before the data
-_message = struct.Struct('<HIQ').unpack_from
-_BEFORE_DATA = 22
+#: opcode, length; of a message also channel, number, times of recording and publication [ns], data
+_message = struct.Struct('<BQHIQQ')
+_HEADER = 9
+
+#: topic, time of recording [ns], data
+Message = tuple[str, int, bytes]
 
 
 def chunked_files(reader: Reader) -> list[McapReader] | None:
@@ -29,19 +31,29 @@ def chunked_files(reader: Reader) -> list[McapReader] | None:
     return files if len(files) == len(storages) else None
 
 
-def messages(file: McapReader, topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
-    """Topic, time of recording [ns] and data of the messages of some topics (None: all), by time.
+def messages(file: McapReader, topics: Collection[str] | None) -> Iterator[list[Message]]:
+    """Messages of some topics (None: all), by time, as many at once as chunks have.
 
     Raises
     ------
     BagError, rosbags.rosbag2.ReaderError
-        A chunk is damaged; all are looked at, whatever topics are in them.
+        A chunk is damaged.
     """
     wanted = {item.id: item.topic for item in file.connections if topics is None or item.topic in topics}
     for chunks in _overlapping(file.chunks):
-        found = [message for chunk in chunks for message in _messages_of(_content(file, chunk), wanted)]
+        found: list[Message] = []
+        for chunk in chunks:
+            found += _messages_of(_content(file, chunk)[0], wanted)
         found.sort(key=itemgetter(1))  # of equal times: by place in the file
-        yield from found
+        yield found
+
+
+def check(file: McapReader) -> None:
+    """Look at all chunks; raises as :func:`messages`."""
+    for chunk in file.chunks:
+        content, is_proven = _content(file, chunk)
+        if not is_proven:
+            _messages_of(content, {})
 
 
 def _overlapping(chunks: list[ChunkInfo]) -> Iterator[list[ChunkInfo]]:
@@ -57,25 +69,28 @@ def _overlapping(chunks: list[ChunkInfo]) -> Iterator[list[ChunkInfo]]:
     yield sorted(group, key=attrgetter('chunk_start_offset'))
 
 
-def _content(file: McapReader, chunk: ChunkInfo) -> bytes:
-    """Unpack a chunk: times (2 x 8 bytes), size (8), checksum (4), name of the compression, length (8), data."""
+def _content(file: McapReader, chunk: ChunkInfo) -> tuple[bytes, bool]:
+    """Unpack a chunk; whether its checksum has proven it.
+
+    It consists of times (2 x 8 bytes), size (8), checksum (4; 0: none), name of the compression, length (8), data.
+    """
     assert file.bio is not None
     file.bio.seek(chunk.chunk_start_offset + 9 + 24)
     (checksum,) = struct.unpack('<I', file.bio.read(4))
     file.bio.seek(4 + len(chunk.compression) + 8, 1)
-    return decompress(file.bio.read(chunk.compressed_size), chunk.compression, chunk.uncompressed_size, checksum)
+    data = file.bio.read(chunk.compressed_size)
+    return decompress(data, chunk.compression, chunk.uncompressed_size, checksum), checksum != 0
 
 
-def _messages_of(content: bytes, wanted: dict[int, str]) -> Iterator[tuple[str, int, bytes]]:
-    begin, size = 0, len(content)
+def _messages_of(content: bytes, wanted: dict[int, str]) -> list[Message]:
+    found, begin, size = [], 0, len(content)
+    content += bytes(_message.size)  # so that any record can be taken for a message
     while begin < size:
-        kind, length = _record(content, begin)
-        begin += 9
-        end = begin + length
+        kind, length, channel, _, time, _ = _message.unpack_from(content, begin)
+        end = begin + _HEADER + length
         if end > size:
             raise BagError(f'a record of {length} bytes is longer than what is left of its chunk, {size - begin}')
-        if kind == _MESSAGE:
-            channel, _, time = _message(content, begin)
-            if channel in wanted:
-                yield wanted[channel], time, content[begin + _BEFORE_DATA : end]
+        if kind == _MESSAGE and channel in wanted:
+            found.append((wanted[channel], time, content[begin + _message.size : end]))
         begin = end
+    return found

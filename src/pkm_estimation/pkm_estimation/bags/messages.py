@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
@@ -17,7 +18,7 @@ from pkm_estimation.bags import mcap_chunks
 from pkm_estimation.bags.csv_columns import POSE_TOPICS
 from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
 from pkm_estimation.bags.errors import BagError
-from pkm_estimation.bags.mcap_chunks import chunked_files
+from pkm_estimation.bags.mcap_chunks import Message, chunked_files
 from pkm_estimation.bags.mcap_recovery import recover_mcap
 from pkm_estimation.bags.metadata import promised_message_count
 from pkm_estimation.bags.ros1 import Ros1Bag
@@ -45,24 +46,19 @@ class BagMessages:
         self.qos: dict[str, list[Qos]] = {}
         self.warnings: list[str] = []
         #: of each file in turn, what reads the messages of some topics (None: all)
-        self._files: list[Callable[[Collection[str] | None], Iterator[tuple[str, int, bytes]]]] = []
+        self._files: list[Callable[[Collection[str] | None], Iterator[Message]]] = []
 
     @property
     def message_count(self) -> int:
         """Messages of all topics."""
         return sum(self.topics.values())
 
-    def read(self, topics: Collection[str] | None = None) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic, time of recording [ns] and CDR bytes in the order of recording."""
-        for read in self._files:
-            yield from read(topics)
+    def read(self, topics: Collection[str] | None = None) -> Iterator[Message]:
+        """Topic, time of recording [ns] and CDR bytes in the order of recording."""
+        return chain.from_iterable(read(topics) for read in self._files)
 
     def _add_reader(self, reader: Reader) -> None:
-        def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
-            for topic, time, data in _messages(reader, topics):
-                yield topic, time, _plain(data) if data[:4] == _COMPRESSED else data
-
-        self._files.append(read)
+        self._files.append(lambda topics: map(_unpacked, _messages(reader, topics)))
         for connection in reader.connections:
             topic = connection.topic
             self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
@@ -76,10 +72,8 @@ class BagMessages:
         self.warnings += [text if path.name in text else f'{path.name}: {text}' for text in warnings]
 
     def _add_messages(self, messages: list[tuple[str, int, bytes]], types: dict[str, str]) -> None:
-        def read(topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
-            for topic, time, data in messages:
-                if topics is None or topic in topics:
-                    yield topic, time, _plain(data) if data[:4] == _COMPRESSED else data
+        def read(topics: Collection[str] | None) -> Iterator[Message]:
+            return (_unpacked(message) for message in messages if topics is None or message[0] in topics)
 
         self._files.append(read)
         self.types.update(types)
@@ -162,25 +156,25 @@ def full_topic(topic: str, namespace: str) -> str:
     return '/' + '/'.join(part for part in (namespace.strip('/'), topic) if part)
 
 
-def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[tuple[str, int, bytes]]:
+def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[Message]:
     """Topic, time of recording [ns] and data, as they are stored."""
     files = chunked_files(reader)
     if files is not None:
-        for file in files:
-            yield from mcap_chunks.messages(file, topics)
-        return
+        return chain.from_iterable(found for file in files for found in mcap_chunks.messages(file, topics))
     connections = [item for item in reader.connections if topics is None or item.topic in topics]
-    if connections:
-        for connection, time, data in reader.messages(connections):
-            yield connection.topic, time, data
+    found = reader.messages(connections) if connections else ()
+    return ((connection.topic, time, data) for connection, time, data in found)
 
 
-def _plain(data: bytes) -> bytes:
+def _unpacked(message: Message) -> Message:
     """Unpack a compressed message; only metadata.yaml says that they are, and it may be missing."""
+    topic, time, data = message
+    if data[:4] != _COMPRESSED:
+        return message
     try:
-        return bytes(DECOMPRESSORS['zstd'](data, 0))
+        return topic, time, bytes(DECOMPRESSORS['zstd'](data, 0))
     except Exception:  # whoever reads it will say that it is damaged
-        return data
+        return message
 
 
 def _order_of_recording(path: Path) -> list[tuple[int, str]]:
@@ -225,8 +219,11 @@ def _sound_reader(path: Path, stack: ExitStack) -> Reader | None:
         return None  # an unfinished transaction: the library would read half-written pages
     try:
         reader = stack.enter_context(Reader(path))
-        for _ in _messages(reader, None if chunked_files(reader) is None else ()):
+        chunked = chunked_files(reader)
+        for _ in () if chunked else _messages(reader, None):
             pass
+        for file in chunked or ():
+            mcap_chunks.check(file)
     except Exception:
         return None
     return reader

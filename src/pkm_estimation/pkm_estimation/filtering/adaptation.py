@@ -31,7 +31,7 @@ class NoiseAdaptation:
     Attributes
     ----------
     q_factor, r_factor : on the variances
-    is_on : whether the noise is adapted at all; if not, do not call :meth:`accept`
+    is_on : whether the noise is adapted at all
     """
 
     def __init__(self, mode: str) -> None:
@@ -48,8 +48,15 @@ class NoiseAdaptation:
         """Skip the first innovations after a start: they say nothing about the noise."""
         self._clear(_BLOCK)
 
+    @property
+    def constant_for(self) -> int | None:
+        """Number of innovations after which the factors will be the same, ``None``: any."""
+        return self._skip + _BLOCK - 1 - self._count if self.is_on else None
+
     def accept(self, innovation: Innovation) -> bool:
         """Add an innovation; True if the factors have changed."""
+        if not self.is_on:
+            return False
         if self._skip > 0:
             self._skip -= 1
             return False

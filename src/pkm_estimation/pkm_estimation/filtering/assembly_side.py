@@ -107,7 +107,8 @@ class PoseWatch:
         jacobian = length_jacobian(self._machine, position, rotation)
         if not np.isfinite(jacobian).all():
             return ''
-        condition = float(np.linalg.cond(jacobian))
+        largest, *_, least = np.linalg.svd(jacobian, compute_uv=False).tolist()
+        condition = largest / least if least > 0.0 else inf
         singular = condition > self._maximum
         begins, self._was_singular = singular and not self._was_singular, singular
         if singular:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,23 @@ _LEFT[:3].reshape(3, 4, 4)[:, :3, :3] = _SKEW.reshape(3, 3, 3)
 _LEFT[:3].reshape(3, 4, 4)[:, :3, 3], _LEFT[:3].reshape(3, 4, 4)[:, 3, :3] = _IDENTITY, -_IDENTITY
 
 
-class FilterStates(NamedTuple):
-    """States and covariances of the filter at N instants, in its own coordinates.
+class Attitudes(NamedTuple):
+    """Attitudes at N instants.
+
+    Attributes
+    ----------
+    rotation : (N, 3, 3) from platform to base axes
+    orientation : (N, 4) the same as quaternions xyzw with w >= 0
+    by_q : (N, 3, 3) rotation about base axes per change of the state's q, the inverse of ``Q(q)``
+    """
+
+    rotation: Array
+    orientation: Array
+    by_q: Array
+
+
+class _FilterStates(NamedTuple):
+    """The arrays of :class:`FilterStates`.
 
     Attributes
     ----------
@@ -47,6 +63,23 @@ class FilterStates(NamedTuple):
     imu: Array
     angular_acceleration: Array
     imu_covariance: Array
+
+
+class FilterStates(_FilterStates):
+    """States and covariances of the filter at N instants, in its own coordinates; arrays as in its base class."""
+
+    @cached_property
+    def attitudes(self) -> Attitudes:
+        """Attitudes of the platform."""
+        q = self.state[:, ATTITUDE]
+        e0, turn = scalar_parts(q), _skew(q)
+        twice_e0, norm = 2.0 * e0[:, None, None], np.add.reduce(q * q, axis=1) + e0 * e0  # 1 but for the guard of e0
+        in_chart = _IDENTITY + (twice_e0 * turn + 2.0 * (turn @ turn)) / norm[:, None, None]
+        by_q = twice_e0 * _IDENTITY + 2.0 * turn + (2.0 / e0)[:, None, None] * (q[:, :, None] * q[:, None, :])
+        left = self.chart_quaternion.dot(_LEFT).reshape(-1, 4, 4)
+        orientation = rotated(left, np.concatenate([q, e0[:, None]], axis=1))
+        orientation /= np.copysign(np.sqrt(norm), orientation[:, 3])[:, None]
+        return Attitudes(self.chart @ in_chart, orientation, self.chart @ by_q)
 
 
 @dataclass(frozen=True)
@@ -85,7 +118,7 @@ def point_motions(
     as independent of the state: the last prediction used half of this sample, over one short interval). The result of
     an instant does not depend on the other instants, bit by bit: products are computed matrix by matrix.
     """
-    rotation, orientation, by_q = attitudes(known)
+    rotation, orientation, by_q = known.attitudes
     imu_point = rotated(known.chart, known.state[:, POSITION])
     moved = ImuMotion.of(
         known.state, imu_point, rotation, known.imu, known.angular_acceleration, geometry.imu_position
@@ -111,22 +144,6 @@ def point_motions(
         total[:, :6, :6],
         total[:, 6:, 6:],
     )
-
-
-def attitudes(known: FilterStates) -> tuple[Array, Array, Array]:
-    """Rotations (N, 3, 3) from platform to base axes, the same as quaternions xyzw (N, 4) with w >= 0, and a Jacobian.
-
-    The Jacobian (N, 3, 3), the inverse of ``Q(q)``, is rotation about base axes per change of q.
-    """
-    q = known.state[:, ATTITUDE]
-    e0, turn = scalar_parts(q), _skew(q)
-    twice_e0, norm = 2.0 * e0[:, None, None], np.add.reduce(q * q, axis=1) + e0 * e0  # 1 but for the guard of e0
-    in_chart = _IDENTITY + (twice_e0 * turn + 2.0 * (turn @ turn)) / norm[:, None, None]
-    by_q = twice_e0 * _IDENTITY + 2.0 * turn + (2.0 / e0)[:, None, None] * (q[:, :, None] * q[:, None, :])
-    left = known.chart_quaternion.dot(_LEFT).reshape(-1, 4, 4)
-    orientation = rotated(left, np.concatenate([q, e0[:, None]], axis=1))
-    orientation /= np.copysign(np.sqrt(norm), orientation[:, 3])[:, None]
-    return known.chart @ in_chart, orientation, known.chart @ by_q
 
 
 def _jacobian(

@@ -32,7 +32,7 @@ class FollowData(NamedTuple):
 
     Attributes
     ----------
-    times : (3,) ns: of the state, and between which the pose need not be looked at
+    times : (3,) ns, clock of the IMU: of the state, and from which on and before which the pose need not be looked at
     place : (1,) first IMU sample that is still needed
     now, end : (6,) IMU sample at the state, and at the end of a step
     differentiated : (3, 3) memory of the differentiator of the angular rate
@@ -200,7 +200,7 @@ def follow(
     rates: Array,
     ages: Array,
 ) -> int:
-    """Follow measurements up to the first that is not ordinary; returns how many.
+    """Follow measurements up to the first that is not ordinary, or after which to look at the pose; returns how many.
 
     Parameters
     ----------
@@ -211,8 +211,6 @@ def follow(
     """
     estimate, covariance = filter_.state, filter_.covariance
     for k in range(len(due)):
-        if due[k] >= data.times[LOOK_BEFORE] or due[k] < data.times[LOOK_FROM]:
-            return k
         put(estimate, data.kept_state)
         put_rows(covariance, data.kept_covariance)
         put_rows(data.differentiated, data.kept_differentiated)
@@ -236,4 +234,6 @@ def follow(
         nis[k] = correction.nis[0]
         put(data.differentiated[0], rates[k])
         put(data.ages, ages[k])
+        if due[k] >= data.times[LOOK_BEFORE] or due[k] < data.times[LOOK_FROM]:
+            return k + 1
     return len(due)

@@ -22,12 +22,12 @@ from pkm_estimation.stream.baseline_series import baseline_series
 from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.output import OutputBlock
 from pkm_estimation.stream.samples import Instant
-from pkm_estimation.stream.stretch import Stretch, process_stretch
+from pkm_estimation.stream.stretch import Stretch, StretchPipeline
 
 Stamps = NDArray[np.int64]
 
-#: samples that are processed at once, if all is well
-_STRETCH = 1000
+#: samples that are processed at once: fewer, if they had to be looked at one by one, most, if all is well
+_FEWEST, _MOST = 10, 1000
 
 
 def estimate(
@@ -111,7 +111,7 @@ def estimate_recording(
         live node's run is repeated bit by bit
     baseline_stamp_ns : run the baseline sample by sample from this stamp on, as the node does for subscribers;
         by default it runs over everything at once: the same to rounding, at a tenth of the time
-    progress : called with the finished part (0-1) about a hundred times
+    progress : called with the finished part (0-1) at least a hundred times
 
     Raises
     ------
@@ -121,7 +121,7 @@ def estimate_recording(
         If nothing could be estimated; says why.
     """
     with _older_objects_left_alone():
-        return _estimate(EstimatorPipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress)
+        return _estimate(StretchPipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress)
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def _older_objects_left_alone() -> Iterator[None]:
 
 
 def _estimate(
-    pipeline: EstimatorPipeline,
+    pipeline: StretchPipeline,
     data: RecordedData,
     start_stamp_ns: int | None,
     baseline_stamp_ns: int | None,
@@ -162,9 +162,9 @@ def _estimate(
                 unlike = legs.unlike.get(leg) or (names, legs.positions[leg], legs.efforts[leg])
                 yield from pipeline.add_joint_positions(int(legs.stamps[leg]), *unlike)
 
-    step = min(_STRETCH, total // 100 + 1)
-    for begin in range(0, total, step):
-        end = min(begin + step, total)
+    end, step, most = 0, _FEWEST, min(_MOST, total // 100 + 1)
+    while end < total:
+        begin, end = end, min(end + step, total)
         row = slice(imu_before[begin], imu_before[end])
         leg = slice(begin - row.start, end - row.stop)
         outputs: Iterable[EstimatorOutput | OutputBlock] | None = None
@@ -172,7 +172,8 @@ def _estimate(
             stretch = Stretch(
                 imu.stamps[row], samples[row], legs.stamps[leg], names, legs.positions[leg], legs.efforts[leg]
             )
-            outputs = process_stretch(pipeline, stretch)
+            outputs = pipeline.add_stretch(stretch)
+        step = min(_FEWEST if outputs is None else 2 * step, most)
         for output in one_by_one(begin, end) if outputs is None else outputs:
             collection.add(output)
         if progress is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,15 @@ class Followed:
     def __len__(self) -> int:
         return len(self.stamps)
 
+    def first(self, count: int) -> Followed:
+        """Only the first of the estimates."""
+        data = FollowedData(*(values[:count] for values in self.data))
+        return replace(self, stamps=self.stamps[:count], positions=self.positions[:count], data=data)
+
+    def innovation(self, index: int) -> Innovation:
+        """Innovation of one of the measurements."""
+        return Innovation(self.data.residuals[index], self.data.variances[index], self.data.nis.item(index))
+
     def output(self, index: int, efforts: Array, baseline: BaselineEstimate | None) -> EstimatorOutput:
         """One of the estimates."""
         data, (chart, quaternion, turning, noise) = self.data, self.constant
@@ -71,7 +80,7 @@ class Followed:
         known = data.states[index], data.covariances[index], chart, quaternion, data.samples[index], turning, noise
         return EstimatorOutput(
             Instant(self.epoch, self.stamps.item(index)), False, known, self.model,
-            Innovation(data.residuals[index], data.variances[index], data.nis.item(index)),
+            self.innovation(index),
             None if age < self.settling else RawRate(data.rates[index], interval),
             self.positions[index], efforts, baseline, self.imu_delay,
         )  # fmt: skip
@@ -79,7 +88,7 @@ class Followed:
     def block(self) -> OutputBlock:
         """All estimates as arrays."""
         data, count = self.data, len(self)
-        chart, quaternion, turning, noise = (np.array([value] * count) for value in self.constant)
+        chart, quaternion, turning, noise = (np.repeat(value[None], count, axis=0) for value in self.constant)
         rates = data.rates.copy()
         rates[data.ages[:, AGE] < self.settling] = np.nan
         return OutputBlock(
@@ -92,13 +101,13 @@ class Followed:
 class Follower:
     """Hands the state of all parts to the compiled loop, and back.
 
-    Needs U-P legs and an unscented filter without estimated constants; the noise is not adapted.
+    Needs U-P legs and an unscented filter without estimated constants.
     """
 
     def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter, legs: LegLengthModel) -> None:
         config, filter_, gate, side = parts.config, parts.filter, parts.leg_gate, parts.side
         self._filter, self._ukf, self._legs, self._gate = filter_, ukf, legs, gate
-        self._side, self._watch, self._model = side, parts.pose_watch, parts.output_model
+        self._side, self._watch, self._model, self._noise = side, parts.pose_watch, parts.output_model, parts.noise
         self._angular_acceleration = parts.angular_acceleration
         self._size, count = filter_.layout.size, legs.drive_count
         differentiator = self._angular_acceleration.differentiate
@@ -133,15 +142,16 @@ class Follower:
     @classmethod
     def of(cls, parts: TrackerParts) -> Follower | None:
         """Follower of these parts, ``None`` where every measurement needs decisions."""
-        ukf, legs, noise = parts.filter.ukf, parts.filter.legs, parts.noise
+        ukf, legs = parts.filter.ukf, parts.filter.legs
         if not isinstance(ukf, UnscentedKalmanFilter) or not isinstance(legs, LegLengthModel):
             return None
-        return None if parts.filter.layout.groups or noise.is_on else cls(parts, ukf, legs)
+        return None if parts.filter.layout.groups else cls(parts, ukf, legs)
 
     def can_follow(self, now: ImuSample | None) -> bool:
         """Whether a filter whose state is that of ``now`` is at rest with itself: started, no leg doubted."""
         return (
             now is not None
+            and self._noise.constant_for != 0
             and not self._gate.faults
             and self._gate.noise_scale == 1.0
             and self._angular_acceleration.last == now.instant
@@ -150,7 +160,9 @@ class Follower:
     def follow(
         self, now: ImuSample, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array, delay: int
     ) -> Followed:
-        """Follow measurements up to the first that is not ordinary: that one is left as if it had not come.
+        """Follow measurements up to the first that is not ordinary, which is left as if it had not come, or to a look.
+
+        Whoever calls this looks at the pose after the last of them.
 
         Parameters
         ----------
@@ -160,6 +172,7 @@ class Follower:
         delay : ns, of the IMU's stamps
         """
         data, turning, (epoch, stamp) = self._data, self._angular_acceleration, now.instant
+        stamps = stamps[: self._noise.constant_for]
         begin, before = self._watch.quiet
         data.times[NOW], data.times[LOOK_FROM], data.times[LOOK_BEFORE] = stamp, begin + delay, before + delay
         data.place[0] = 0
@@ -172,23 +185,24 @@ class Follower:
             self._ukf.memory.struct, self._filter.process.struct, self._legs.struct, correction.struct, self._struct,
             imu_stamps, samples, stamps + delay, positions, *results,
         )  # fmt: skip
-        if count < len(stamps):
-            stamps, positions = stamps[:count], positions[:count]
-            results = FollowedData(*(values[:count] for values in results))
         filter_ = self._filter
         constant = filter_.chart, filter_.chart_quaternion, self._legs.angular_acceleration, filter_.imu_covariance
         if count:
-            now = ImuSample(Instant(epoch, stamps.item(-1) + delay), results.samples[-1])
+            now = ImuSample(Instant(epoch, stamps.item(count - 1) + delay), results.samples[count - 1])
         followed = Followed(
             now, epoch, stamps, positions, data.place.item(), results, constant, self._model, turning.settling,
             1e-9 * delay,
         )  # fmt: skip
+        if count < len(positions):
+            followed = followed.first(count)
         if count:
             turning.last = now.instant
             turning.differentiate.memory = data.differentiated.copy()
             turning.age, turning.interval = data.ages.tolist()
             if self._gate.active:
                 self._gate.accepted(positions[count - 1], data.fit.copy(), count)
+            for index in range(count if self._noise.is_on else 0):
+                self._noise.accept(followed.innovation(index))
         return followed
 
 

@@ -13,7 +13,7 @@ from pkm_description.kernels.model import Integers
 from pkm_description.kinematics.rotation import rotated
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, attitudes, point_motions
+from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filters import Innovation
 from pkm_estimation.models import ATTITUDE, BIASES, POSITION, EstimatorGeometry
 from pkm_estimation.models.extra_states import StateLayout
@@ -72,8 +72,7 @@ class OutputModel:
         corrected = known.imu - biases
         measured, biases = frame.to_imu(corrected), frame.to_imu(biases)
         bias_covariance = frame.covariance_to_imu(known.covariance[:, BIASES, BIASES])
-        rotation, _, _ = attitudes(known)
-        gravity_felt = rotated(rotation.transpose(0, 2, 1), self.geometry.gravity)
+        gravity_felt = rotated(known.attitudes.rotation.transpose(0, 2, 1), self.geometry.gravity)
         accelerating = np.concatenate([corrected[:, :3] + gravity_felt, np.zeros(gravity_felt.shape)], axis=1)
         return InertialEstimate(
             measured[:, :3],
@@ -90,10 +89,9 @@ class OutputModel:
 
         An estimated delay is the whole one: the filter's remaining delay plus the declared ``imu_delay`` (N,) s.
         """
-        _, orientation, _ = attitudes(known)
         state = known.state.copy()
         state[:, POSITION] = rotated(known.chart, state[:, POSITION])
-        state[:, ATTITUDE] = orientation[:, :3]
+        state[:, ATTITUDE] = known.attitudes.orientation[:, :3]
         if self.layout.imu_delay is not None:
             state[:, self.layout.imu_delay] += imu_delay[:, None]
         return state
@@ -141,7 +139,7 @@ class OutputBlock:
         rate = np.full(3, np.nan) if output.differentiated is None else output.differentiated.value
         return cls(
             np.array([output.instant.epoch]), np.array([output.stamp]), np.array([output.started]),
-            filter_states([output]), innovation.residual[None], innovation.variance[None], np.array([innovation.nis]),
+            output.known, innovation.residual[None], innovation.variance[None], np.array([innovation.nis]),
             rate[None], output.drive_positions[None], np.array([output.imu_delay]),
         )  # fmt: skip
 
@@ -195,14 +193,19 @@ class EstimatorOutput:
         self._known = known
 
     @cached_property
+    def known(self) -> FilterStates:
+        """State of the filter, with a leading axis of one."""
+        return FilterStates(*(values[None] for values in self._known))
+
+    @cached_property
     def motion(self) -> PointMotion:
         """Pose and twist of the reference point (default: origin of ``platform_link``) with covariances."""
-        return self.model.motion(filter_states([self]))[0]
+        return self.model.motion(self.known)[0]
 
     @cached_property
     def inertial(self) -> InertialEstimate:
         """Corrected IMU sample and biases; arrays without the leading axis."""
-        batch = self.model.inertial(filter_states([self]))
+        batch = self.model.inertial(self.known)
         return InertialEstimate(*(values[0] for values in vars(batch).values()))
 
     @property
@@ -222,7 +225,7 @@ class EstimatorOutput:
     @property
     def state(self) -> Array:
         """The filter's own state (n,), platform axes, position in base axes; an estimated delay is the whole one."""
-        state: Array = self.model.state(filter_states([self]), np.array([self.imu_delay]))[0]
+        state: Array = self.model.state(self.known, np.array([self.imu_delay]))[0]
         return state
 
     @property
@@ -231,10 +234,3 @@ class EstimatorOutput:
         _, covariance, *_ = self._known
         std: Array = np.sqrt(covariance.diagonal())
         return std
-
-
-def filter_states(outputs: Sequence[EstimatorOutput]) -> FilterStates:
-    """States of the filter at each of N >= 1 outputs."""
-    if len(outputs) == 1:
-        return FilterStates(*(values[None] for values in outputs[0]._known))
-    return FilterStates(*(np.array(values) for values in zip(*(output._known for output in outputs), strict=True)))

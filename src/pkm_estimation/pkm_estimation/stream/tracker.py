@@ -54,7 +54,7 @@ class Tracker(TrackerParts):
         if path is None:
             return None
         if self.now is None:
-            return self._start(measurement, path.end)
+            return self.start(measurement, path.end)
         innovation = None
         try:
             self._predict_along(path)
@@ -73,7 +73,7 @@ class Tracker(TrackerParts):
             self._fail(stamp, 'covariance_lost', str(error))
             innovation = None
         if innovation is None or not self._is_sound(stamp, path.end, innovation):
-            return self._start(measurement, path.end)
+            return self.start(measurement, path.end)
         output = self._output(measurement, path.end.value, innovation, started=False)
         if self.delay.is_estimated:
             self.delay.absorb(self.filter.ukf, lambda name, detail: self.health.event(stamp, name, detail))
@@ -134,7 +134,10 @@ class Tracker(TrackerParts):
         return self._follower is not None and self._follower.can_follow(self.now)
 
     def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed:
-        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`."""
+        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`.
+
+        If the filter was stopped after the last of them (``now`` is ``None``), start with that one again.
+        """
         assert self._follower is not None
         assert self.now is not None
         followed = self._follower.follow(self.now, imu_stamps, samples, stamps, positions, self.delay.nanoseconds)
@@ -142,6 +145,7 @@ class Tracker(TrackerParts):
         if len(followed):
             self.lost_samples = 0
             self.health.left_out = {}
+            self._has_possible_pose(int(followed.stamps[-1]))
         return followed
 
     def _follow_one(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
@@ -159,6 +163,8 @@ class Tracker(TrackerParts):
             return None
         for _ in range(followed.place):
             queue.popleft()
+        if self.now is None:
+            return self.start(measurement, followed.now)
         baseline = self.baseline.estimate(measurement.instant, sample) if self.baseline_wanted else None
         return followed.output(0, sample.efforts, baseline)
 
@@ -197,22 +203,28 @@ class Tracker(TrackerParts):
             return False
         is_lost = not innovation.nis <= self.config.divergence_nis
         # a lost filter says nothing about the noise
-        if not is_lost and self.noise.is_on and self.noise.accept(innovation):
+        if not is_lost and self.noise.accept(innovation):
             self.health.noise_factors = self.noise.q_factor, self.noise.r_factor
             self.filter.set_noise(*self.health.noise_factors)
         if not self.side.holds(self.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return False
+        if not self._has_possible_pose(stamp):
+            return False
+        self.lost_samples = self.lost_samples + 1 if is_lost else 0
+        if self.lost_samples >= self.config.divergence_samples:
+            self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row')
+            return False
+        return True
+
+    def _has_possible_pose(self, stamp: int) -> bool:
+        """Look at the pose, if it is time to; False if the filter was stopped."""
         trouble = self.pose_watch.look(self.filter, stamp)
         if trouble == 'wrong_assembly_mode':
             self._fail(stamp, trouble, 'the estimate has passed a singular pose')
             return False
         if trouble:
             self.health.event(stamp, 'near_singular_pose', trouble)
-        self.lost_samples = self.lost_samples + 1 if is_lost else 0
-        if self.lost_samples >= self.config.divergence_samples:
-            self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row')
-            return False
         return True
 
     def _predict_along(self, path: InputPath) -> None:
@@ -236,7 +248,7 @@ class Tracker(TrackerParts):
         self.health.event(stamp, reason, f'{detail}: restarting the filter')
         self._stop()
 
-    def _start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+    def start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
         """Start the filter with this measurement; needs all legs."""
         stamp, sample = measurement.instant.stamp, measurement.sample
         if len(sample.used) < self.machine.actuated_count:
