@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable
+from warm_programs import WarmPrograms
 
 #: what a command may need that a test does not have
 NEEDS = ('hardware', 'ros', 'display', 'long', 'internet', 'docker')
@@ -37,12 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+def _environment(place: Path) -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))
-    environment = os.environ | {'PYTHONPATH': path, 'PWD': str(place), 'OPENBLAS_NUM_THREADS': '1'}
-    return subprocess.run(
-        words, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )  # fmt: skip
+    return os.environ | {'PYTHONPATH': path, 'PWD': str(place), 'OPENBLAS_NUM_THREADS': '1'}
 
 
 def test_there_are_commands() -> None:
@@ -52,12 +50,13 @@ def test_there_are_commands() -> None:
 @pytest.fixture(scope='module')
 def files(folder: Path) -> Path:
     """The folder after all commands that are run here, in one go: they work on what those before have written."""
-    for text, page in {command.text: command.page for command in commands()}.items():
-        if row_of(text, TABLE) is None and '--show-args' not in text:
-            words = runnable(text, folder)
-            assert words is not None, f'{page}: {text}: commands.yaml must say which test runs it, or what it needs'
-            run = _run(words, folder)
-            assert run.returncode == 0, f'{page}: {text}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}'
+    with WarmPrograms(_environment(folder)) as programs:
+        for text, page in {command.text: command.page for command in commands()}.items():
+            if row_of(text, TABLE) is None and '--show-args' not in text:
+                words = runnable(text, folder)
+                assert words is not None, f'{page}: {text}: commands.yaml must say which test runs it, or what it needs'
+                run = programs.run(words, folder)
+                assert run.returncode == 0, f'{page}: {text}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}'
     return folder
 
 
@@ -84,7 +83,10 @@ def test_launch_commands_are_understood(files: Path) -> None:
     needing = {text for text in launched if (row := row_of(text, TABLE)) is not None and row.needs}
     asked = {text: words for text, words in launched.items() if text not in needing and '--show-args' not in text}
     script = str(Path(__file__).with_name('dry_launches.py'))
-    run = _run([sys.executable, script, json.dumps(list(asked.values()))], files)
+    run = subprocess.run(
+        [sys.executable, script, json.dumps(list(asked.values()))],
+        cwd=files, env=_environment(files), capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
     assert run.returncode == 0, f'{run.stdout[-3000:]}\n{run.stderr[-3000:]}'
     assert len(asked) > 5
 

@@ -46,6 +46,8 @@ colcon_build() {
     cd "$root"
     "$python" -c 'import sys; from colcon_core.command import main; sys.exit(main())' \
         build --base-paths src --symlink-install --metas colcon.meta
+    # an installation without links does this, too; else, where PYTHONDONTWRITEBYTECODE is set, every start does it again
+    "$python" -m compileall -q src/*/pkm_* verification
 }
 
 # What compiled kernels depend on; the library looks more closely, this saves its start.
