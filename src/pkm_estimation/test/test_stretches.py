@@ -7,7 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.filtering.assembly_side import PoseWatch
+from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.kernels import following
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
@@ -18,8 +21,10 @@ from pkm_estimation.stream.stretch import Stretch, StretchPipeline
 SRS = load_machine('srs')
 
 
-def recorded(conditions: SensorConditions, rate: float = 500.0, count: int = 600) -> SimulatedData:
-    return simulate_sensors(SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(count) / rate, conditions, 7)
+def recorded(
+    conditions: SensorConditions, rate: float = 500.0, count: int = 600, machine: Machine = SRS
+) -> SimulatedData:
+    return simulate_sensors(machine, mp1_profile(machine, 60.0).evaluate, 20.0 + np.arange(count) / rate, conditions, 7)
 
 
 def with_faults(data: SimulatedData) -> SimulatedData:
@@ -31,13 +36,13 @@ def with_faults(data: SimulatedData) -> SimulatedData:
     return replace(data, drive_positions=legs)
 
 
-def one_by_one(data: SimulatedData, config: EstimatorConfig) -> object:
-    pipeline, outputs = EstimatorPipeline(SRS, config), []
+def one_by_one(data: SimulatedData, config: EstimatorConfig, machine: Machine = SRS) -> object:
+    pipeline, outputs = EstimatorPipeline(machine, config), []
     for k, stamp in enumerate(data.stamps.tolist()):
         if data.imu_received[k]:
             outputs += pipeline.add_imu(stamp, data.specific_force[k], data.angular_rate[k])
         if data.legs_received[k]:
-            outputs += pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, data.drive_positions[k])
+            outputs += pipeline.add_joint_positions(stamp, machine.actuated_joint_names, data.drive_positions[k])
     return collect(outputs, pipeline.health.report())
 
 
@@ -61,6 +66,8 @@ def assert_same(one: object, other: object, ignored: tuple[str, ...] = ()) -> No
             False,
             EstimatorConfig(imu_delay=0.0031, maximum_leg_gap=0.05, gyroscope_bias_walk=1e-3),
         ),
+        (SensorConditions(leg_loss=0.1), True, EstimatorConfig(adapt_noise='q_and_r')),
+        (SensorConditions(imu_loss=0.1), True, EstimatorConfig(estimate=('imu_delay', 'leg_offsets'))),
         (SensorConditions(burst_std=2e-3, burst_period=0.8, burst_duration=0.2), True, EstimatorConfig(filter='paper')),
     ],
 )
@@ -73,6 +80,29 @@ def test_stretches_give_every_bit_of_single_samples(
     # what is named estimated is a tuple of arrays, and events are compared without the order of topics
     assert_same(in_stretches, single, ignored=('estimated', 'extra_states'))
     assert in_stretches.health.events == single.health.events
+
+
+def test_stretches_of_other_legs() -> None:
+    machine = load_machine('valencia_3rps')
+    data, config = recorded(SensorConditions(), 500.0, 100, machine), EstimatorConfig(baseline=False)
+    assert_same(estimate(machine, data, config), one_by_one(data, config, machine), ('estimated', 'extra_states'))
+
+
+def test_a_filter_that_is_lost_at_a_look_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, config = recorded(SensorConditions()), EstimatorConfig(baseline=False)
+    original = PoseWatch.look
+
+    def look(watch: PoseWatch, filter_: PlatformFilter, stamp: int) -> str:
+        before = watch.quiet
+        trouble = original(watch, filter_, stamp)
+        looked = (0, 0) != before != watch.quiet  # not the first one after a start
+        return 'wrong_assembly_mode' if looked and data.stamps[200] <= stamp < data.stamps[250] else trouble
+
+    monkeypatch.setattr(PoseWatch, 'look', look)
+    in_stretches, single = estimate(SRS, data, config), one_by_one(data, config)
+    assert_same(in_stretches, single, ignored=('estimated', 'extra_states'))
+    assert in_stretches.started.sum() == 2
+    assert len(in_stretches) == len(data.stamps)
 
 
 def test_ordinary_samples_are_followed_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:

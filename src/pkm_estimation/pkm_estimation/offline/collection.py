@@ -38,6 +38,7 @@ class Collection:
 
     def __init__(self) -> None:
         self._waiting: list[OutputBlock] = []
+        self._single: list[EstimatorOutput] = []
         self._waiting_count = 0
         self._blocks: list[dict[str, NDArray[Any]]] = []
         self.count = 0
@@ -45,16 +46,26 @@ class Collection:
 
     def add(self, output: EstimatorOutput | OutputBlock) -> None:
         """Take an estimate, or many."""
-        block = OutputBlock.of(output) if isinstance(output, EstimatorOutput) else output
-        if self._model is None and isinstance(output, EstimatorOutput):
+        if isinstance(output, EstimatorOutput):
             self._model = output.model  # the first estimate after a start comes alone
-        self._waiting.append(block)
-        self._waiting_count += len(block)
-        self.count += len(block)
+            self._single.append(output)
+            count = 1
+        else:
+            self._join_single()
+            self._waiting.append(output)
+            count = len(output)
+        self._waiting_count += count
+        self.count += count
         if self._waiting_count >= _BLOCK:
             self._close_block()
 
+    def _join_single(self) -> None:
+        if self._single:
+            self._waiting.append(OutputBlock.of(self._single))
+            self._single = []
+
     def _close_block(self) -> None:
+        self._join_single()
         if self._waiting:
             assert self._model is not None
             self._blocks.append(_columns(OutputBlock.joined(self._waiting), self._model))

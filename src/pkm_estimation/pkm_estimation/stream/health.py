@@ -12,7 +12,7 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters import Innovation
-from pkm_estimation.models import STATE_GROUPS
+from pkm_estimation.models import STATE_GROUPS, STATE_SIZE
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock
 from pkm_estimation.stream.samples import Instant, StampGate, StampVerdict
 
@@ -26,6 +26,9 @@ CONVERGED_BELOW = {
     'accelerometer_bias': 1e-2,
     'gyroscope_bias': 1e-3,
 }
+#: the same as an array, and the first state of each group
+_CONVERGED = np.array([CONVERGED_BELOW[name] for name in STATE_GROUPS])
+_FIRST_ROWS = [rows.start for rows in STATE_GROUPS.values()]
 
 
 class Event(NamedTuple):
@@ -172,13 +175,11 @@ class HealthMonitor:
         self._add_innovations(block.residual, block.variance, block.nis)
 
     def _look_for_convergence(self, stamps: Integers, std: Array) -> None:
-        found = []
-        for name, rows in STATE_GROUPS.items():
-            below = np.flatnonzero(std[:, rows].max(axis=1) < CONVERGED_BELOW[name])
-            if name not in self._convergence_time and len(below):
-                found.append((int(below[0]), name))
+        below = np.maximum.reduceat(std[:, :STATE_SIZE], _FIRST_ROWS, axis=1) < _CONVERGED
+        first = zip(below.argmax(axis=0).tolist(), below.T, STATE_GROUPS, strict=True)
+        found = [(place, name) for place, is_below, name in first if is_below[place]]
         for place, name in sorted(found, key=itemgetter(0)):
-            self._convergence_time[name] = (int(stamps[place]) - self._start_stamp) * 1e-9
+            self._convergence_time.setdefault(name, (int(stamps[place]) - self._start_stamp) * 1e-9)
 
     def _add_innovations(self, *innovations: Array) -> None:
         """Collect residuals, variances and NIS, each with a leading axis."""

@@ -132,15 +132,19 @@ class OutputBlock:
         return std
 
     @classmethod
-    def of(cls, output: EstimatorOutput) -> OutputBlock:
-        """A single one."""
-        unknown = np.full_like(output.drive_positions, np.nan)
-        innovation = output.innovation or Innovation(unknown, unknown, np.nan)
-        rate = np.full(3, np.nan) if output.differentiated is None else output.differentiated.value
+    def of(cls, outputs: Sequence[EstimatorOutput]) -> OutputBlock:
+        """Single ones."""
+        positions = np.array([output.drive_positions for output in outputs])
+        unknown, no_rate = np.full(positions.shape[1], np.nan), np.full(3, np.nan)
+        none = Innovation(unknown, unknown, np.nan)
+        residual, variance, nis = zip(*(output.innovation or none for output in outputs), strict=True)
+        rates = [no_rate if output.differentiated is None else output.differentiated.value for output in outputs]
+        known = zip(*(output.filter_state for output in outputs), strict=True)
+        epochs, stamps = zip(*(output.instant for output in outputs), strict=True)
         return cls(
-            np.array([output.instant.epoch]), np.array([output.stamp]), np.array([output.started]),
-            output.known, innovation.residual[None], innovation.variance[None], np.array([innovation.nis]),
-            rate[None], output.drive_positions[None], np.array([output.imu_delay]),
+            np.array(epochs), np.array(stamps), np.array([output.started for output in outputs]),
+            FilterStates(*map(np.array, known)), np.array(residual), np.array(variance), np.array(nis),
+            np.array(rates), positions, np.array([output.imu_delay for output in outputs]),
         )  # fmt: skip
 
     @classmethod
@@ -190,12 +194,12 @@ class EstimatorOutput:
         self.innovation, self.differentiated = innovation, differentiated
         self.drive_positions, self.efforts = drive_positions, efforts
         self.baseline, self.imu_delay = baseline, imu_delay
-        self._known = known
+        self.filter_state = known
 
     @cached_property
     def known(self) -> FilterStates:
         """State of the filter, with a leading axis of one."""
-        return FilterStates(*(values[None] for values in self._known))
+        return FilterStates(*(values[None] for values in self.filter_state))
 
     @cached_property
     def motion(self) -> PointMotion:
@@ -217,7 +221,7 @@ class EstimatorOutput:
         """
         if self.differentiated is None:
             return None
-        frame, imu_covariance = self.model.imu_frame, self._known[-1]
+        frame, imu_covariance = self.model.imu_frame, self.filter_state[-1]
         return self.model.angular_acceleration.judged(
             self.differentiated, frame, frame.covariance_to_imu(imu_covariance)
         )
@@ -231,6 +235,6 @@ class EstimatorOutput:
     @property
     def state_std(self) -> Array:
         """Standard deviations (n,) of the filter's own state."""
-        _, covariance, *_ = self._known
+        _, covariance, *_ = self.filter_state
         std: Array = np.sqrt(covariance.diagonal())
         return std

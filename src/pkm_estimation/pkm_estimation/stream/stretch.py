@@ -60,7 +60,7 @@ class StretchPipeline(EstimatorPipeline):
     def _admitted(self, stretch: Stretch, waiting: list[LegMeasurement]) -> tuple[Array, Array] | None:
         """Admit all samples if that needs no decision; positions and efforts of the drives, else ``None``."""
         config, tracker, imu_gate, leg_gate = self.config, self.tracker, self._imu_gate, self._leg_gate
-        if not tracker.can_follow or tracker.now is None or config.history > 0.0 or self._user_gates:
+        if tracker.now is None or config.history > 0.0 or self._user_gates:
             return None
         epochs = {imu_gate.epoch, leg_gate.epoch, tracker.now.instant.epoch}
         epochs |= {item.instant.epoch for item in waiting} | {item.instant.epoch for item in self._imu}
@@ -84,9 +84,8 @@ class StretchPipeline(EstimatorPipeline):
     def _process_samples(self, samples: _Samples) -> Outputs:
         """Process all measurements that the IMU's samples reach; the rest waits in the queues."""
         outputs: Outputs = []
-        due = samples.leg_stamps + self.tracker.delay.nanoseconds
-        leg, imu, ready = 0, 0, int(np.searchsorted(due, samples.imu_stamps[-1:], side='right').sum())
-        while leg < ready:
+        leg, imu = 0, 0
+        while leg < (ready := self._ready(samples)):
             here, there = slice(imu, None), slice(leg, ready)
             followed = self.tracker.can_follow and self.tracker.follow(
                 samples.imu_stamps[here], samples.imu[here], samples.leg_stamps[there], samples.positions[there]
@@ -95,14 +94,20 @@ class StretchPipeline(EstimatorPipeline):
                 imu, leg = imu + followed.place, leg + len(followed)
                 outputs += self._outputs(followed, samples, leg - 1)
             else:  # as if the next measurement had come alone
-                end = int(np.searchsorted(samples.imu_stamps, due[leg])) + 1
+                due = self.tracker.due(Instant(samples.epoch, samples.leg_stamps.item(leg))).stamp
+                end = int(np.searchsorted(samples.imu_stamps, due)) + 1
                 self._imu = deque(samples.imu_samples(imu, end))
                 self._waiting = MeasurementQueue([samples.measurement(leg)])
                 outputs += self._process_ready()
                 imu, leg = end - len(self._imu), leg + 1
         self._imu = deque(samples.imu_samples(imu, len(samples.imu)))
-        self._waiting = MeasurementQueue(samples.measurement(k) for k in range(ready, len(due)))
+        self._waiting = MeasurementQueue(samples.measurement(k) for k in range(leg, len(samples.leg_stamps)))
         return outputs
+
+    def _ready(self, samples: _Samples) -> int:
+        """How many measurements the IMU's samples reach; a delay of the IMU may be found meanwhile."""
+        reached = samples.imu_stamps[-1:] - self.tracker.delay.nanoseconds
+        return int(np.searchsorted(samples.leg_stamps, reached, side='right').sum())
 
     def _outputs(self, followed: Followed, samples: _Samples, last: int) -> Outputs:
         """Estimates at measurements that were followed, the last of which has the index ``last``."""
