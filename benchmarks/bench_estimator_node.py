@@ -110,9 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ros = ['--ros-args', *(part for parameter in given for part in ('-p', parameter))]
         with NodeProcess('pkm_estimation', 'estimator', ros) as node:
             wait_for(lambda: load.connected, 'the estimator', spin=load)
-            before = _processor_time(node.process.pid)
+            before = processor_time(node.process.pid)
             latency, from_sending, missing = load.run()
-            spent = _processor_time(node.process.pid) - before
+            spent = processor_time(node.process.pid) - before
         load.destroy_node()
     count = len(load.samples)
     print(f'{count} IMU and {count} leg samples at {options.rate:g} Hz, {len(latency)} estimates, {missing} missing')
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if missing == 0 and p99[0] <= TARGET_LATENCY else 1
 
 
-def _processor_time(pid: int) -> float:
+def processor_time(pid: int) -> float:
     """Processor time of a process so far [s]; NaN where there is no /proc."""
     try:
         fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()

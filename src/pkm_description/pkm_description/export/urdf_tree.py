@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.kinematics.rotation_formats import rotation_from_rpy
 
 
@@ -36,6 +37,40 @@ class UrdfJoint:
             return self.translation + self.rotation_parent_joint @ self.axis * position, self.rotation_parent_joint
         turn = Rotation.from_rotvec(self.axis * position).as_matrix()
         return self.translation, self.rotation_parent_joint @ turn
+
+
+class JointTransforms:
+    """Transforms of K moving joints at once, see :meth:`UrdfJoint.transform`.
+
+    Parameters
+    ----------
+    joints : revolute, continuous or prismatic
+    """
+
+    def __init__(self, joints: Sequence[UrdfJoint]) -> None:
+        self._origins = np.reshape([joint.translation for joint in joints], (-1, 3))
+        turns = np.array([quaternion_from_matrix(joint.rotation_parent_joint) for joint in joints]).reshape(-1, 4)
+        axes = np.reshape([joint.axis for joint in joints], (-1, 3))
+        slides = np.array([joint.kind == 'prismatic' for joint in joints], dtype=bool)[:, None]
+        rotations = np.reshape([joint.rotation_parent_joint for joint in joints], (-1, 3, 3))
+        self._slides = np.where(slides, np.einsum('kij,kj->ki', rotations, axes), 0.0)
+        lengths = np.linalg.norm(axes, axis=1)
+        self._half = np.where(slides[:, 0], 0.0, 0.5 * lengths)
+        units = axes / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        # product of quaternions: (turn, w) (axis sin, cos) = still cos + turned sin
+        self._still, vector, scalar = turns, turns[:, :3], turns[:, 3:]
+        self._turned = np.hstack([
+            scalar * units + np.cross(vector, units), -np.einsum('ki,ki->k', vector, units)[:, None],
+        ])  # fmt: skip
+
+    def __call__(self, positions: Array) -> Array:
+        """Translation [m] and quaternion (x, y, z, w >= 0) of each child link in its parent link (K, 7)."""
+        half = self._half * positions
+        result = np.empty((len(half), 7))
+        result[:, :3] = self._origins + self._slides * positions[:, None]
+        result[:, 3:] = self._still * np.cos(half)[:, None] + self._turned * np.sin(half)[:, None]
+        result[result[:, 6] < 0.0, 3:] *= -1.0
+        return result
 
 
 def urdf_joints(text: str) -> list[UrdfJoint]:

@@ -8,25 +8,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from geometry_msgs.msg import TransformStamped
+from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 
+from pkm_description.arrays import Array
 from pkm_description.errors import JointStateError, KinematicsError
 from pkm_description.export.urdf import urdf_text
-from pkm_description.export.urdf_tree import UrdfJoint, moving_joints, urdf_joints
+from pkm_description.export.urdf_tree import JointTransforms, UrdfJoint, moving_joints, urdf_joints
 from pkm_description.joint_states import JointStateReader, require_finite
+from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
-from pkm_description.ros.conversions import nanoseconds, transform_stamped
+from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import BASE_LINK, checked_prefix, pose_of_text
 from pkm_description.ros.machine_parameters import declare_machine_files
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.node_settings import FrameSettings
 from pkm_description.ros.parameters import declare_settings
-from pkm_description.ros.qos import LATCHED_QOS, SENSOR_QOS
-from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
+from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
+from pkm_description.ros.serialized import UNREADABLE, JointReading, read_joint_state
+from pkm_description.ros.serialized_states import FramesWriter, JointStateWriter
+from pkm_description.ros.stream_executor import StreamExecutor
+from pkm_description.ros.transforms import StaticTransformBroadcaster
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.completed_joints import CompletedJoints
 
@@ -48,6 +56,24 @@ class StatePublisherSettings(Settings):
     )
 
 
+class FramesOfJoints:
+    """Writes the transforms of those moving joints that are in joint states of the same names.
+
+    Parameters
+    ----------
+    joints : of the transforms
+    prefix : of all frames
+    """
+
+    def __init__(self, joints: Sequence[UrdfJoint], prefix: str) -> None:
+        self._transforms = JointTransforms(joints)
+        self._writer = FramesWriter([(prefix + joint.parent, prefix + joint.child) for joint in joints])
+
+    def __call__(self, time: int, positions: Array) -> bytes:
+        """Return the serialised message of ``time`` [ns], of one position for each joint."""
+        return self._writer(time, self._transforms(positions))
+
+
 class StatePublisher(Node):
     """Publishes ``robot_description`` and the transforms of all joints but floating ones."""
 
@@ -57,65 +83,76 @@ class StatePublisher(Node):
         prefix = declare_settings(self, FrameSettings).frame_prefix
         machine, overlay = declare_machine_files(self)
         text, self._completed = settings.robot_description, None
+        self._prefix, self._problem = checked_prefix(prefix), ''
+        self._shows_platform = False
         if settings.completes or not text:
             loaded = load_machine(machine, overlay)
             text = text or urdf_text(loaded)
             if settings.completes and loaded.has_platform and loaded.passive_joint_names:
                 self._completed = CompletedJoints(loaded)
-        self._shows_platform = settings.platform_transform
+                self._names = loaded.joint_names
+                self._states = JointStateWriter(loaded.joint_names)
+                self._complete = self.create_publisher(JointState, 'joint_states_complete', RELIABLE_STREAM_QOS)
+                self._shows_platform = settings.platform_transform
+                self._platform = FramesWriter([(self._prefix + BASE_LINK, self._prefix + loaded.platform.name)])
         joints = urdf_joints(text)
-        self._prefix, self._problem = checked_prefix(prefix), ''
         self._moving = moving_joints(joints)
         self._reader = JointStateReader(joint.name for joint in self._moving)
+        #: by the joints that a joint state has; a topic has few publishers
+        self._frames: dict[bytes, FramesOfJoints] = {}
         self._static = StaticTransformBroadcaster(self)
-        self._broadcaster = TransformBroadcaster(self)
+        self._broadcaster = self.create_publisher(TFMessage, '/tf', 100)
         now = self.get_clock().now().nanoseconds
-        fixed = [self._transform(joint, 0.0, now) for joint in joints if joint.kind == 'fixed']
+        fixed = [self._still(joint, now) for joint in joints if joint.kind == 'fixed']
         if settings.base_pose:
             pose = pose_of_text(settings.base_pose)
             fixed.append(transform_stamped(now, settings.world_frame, self._prefix + BASE_LINK, *pose))
         self._static.sendTransform(fixed)
         self._description = self.create_publisher(String, 'robot_description', LATCHED_QOS)
         self._description.publish(String(data=text))
-        self._complete = None
-        if self._completed is not None:
-            self._complete = self.create_publisher(JointState, 'joint_states_complete', SENSOR_QOS)
         self._diagnostics = DiagnosticsPublisher(self)
-        self.create_subscription(JointState, 'joint_states', self._on_joint_states, SENSOR_QOS)
+        self.create_subscription(
+            JointState, 'joint_states', self._on_joint_states, declare_stream_qos(self), raw=True
+        )  # fmt: skip
         self.create_timer(1.0, self._report)
 
-    def _transform(self, joint: UrdfJoint, position: float, time_ns: int) -> TransformStamped:
-        pose = joint.transform(position)
-        return transform_stamped(time_ns, self._prefix + joint.parent, self._prefix + joint.child, *pose)
+    def _still(self, joint: UrdfJoint, time_ns: int) -> TransformStamped:
+        frames = self._prefix + joint.parent, self._prefix + joint.child
+        return transform_stamped(time_ns, *frames, *joint.transform(0.0))
 
-    def _on_joint_states(self, message: JointState) -> None:
+    def _on_joint_states(self, message: bytes) -> None:
         try:
-            if self._completed is not None and self._completed.lacks(message.name):
-                message = self._closed(self._completed, message)
-            order = self._reader.order(message.name)
-            positions = order.by_joint(message.position)[order.joints]
-            moving = [self._moving[joint] for joint in order.joints]
-            require_finite(positions, [joint.name for joint in moving])
-        except (JointStateError, KinematicsError) as error:
+            state = read_joint_state(message)
+            names, positions = state.names, state.positions
+            if self._completed is not None and self._completed.lacks(names):
+                names, positions = self._names, self._closed(self._completed, state)
+            order = self._reader.order(names)
+            values = order.by_joint(positions)[order.joints]
+            if not np.isfinite(values).all():
+                require_finite(values, [self._moving[joint].name for joint in order.joints])
+        except (JointStateError, KinematicsError, *UNREADABLE) as error:
             self._ignore(f'joint_states is ignored: {error}')
             return
-        time_ns = nanoseconds(message.header.stamp)
-        pairs = zip(moving, positions.tolist(), strict=True)
-        if moving:
-            self._broadcaster.sendTransform([self._transform(joint, value, time_ns) for joint, value in pairs])
+        if len(values):
+            self._broadcaster.publish(self._frames_of(order.joints)(state.stamp, values))
 
-    def _closed(self, completed: CompletedJoints, message: JointState) -> JointState:
-        """Publish and return the joint state with the passive joints that close the loops."""
-        whole = completed.of(message.name, message.position, message.velocity)
-        result = JointState(header=message.header, name=list(whole.names), position=whole.positions)
-        result.velocity = whole.velocities
-        if self._complete is not None:
-            self._complete.publish(result)
+    def _frames_of(self, joints: NDArray[np.intp]) -> FramesOfJoints:
+        key = joints.tobytes()
+        if key not in self._frames:
+            if len(self._frames) > 16:
+                self._frames.clear()
+            self._frames[key] = FramesOfJoints([self._moving[joint] for joint in joints], self._prefix)
+        return self._frames[key]
+
+    def _closed(self, completed: CompletedJoints, state: JointReading) -> Array:
+        """Publish the joint state with the passive joints that close the loops; returns the positions of all joints."""
+        whole = completed.of(state.names, state.positions, state.velocities)
+        self._complete.publish(self._states(state.stamp, state.frame, whole.positions, whole.velocities))
         if self._shows_platform:
-            time_ns = nanoseconds(message.header.stamp)
-            frames = self._prefix + BASE_LINK, self._prefix + whole.platform
-            self._broadcaster.sendTransform([transform_stamped(time_ns, *frames, *whole.pose)])
-        return result
+            position, rotation = whole.pose
+            numbers = np.concatenate([position, quaternion_from_matrix(rotation)])[None]
+            self._broadcaster.publish(self._platform(state.stamp, numbers))
+        return whole.positions
 
     def _ignore(self, problem: str) -> None:
         self._problem = problem
@@ -129,4 +166,4 @@ class StatePublisher(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is interrupted."""
-    return run_node(StatePublisher, args)
+    return run_node(StatePublisher, args, StreamExecutor)

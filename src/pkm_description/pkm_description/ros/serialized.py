@@ -26,8 +26,8 @@ _COUNT = struct.Struct('=I')
 _RATE_AND_FORCE = struct.Struct('=104x3d72x3d')
 _ODOMETRY_NUMBERS = 7 + 36 + 6 + 36
 #: the representation of this computer's messages, and its name alone
-_OWN = bytes(serialize_message(Imu())[:_START])
-_NAME = _OWN[:2]
+OWN_REPRESENTATION = bytes(serialize_message(Imu())[:_START])
+_NAME = OWN_REPRESENTATION[:2]
 _NOTHING = np.empty(0)
 #: stamps from here on [ns] have no place in a message
 _END_OF_TIME = 2**31 * 10**9
@@ -45,13 +45,14 @@ class ImuReading(NamedTuple):
 
 
 class JointReading(NamedTuple):
-    """A ``sensor_msgs/JointState``: stamp [ns], names, and arrays."""
+    """A ``sensor_msgs/JointState``: stamp [ns], names, and arrays; its frame."""
 
     stamp: int
     names: tuple[str, ...]
     positions: Array
     velocities: Array
     efforts: Array
+    frame: str
 
 
 def read_stamp(data: bytes) -> int:
@@ -65,7 +66,7 @@ def read_stamp(data: bytes) -> int:
 
 def with_stamp(data: bytes, time: int) -> bytes:
     """Return the same serialised message with another stamp [ns]."""
-    return data[:_START] + _coded_stamp(time) + data[_AFTER_STAMP:]
+    return data[:_START] + coded_stamp(time) + data[_AFTER_STAMP:]
 
 
 def read_imu(data: bytes) -> ImuReading:
@@ -79,7 +80,9 @@ def read_imu(data: bytes) -> ImuReading:
 def read_joint_state(data: bytes) -> JointReading:
     """Read a serialised ``sensor_msgs/JointState``."""
     data = _in_own_representation(data, JointState)
-    count, at = _read_count(data, _end_of_header(data))
+    length, at = _read_count(data, _AFTER_STAMP)
+    frame, at = _text(data[at : at + length]), at + length
+    count, at = _read_count(data, at)
     names = []
     for _ in range(count):
         length, at = _read_count(data, at)
@@ -92,7 +95,8 @@ def read_joint_state(data: bytes) -> JointReading:
             at = _aligned(at, 8)
         arrays.append(np.frombuffer(data, np.float64, count, at) if count else _NOTHING)
         at += 8 * count
-    return JointReading(read_stamp(data), tuple(names), *arrays)
+    positions, velocities, efforts = arrays
+    return JointReading(read_stamp(data), tuple(names), positions, velocities, efforts, frame)
 
 
 class OdometryWriter:
@@ -116,10 +120,11 @@ class OdometryWriter:
         """Return the message of ``time`` [ns]: position (3,), quaternion (4,), velocities (3,), covariances (6, 6)."""
         parts = (position, orientation, pose_covariance, velocity, angular_velocity, twist_covariance)
         numbers = np.concatenate([part.ravel() for part in parts])
-        return _OWN + _coded_stamp(time) + self._texts + numbers.tobytes()
+        return OWN_REPRESENTATION + coded_stamp(time) + self._texts + numbers.tobytes()
 
 
-def _coded_stamp(time: int) -> bytes:
+def coded_stamp(time: int) -> bytes:
+    """Eight bytes of a stamp [ns]."""
     return _STAMP.pack(*divmod(time, 10**9))
 
 
@@ -131,11 +136,6 @@ def _in_own_representation(data: bytes, kind: type) -> bytes:
 def _text(data: bytes) -> str:
     # up to the zero at its end, and whatever bytes there are: as rclpy does
     return data.partition(b'\0')[0].decode(errors='replace')
-
-
-def _end_of_header(data: bytes) -> int:
-    length, at = _read_count(data, _AFTER_STAMP)
-    return at + length
 
 
 def _read_count(data: bytes, at: int) -> tuple[int, int]:

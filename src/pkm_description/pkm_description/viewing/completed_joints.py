@@ -10,7 +10,6 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.joint_states import JointStateReader
 from pkm_description.kinematics.closed_legs import close_legs
-from pkm_description.kinematics.drive_map import twist_per_drive
 from pkm_description.machine import Machine
 from pkm_description.viewing.joint_reading import JointReader
 
@@ -21,16 +20,12 @@ class WholeState:
 
     Attributes
     ----------
-    names : of all joints
-    positions, velocities : rad, m and their rates; no velocities where those of the drives are not known
-    platform : its link name
+    positions, velocities : (J,) rad, m and their rates; no velocities where those of the drives are not known
     pose : (3,) m and (3, 3) of the platform in ``base_link``
     """
 
-    names: tuple[str, ...]
-    positions: list[float]
-    velocities: list[float]
-    platform: str
+    positions: Array
+    velocities: Array | None
     pose: tuple[Array, Array]
 
 
@@ -54,7 +49,7 @@ class CompletedJoints:
         present = set(names)
         return self._driven <= present and not self._passive <= present
 
-    def of(self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]) -> WholeState:
+    def of(self, names: Sequence[str], positions: Array, velocities: Array) -> WholeState:
         """Complete one joint state.
 
         Raises
@@ -64,17 +59,14 @@ class CompletedJoints:
         KinematicsError
             The loops cannot be closed.
         """
-        machine = self._machine
         reading = self._reader.read(names, positions, [])
-        assert reading.position is not None
-        assert reading.rotation_base_platform is not None
-        rates: list[float] = []
+        position, rotation, twists = reading.position, reading.rotation_base_platform, reading.twist_per_drive
+        assert position is not None
+        assert rotation is not None
+        assert twists is not None
+        rates = None
         drives = self._speeds.order(names).by_joint_or_nan(velocities)
         if np.isfinite(drives).all():
-            pose = reading.position[None], reading.rotation_base_platform[None]
-            legs = close_legs(machine, *pose, reading.joint_positions[None])
-            rates = (legs.joint_map[0] @ (twist_per_drive(legs)[0] @ drives)).tolist()
-        return WholeState(
-            machine.joint_names, reading.joint_positions.tolist(), rates, machine.platform.name,
-            (reading.position, reading.rotation_base_platform),
-        )  # fmt: skip
+            legs = close_legs(self._machine, position[None], rotation[None], reading.joint_positions[None])
+            rates = legs.joint_map[0] @ (twists @ drives)
+        return WholeState(reading.joint_positions, rates, (position, rotation))
