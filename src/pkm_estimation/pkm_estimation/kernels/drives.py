@@ -80,8 +80,10 @@ def drives_of_all(
                 continue
             if point == 0:
                 eliminate(model, scratch, leg)
-                drives.rows[leg, :, :] = scratch.rows[leg]
-                drives.reflections[leg, :] = scratch.reflections[leg]
+                for i in range(rows):
+                    drives.reflections[leg, i] = scratch.reflections[leg, i]
+                    for j in range(scratch.rows.shape[2]):
+                        drives.rows[leg, i, j] = scratch.rows[leg, i, j]
             closure_gaps(model, scratch, leg)
             reflect(drives.rows[leg], drives.reflections[leg], rows, columns, scratch.bias)
             for row in range(columns, rows):

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.model import Integers
+from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
 from pkm_estimation.kernels.differentiator import differentiate
+from pkm_estimation.kernels.drives import DrivesData, drives_of_all
 from pkm_estimation.kernels.leg_fit import SCALE, accept
 from pkm_estimation.kernels.leg_lengths import LegsData
 from pkm_estimation.kernels.process import ATTITUDE_ROW, ProcessData
 from pkm_estimation.kernels.steps import predict, update
-from pkm_estimation.kernels.unscented import CorrectionData, FilterData
+from pkm_estimation.kernels.unscented import CorrectionData, FilterData, correct, draw_points
 
 _NANOSECOND = 1e-9
 #: places in ``times``
@@ -42,9 +43,11 @@ class FollowData(NamedTuple):
     normal : (n,) what it measures of the state must be above ``height``
     walk : (n,) growth of the variances per second
     lengths_at_zero : (A,) m
-    kept_state, kept_covariance, kept_differentiated : before the measurement
+    kept_state, kept_covariance, kept_differentiated, kept_joints : before the measurement
     longest_step, longest_imu_gap, longest_leg_gap : s
     chart_radius : size of the quaternion's vector part at which the chart must move
+    has_struts : 1 if the legs are struts; else the machine's model says what its drives measure
+    iteration_nis : above it a correction is iterated
     fitting_nis : largest NIS of a model that fits, see :class:`~pkm_estimation.legs.gate.LegGate`
     largest_nis : above it other things must happen
     is_judged : 1 if there is a gate
@@ -66,10 +69,13 @@ class FollowData(NamedTuple):
     kept_state: Array
     kept_covariance: Array
     kept_differentiated: Array
+    kept_joints: Array
     longest_step: float
     longest_imu_gap: float
     longest_leg_gap: float
     chart_radius: float
+    has_struts: int
+    iteration_nis: float
     fitting_nis: float
     largest_nis: float
     is_judged: int
@@ -163,12 +169,54 @@ def advance_to(
 
 
 @kernel
-def correct_and_judge(filter_: FilterData, legs: LegsData, correction: CorrectionData, data: FollowData) -> bool:
+def update_by_drives(
+    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, correction: CorrectionData,
+    limit: float,
+) -> int:  # fmt: skip
+    """Correct with the numbers in use of what the drives measure, if the NIS is within ``limit``."""
+    status = draw_points(filter_)
+    if status < 0:
+        return status
+    drives_of_all(model, scratch, drives, filter_.points, correction.values)
+    return correct(filter_, correction, limit)
+
+
+@kernel
+def onto_constraints(
+    filter_: FilterData, model: ModelData, scratch: ScratchData, drives: DrivesData, correction: CorrectionData,
+    limit: float,
+) -> bool:  # fmt: skip
+    """Correct with the numbers behind those in use, the constraints; whether their NIS is within ``limit``."""
+    used, count = correction.used, correction.used_count[0]
+    constraints = len(used) - count
+    for k in range(constraints):
+        used[k] = count + k
+    correction.used_count[0] = constraints
+    status = update_by_drives(filter_, model, scratch, drives, correction, limit)
+    for k in range(count):
+        used[k] = k
+    correction.used_count[0] = count
+    return status >= 0 and correction.nis[0] <= limit
+
+
+@kernel
+def correct_and_judge(
+    filter_: FilterData, legs: LegsData, model: ModelData, scratch: ScratchData, drives: DrivesData,
+    correction: CorrectionData, data: FollowData,
+) -> bool:  # fmt: skip
     """Correct with the measured positions; whether they fit and the result is sound."""
     limit = data.largest_nis
     if data.is_judged:
         limit = min(limit, data.fitting_nis * max(1.0, data.fit[SCALE]))
-    if update(filter_, legs, correction, limit) < 0 or not correction.nis[0] <= limit:
+    if data.has_struts:
+        status = update(filter_, legs, correction, limit)
+    elif correction.used_count[0] < len(correction.used) and not onto_constraints(
+        filter_, model, scratch, drives, correction, data.iteration_nis
+    ):
+        return False
+    else:
+        status = update_by_drives(filter_, model, scratch, drives, correction, limit)
+    if status < 0 or not correction.nis[0] <= limit:
         return False
     above = 0.0
     for i in range(len(filter_.state)):
@@ -185,6 +233,9 @@ def follow(
     filter_: FilterData,
     process: ProcessData,
     legs: LegsData,
+    model: ModelData,
+    scratch: ScratchData,
+    drives: DrivesData,
     correction: CorrectionData,
     data: FollowData,
     stamps: Integers,
@@ -212,25 +263,29 @@ def follow(
     estimate, covariance = filter_.state, filter_.covariance
     for k in range(len(due)):
         put(estimate, data.kept_state)
+        put(drives.start, data.kept_joints)
         put_rows(covariance, data.kept_covariance)
         put_rows(data.differentiated, data.kept_differentiated)
         now, place, age, interval = data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL]
-        outside_process, outside_legs = process.outside[0], legs.outside[0]
+        outside_process, outside_legs, outside_drives = process.outside[0], legs.outside[0], drives.outside[0]
         for leg in range(len(data.lengths_at_zero)):
             correction.measurement[leg] = positions[k, leg] + data.lengths_at_zero[leg]
         is_ordinary = advance_to(filter_, process, data, stamps, samples, due[k])
-        if not is_ordinary or not correct_and_judge(filter_, legs, correction, data):
+        if not is_ordinary or not correct_and_judge(
+            filter_, legs, model, scratch, drives, correction, data
+        ):
             put(data.kept_state, estimate)
+            put(data.kept_joints, drives.start)
             put_rows(data.kept_covariance, covariance)
             put_rows(data.kept_differentiated, data.differentiated)
             data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL] = now, place, age, interval
-            process.outside[0], legs.outside[0] = outside_process, outside_legs
+            process.outside[0], legs.outside[0], drives.outside[0] = outside_process, outside_legs, outside_drives
             return k
         put(estimate, states[k])
         put_rows(covariance, covariances[k])
         put(data.now, taken[k])
-        put(correction.residual, residuals[k])
-        put(correction.variance, variances[k])
+        for drive in range(residuals.shape[1]):
+            residuals[k, drive], variances[k, drive] = correction.residual[drive], correction.variance[drive]
         nis[k] = correction.nis[0]
         put(data.differentiated[0], rates[k])
         put(data.ages, ages[k])

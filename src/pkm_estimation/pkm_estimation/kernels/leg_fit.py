@@ -38,9 +38,9 @@ def median_of_squares(values: Array, count: int) -> float:
 
 @kernel
 def accept(residual: Array, variance: Array, fit: Array, squares: Array) -> None:
-    """Add an innovation (A,), NaN where a leg was not used, to the statistics; ``squares`` (A,) is memory."""
+    """Add the first A numbers of an innovation, NaN where a leg was not used; ``squares`` (A,) is memory."""
     count, total, product = 0, 0.0, 0.0
-    for leg in range(len(residual)):
+    for leg in range(len(squares)):
         error = residual[leg] / sqrt(variance[leg])
         if error == error:
             squares[count] = error * error

@@ -42,6 +42,7 @@ class DriveModel(LegModel):
     ----------
     constraint_count : K, numbers behind those of the drives: gaps of the legs [m], height above the plane [m], and tilt
         about x and y times the platform's radius [m]
+    scratch, data, struct : memory for kernels, and what they read, for NumPy and for kernels
     """
 
     def __init__(self, machine: Machine, imu_position: Array) -> None:
@@ -49,8 +50,8 @@ class DriveModel(LegModel):
         self.drive_count = machine.actuated_count
         self.constraint_count = constraint_row_count(machine.model)
         memory = scratch_data(machine.model)
-        self._scratch = structure(memory)
-        self._data = DrivesData(
+        self.scratch = structure(memory)
+        self.data = DrivesData(
             chart=np.eye(3)[None],
             imu_position=np.array(imu_position, dtype=float),
             start=machine.model.home_joints.copy(),
@@ -58,24 +59,24 @@ class DriveModel(LegModel):
             reflections=np.zeros_like(memory.reflections),
             outside=np.zeros(1, dtype=np.int64),
         )
-        self._struct = structure(self._data)
+        self.struct = structure(self.data)
 
     @property
     def outside_unit_sphere(self) -> int:
         """Number of evaluated points with ``q.q > 1`` so far (S3-26)."""
-        return int(self._data.outside[0])
+        return int(self.data.outside[0])
 
     def snapshot(self) -> Array:
         """State for :meth:`restore`."""
-        return self._data.start.copy()
+        return self.data.start.copy()
 
     def restore(self, snapshot: Array) -> None:
         """Restore a snapshot."""
-        self._data.start[:] = snapshot
+        self.data.start[:] = snapshot
 
     def set_chart(self, rotation: Array) -> None:
         """Take positions and attitudes in the axes of a chart; ``rotation`` (3, 3) maps them to base axes."""
-        self._data.chart[0] = rotation
+        self.data.chart[0] = rotation
 
     def measured(self, drive_positions: Array) -> Array:
         """Positions of the drives (A,), and zeros for the constraints (K,)."""
@@ -84,5 +85,5 @@ class DriveModel(LegModel):
     def observe(self, points: Array) -> Array:
         """Positions of the drives, then residuals of the constraints, (N, A + K) of ``points`` (N, n)."""
         values = np.empty((len(points), self.drive_count + self.constraint_count))
-        drives_of_all(self.machine.compiled_model, self._scratch, self._struct, as_points(points), values)
+        drives_of_all(self.machine.compiled_model, self.scratch, self.struct, as_points(points), values)
         return values

@@ -26,6 +26,7 @@ from pkm_estimation.kernels.following import (
     follow,
 )
 from pkm_estimation.models import LegLengthModel
+from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.stream.angular_acceleration import RawRate
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant
@@ -101,12 +102,18 @@ class Followed:
 class Follower:
     """Hands the state of all parts to the compiled loop, and back.
 
-    Needs U-P legs and an unscented filter without estimated constants.
+    Needs an unscented filter without estimated constants.
     """
 
-    def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter, legs: LegLengthModel) -> None:
+    def __init__(self, parts: TrackerParts, ukf: UnscentedKalmanFilter) -> None:
         config, filter_, gate, side = parts.config, parts.filter, parts.leg_gate, parts.side
-        self._filter, self._ukf, self._legs, self._gate = filter_, ukf, legs, gate
+        self._filter, self._ukf, self._gate, legs = filter_, ukf, gate, filter_.legs
+        # legs are of one kind: the loop does not look at the other model
+        self._struts = legs if isinstance(legs, LegLengthModel) else LegLengthModel(np.zeros((1, 3)), np.zeros((1, 3)))
+        self._drives = (
+            legs if isinstance(legs, DriveModel) else DriveModel(parts.machine, filter_.geometry.imu_position)
+        )
+        self._used = np.arange(legs.drive_count) if legs.constraint_count else None
         self._side, self._watch, self._model, self._noise = side, parts.pose_watch, parts.output_model, parts.noise
         self._angular_acceleration = parts.angular_acceleration
         self._size, count = filter_.layout.size, legs.drive_count
@@ -122,14 +129,17 @@ class Follower:
             squares=np.zeros(count),
             normal=np.zeros(self._size),
             walk=np.zeros(self._size) if filter_.walk is None else filter_.walk,
-            lengths_at_zero=np.zeros(count) + filter_.geometry.lengths_at_zero,
+            lengths_at_zero=legs.measured(np.zeros(count))[:count],
             kept_state=np.zeros(self._size),
             kept_covariance=np.zeros((self._size, self._size)),
             kept_differentiated=np.zeros((3, 3)),
+            kept_joints=np.zeros_like(self._drives.data.start),
             longest_step=config.maximum_step,
             longest_imu_gap=config.maximum_imu_gap,
             longest_leg_gap=config.maximum_leg_gap,
             chart_radius=CHART_RADIUS if filter_.moves else inf,
+            has_struts=int(legs is self._struts),
+            iteration_nis=ukf.iteration_nis,
             fitting_nis=gate.fitting_nis,
             largest_nis=min(ukf.iteration_nis, config.divergence_nis),
             is_judged=int(gate.active),
@@ -142,10 +152,8 @@ class Follower:
     @classmethod
     def of(cls, parts: TrackerParts) -> Follower | None:
         """Follower of these parts, ``None`` where every measurement needs decisions."""
-        ukf, legs = parts.filter.ukf, parts.filter.legs
-        if not isinstance(ukf, UnscentedKalmanFilter) or not isinstance(legs, LegLengthModel):
-            return None
-        return None if parts.filter.layout.groups else cls(parts, ukf, legs)
+        ukf = parts.filter.ukf
+        return cls(parts, ukf) if isinstance(ukf, UnscentedKalmanFilter) and not parts.filter.layout.groups else None
 
     def can_follow(self, now: ImuSample | None) -> bool:
         """Whether a filter whose state is that of ``now`` is at rest with itself: started, no leg doubted."""
@@ -179,14 +187,15 @@ class Follower:
         data.now[:], data.normal[:], data.fit[:] = now.value, self._side.normal(self._filter), self._gate.fit
         data.differentiated[:] = turning.differentiate.memory
         data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
-        correction = self._ukf.prepared(positions[0], self._filter.length_covariance, None)
-        results = followed_data(len(stamps), self._size, self._legs.drive_count)
+        filter_, struts, drives = self._filter, self._struts, self._drives
+        correction = self._ukf.prepared(filter_.legs.measured(positions[0]), filter_.length_covariance, self._used)
+        results = followed_data(len(stamps), self._size, positions.shape[1])
         count: int = follow(
-            self._ukf.memory.struct, self._filter.process.struct, self._legs.struct, correction.struct, self._struct,
-            imu_stamps, samples, stamps + delay, positions, *results,
+            self._ukf.memory.struct, filter_.process.struct, struts.struct, drives.machine.compiled_model,
+            drives.scratch, drives.struct, correction.struct, self._struct, imu_stamps, samples, stamps + delay,
+            positions, *results,
         )  # fmt: skip
-        filter_ = self._filter
-        constant = filter_.chart, filter_.chart_quaternion, self._legs.angular_acceleration, filter_.imu_covariance
+        constant = filter_.chart, filter_.chart_quaternion, filter_.legs.angular_acceleration, filter_.imu_covariance
         if count:
             now = ImuSample(Instant(epoch, stamps.item(count - 1) + delay), results.samples[count - 1])
         followed = Followed(
