@@ -81,7 +81,7 @@ def filterpy(start: PlatformFilter, interval: float, process: ModuleType, legs: 
 
     def propagate(state: Array, duration: float, before: Array, after: Array) -> Array:
         point = state[None].copy()
-        process.propagate(process_data, point, 0, before, after, duration)
+        process.propagate_all(process_data, point, before, after, duration)
         return point[0]
 
     def observe(state: Array) -> Array:

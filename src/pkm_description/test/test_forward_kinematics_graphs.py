@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from graph_machines import FOLDER, NAMES, agile_eye, from_content
 from pkm_description.errors import ConvergenceError, KinematicsError
-from pkm_description.kernels.linalg import extreme_eigenvalues, singular_columns
+from pkm_description.kernels.linalg import (
+    eliminate_columns,
+    independence,
+    inverse_squares,
+    reflect_columns,
+    singular_columns,
+)
 from pkm_description.kinematics import (
     PoseSolver,
     assembly_modes,
@@ -184,7 +190,7 @@ def test_too_few_drives_are_refused() -> None:
         checked_drives(machine, np.zeros((1, 3)))
 
 
-def test_eigenvalues_and_singular_values_are_those_of_lapack() -> None:
+def test_singular_values_and_eliminations_are_those_of_lapack() -> None:
     random = np.random.default_rng(7)
     for trial in range(200):
         size = int(random.integers(1, 7))
@@ -194,11 +200,20 @@ def test_eigenvalues_and_singular_values_are_those_of_lapack() -> None:
         if trial % 3 == 1:
             matrix[:, 0] *= 1e-3
         memory = np.zeros((9, 9))
-        memory[:size, :size] = matrix @ matrix.T
-        lowest, highest = extreme_eigenvalues(memory, size, np.zeros(9), np.zeros(9))
-        exact = np.linalg.eigvalsh(matrix @ matrix.T)
-        np.testing.assert_allclose([lowest, highest], exact[[0, -1]], rtol=0.0, atol=1e-11 * exact[-1])
         memory[:size, :size] = matrix
         singular_columns(memory, size, size)
         lengths = np.sort(np.linalg.norm(memory[:size, :size], axis=0))[::-1]
         np.testing.assert_allclose(lengths, np.linalg.svd(matrix, compute_uv=False), rtol=1e-9)
+        right = random.normal(size=(size, 2))
+        memory[:size, :size], memory[:size, size : size + 2] = matrix, right
+        eliminate_columns(memory, size, size, size + 2)
+        solved = np.linalg.solve(np.triu(memory[:size, :size]), memory[:size, size : size + 2])
+        np.testing.assert_allclose(solved, np.linalg.solve(matrix, right), rtol=1e-7, atol=1e-9)
+        memory[:size, :size] = matrix
+        reflect_columns(memory, np.zeros(9), size, 0, size, size)
+        upper = np.triu(memory[:size, :size])
+        np.testing.assert_allclose(upper.T @ upper, matrix.T @ matrix, atol=1e-12 * np.abs(matrix).max() ** 2)
+        part = np.abs(np.diag(upper)) / np.linalg.norm(matrix, axis=0)
+        np.testing.assert_allclose(independence(memory, size), part.min(), rtol=1e-9)
+        inverse = np.linalg.norm(np.linalg.inv(upper)) ** 2
+        np.testing.assert_allclose(inverse_squares(memory, size, np.zeros(9)), inverse, rtol=1e-9)

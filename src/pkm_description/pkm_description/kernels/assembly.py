@@ -10,7 +10,7 @@ from pkm_description.kernels.forward import is_driven_strut, leg_gaps, struts_al
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import LEG_SINGULARITY, eliminate, leg_orientation
 from pkm_description.kernels.linalg import (
-    extreme_eigenvalues,
+    inverse_squares,
     reflect_columns,
     singular_columns,
     substitute_back_columns,
@@ -18,9 +18,6 @@ from pkm_description.kernels.linalg import (
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import turn_between
 from pkm_description.kernels.vectors import dot, vector
-
-#: condition number from which it is computed from singular values: its square leaves eight digits
-ILL_CONDITIONED = 1e4
 
 
 @kernel
@@ -109,25 +106,19 @@ def _copy_row(
 
 
 @kernel
-def condition_number(model: ModelData, scratch: ScratchData, max_condition: float) -> float:
-    """Condition number of the overall Jacobian after :func:`drive_jacobian`.
-
-    By the eigenvalues of ``R R^T``, whose rounding does not matter far from singular poses; from
-    :data:`ILL_CONDITIONED` on, or if it is beyond ``max_condition``, by the singular values, which :func:`free_twist`
-    needs.
-    """
-    free, factor, matrix, values = len(model.freedom), scratch.square, scratch.square_2, scratch.vector
+def condition_bound(model: ModelData, scratch: ScratchData) -> float:
+    """Number that the condition number does not exceed, after :func:`drive_jacobian`: by Frobenius norms, cheaply."""
+    free, factor, squares = len(model.freedom), scratch.square, 0.0
     for i in range(free):
-        for k in range(i + 1):
-            total = 0.0
-            for j in range(i, free):
-                total += factor[i, j] * factor[k, j]
-            matrix[i, k], matrix[k, i] = total, total
-    smallest, largest = extreme_eigenvalues(matrix, free, values, scratch.vector_2)
-    if smallest > 0.0:
-        condition = math.sqrt(largest / smallest)
-        if condition <= min(ILL_CONDITIONED, max_condition):
-            return condition
+        for k in range(i, free):
+            squares += factor[i, k] * factor[i, k]
+    return math.sqrt(squares * inverse_squares(factor, free, scratch.vector_2))
+
+
+@kernel
+def condition_number(model: ModelData, scratch: ScratchData) -> float:
+    """Condition number of the overall Jacobian after :func:`drive_jacobian`, by its singular values."""
+    free, factor, matrix, values = len(model.freedom), scratch.square, scratch.square_2, scratch.vector
     for i in range(free):
         for k in range(free):
             # transposed: its columns turn into the right singular vectors, and are nearly perpendicular from the start

@@ -87,6 +87,12 @@ def for_python(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+def entry(kernel: Kernel, structures: tuple[Any, ...], numbers: int) -> Any:
+    """Compiled form of a kernel for structures, then so many floats, which asks for no types when it is called."""
+    kinds = tuple(value._numba_type_ for value in structures)
+    return kernel.for_python.compile((*kinds, *[types.float64] * numbers))
+
+
 def for_kernels(function: Callable[..., Any]) -> Any:
     """Numba's form of a function for calls from other kernels, whose compiled code contains it."""
     not_needed: dict[str, Any] = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True, '_nrt': False}

@@ -10,6 +10,7 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.assembly import (
+    condition_bound,
     condition_number,
     drive_jacobian,
     free_twist,
@@ -73,18 +74,18 @@ def follow_drives(model: ModelData, scratch: ScratchData, drives: Array, sample:
     fraction : part of the line that was followed; 1 where the end was reached
     iterations : Newton steps taken
     """
-    load_state(model, scratch, 0)
-    save_state(model, scratch, 1)
+    load_state(model, scratch, scratch.states, 0)
+    save_state(model, scratch, scratch.states, 1)
     leg_gaps(model, scratch)
     sign = drive_jacobian(model, scratch, 0)
     fraction, step, iterations = 0.0, FIRST_STEP, 0
     accuracy = STEP_ACCURACY * model.radius[0]
     while fraction < 1.0 and step >= SHORTEST_STEP:
         ahead = min(fraction + step, 1.0)
-        load_state(model, scratch, 1)
+        load_state(model, scratch, scratch.states, 1)
         for a in range(len(model.drive_joint)):
             joint = model.drive_joint[a]
-            begin = scratch.states[0, joint]
+            begin = scratch.states[0, 12 + joint]
             scratch.joints[joint] = begin + ahead * (drives[sample, a] - begin)
         steps, residual, _, contraction = close_drives(model, scratch, accuracy, STEP_ITERATIONS, False)
         iterations += steps
@@ -93,12 +94,12 @@ def follow_drives(model: ModelData, scratch: ScratchData, drives: Array, sample:
             now = drive_jacobian(model, scratch, 0)
             good = now == sign and now * now <= 1.0  # NaN is no sign
         if good:
-            save_state(model, scratch, 1)
+            save_state(model, scratch, scratch.states, 1)
             fraction = ahead
             step *= 2.0
         else:
             step *= 0.5
-    load_state(model, scratch, 1)
+    load_state(model, scratch, scratch.states, 1)
     return fraction, iterations
 
 
@@ -109,7 +110,8 @@ def judge(
 ) -> bool:  # fmt: skip
     """Write what is to say about the configuration of ``scratch`` into a row of ``report``; True if all is well.
 
-    ``found`` as from :func:`~pkm_description.kernels.forward.close_drives`.
+    ``found`` as from :func:`~pkm_description.kernels.forward.close_drives`. The condition number is NaN where a bound
+    shows that it is within ``max_condition``: few users want to know it.
     """
     report[sample, ITERATIONS] = found[0]
     report[sample, RESIDUAL] = found[1]
@@ -123,8 +125,10 @@ def judge(
         sign = drive_jacobian(model, scratch, width)
         right = on_branch(model, scratch, sign, branch)
         if math.isfinite(sign):
-            condition = condition_number(model, scratch, max_condition)
-            if not condition <= max_condition:
+            condition = math.nan
+            if not condition_bound(model, scratch) <= max_condition:
+                condition = condition_number(model, scratch)
+            if condition > max_condition:
                 free_twist(model, scratch, report, sample, FREE_TWIST)
     report[sample, CONDITION] = condition
     report[sample, DETERMINANT] = sign
@@ -141,7 +145,7 @@ def solve_sample(
 
     In doubt the drives are followed from the start; see ``kinematics.forward_kinematics``.
     """
-    load_state(model, scratch, 0)
+    load_state(model, scratch, scratch.states, 0)
     finite = set_drives(model, scratch, drives, sample)
     found = close_drives(model, scratch, tolerance, most, False)
     good = judge(model, scratch, found, tolerance, max_condition, branch, report, sample, 0)
@@ -150,14 +154,14 @@ def solve_sample(
     hopeless = not from_home and report[sample, CONVERGED] != 1.0
     if not doubt or hopeless or not finite:
         return
-    save_state(model, scratch, 2)
+    save_state(model, scratch, scratch.states, 2)
     fraction, iterations = follow_drives(model, scratch, drives, sample)
     if fraction >= 1.0:
         # the end of the line is accurate to a part of the platform radius; a few steps more give the tolerance
         found = close_drives(model, scratch, tolerance, LAST_ITERATIONS, False)
         judge(model, scratch, found, tolerance, max_condition, branch, report, sample, 0)
     else:
-        load_state(model, scratch, 2)
+        load_state(model, scratch, scratch.states, 2)
         if good and struts_alone(model) and not straight_path_is_regular(model, scratch, branch, PATH_PLACES):
             report[sample, ON_BRANCH] = 0.0
     report[sample, ITERATIONS] += iterations
@@ -208,7 +212,7 @@ def start_at(
         for k in range(3):
             scratch.rotation[platform, i, k] = rotation[row, i, k]
     drives_of_struts(model, scratch)
-    save_state(model, scratch, state)
+    save_state(model, scratch, scratch.states, state)
 
 
 @kernel

@@ -10,7 +10,7 @@ import math
 
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import reflect_columns, substitute_back_columns
+from pkm_description.kernels.linalg import independence, reflect_columns, substitute_back_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.status import CONSTRAINTS_SINGULAR, DRIVES_SINGULAR, OK
 
@@ -131,8 +131,8 @@ def map_drives(model: ModelData, scratch: ScratchData) -> int:
             size += rate * rate
         for other in range(drives):
             matrix[a, count + other] = root if other == a else 0.0
-    regular = reflect_columns(matrix, scratch.vector, drives, 0, count, count + drives)
-    if not regular > 0.0:
+    reflect_columns(matrix, scratch.vector, drives, 0, count, count + drives)
+    if not independence(matrix, count) > 0.0:
         scratch.detail[2] = math.inf
         return DRIVES_SINGULAR
     substitute_back_columns(matrix, count, count, count + drives)

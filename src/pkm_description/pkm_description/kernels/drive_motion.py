@@ -13,7 +13,7 @@ from pkm_description.kernels.legs import (
     legs_where_they_are,
     rates_of_joints,
 )
-from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.linalg import independence, reflect_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import set_pose
 from pkm_description.kernels.status import DRIVES_DISAGREE, DRIVES_SINGULAR, MOTION_NOT_FINITE, OK
@@ -87,7 +87,8 @@ def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: 
         for i in range(6):
             matrix[constraints + a, i] = scratch.joint_map[joint, i] / (1.0 if i < 3 else radius)
         matrix[constraints + a, 6] = wanted[sample, a] - scratch.joint_bias[joint]
-    if not reflect_columns(matrix, scratch.vector, rows, 0, 6, 7) > 0.0:
+    reflect_columns(matrix, scratch.vector, rows, 0, 6, 7)
+    if not independence(matrix, 6) > 0.0:
         return DRIVES_SINGULAR
     for i in range(5, -1, -1):
         total = matrix[i, 6]

@@ -1,9 +1,10 @@
 """Forward kinematics of one sample: Newton's iterations on all passive joints and the platform at once.
 
-One elimination per leg: Householder's QR of the passive columns of its closure rows ``[passive | drives | twist |
-gap]``. The rows below hold the platform's twist alone; those of all legs, stacked, give the step of the platform, and
-each leg substitutes back for its joints. A driven strut between universal joint and ball leaves one row, which is
-known without elimination: its direction, its moment, and the length that it lacks (Miletovic et al. 2017, Eq. 5).
+One elimination per leg, of the passive columns of its closure rows ``[passive | drives | twist | gap]``: Gauss's where
+there are as many equations as unknowns, else Householder's QR. The rows below hold the platform's twist alone; those of
+all legs, stacked, give the step of the platform, and each leg substitutes back for its joints. A driven strut between
+universal joint and ball leaves one row, which is known without elimination: its direction, its moment, and the length
+that it lacks (Miletovic et al. 2017, Eq. 5).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.linalg import eliminate_columns, reflect_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.tree import leg_poses, turn_about
 from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, store, times, turned, vector
@@ -139,13 +140,17 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
     """
     freedom, matrix, rows, step = model.freedom, scratch.square, scratch.rows, scratch.wrench
     free, row, squares = len(freedom), 0, 0.0
+    is_square = not damped and equation_count(model) == free
     for leg in range(len(model.closed_form)):
         first, last, begin = 0, 1, 0
         if not is_driven_strut(model, leg):
             closure_rows(model, scratch, leg)
             begin = model.column_start[leg + 1] - model.column_start[leg]
             first, last = model.passive_count[leg], leg_rows(model, leg)
-            reflect_columns(scratch.rows[leg], scratch.reflections[leg], last, 0, first, begin + 7)
+            if is_square:
+                eliminate_columns(rows[leg], last, first, begin + 7)
+            else:
+                reflect_columns(rows[leg], scratch.reflections[leg], last, 0, first, begin + 7)
         for i in range(first, last):
             for k in range(free):
                 matrix[row, k] = rows[leg, i, begin + freedom[k]]
@@ -162,7 +167,10 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
             row += 1
     if row < free:
         return math.inf
-    reflect_columns(matrix, scratch.vector, row, 0, free, free + 1)
+    if is_square:
+        eliminate_columns(matrix, free, free, free + 1)
+    else:
+        reflect_columns(matrix, scratch.vector, row, 0, free, free + 1)
     for k in range(6):
         step[k] = 0.0
     for i in range(free - 1, -1, -1):
@@ -175,6 +183,15 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
         if not is_driven_strut(model, leg):
             size = max(size, _passive_step(model, scratch, leg))
     return size
+
+
+@kernel
+def equation_count(model: ModelData) -> int:
+    """Number of equations for the platform's motion that the passive joints leave, of drives and constraints."""
+    count = 0
+    for leg in range(len(model.closed_form)):
+        count += 1 if is_driven_strut(model, leg) else leg_rows(model, leg) - model.passive_count[leg]
+    return count
 
 
 @kernel
@@ -225,24 +242,24 @@ def turn_platform(scratch: ScratchData, platform: int, turn: Vector) -> None:
 
 
 @kernel
-def save_state(model: ModelData, scratch: ScratchData, state: int) -> None:
-    """Keep joints and platform in a row of ``scratch.states``."""
-    joints = len(model.kind)
-    for joint in range(joints):
-        scratch.states[state, joint] = scratch.joints[joint]
+def save_state(model: ModelData, scratch: ScratchData, states: Array, row: int) -> None:
+    """Keep the platform's position (3) and rotation (9) and the joints (J) in a row of ``states``."""
+    platform = len(model.kind)
     for i in range(3):
-        scratch.states[state, joints + i] = scratch.origin[joints, i]
+        states[row, i] = scratch.origin[platform, i]
         for k in range(3):
-            scratch.states[state, joints + 3 + 3 * i + k] = scratch.rotation[joints, i, k]
+            states[row, 3 + 3 * i + k] = scratch.rotation[platform, i, k]
+    for joint in range(platform):
+        states[row, 12 + joint] = scratch.joints[joint]
 
 
 @kernel
-def load_state(model: ModelData, scratch: ScratchData, state: int) -> None:
-    """Put joints and platform where a row of ``scratch.states`` has them."""
-    joints = len(model.kind)
-    for joint in range(joints):
-        scratch.joints[joint] = scratch.states[state, joint]
+def load_state(model: ModelData, scratch: ScratchData, states: Array, row: int) -> None:
+    """Put platform and joints where a row of ``states`` has them."""
+    platform = len(model.kind)
     for i in range(3):
-        scratch.origin[joints, i] = scratch.states[state, joints + i]
+        scratch.origin[platform, i] = states[row, i]
         for k in range(3):
-            scratch.rotation[joints, i, k] = scratch.states[state, joints + 3 + 3 * i + k]
+            scratch.rotation[platform, i, k] = states[row, 3 + 3 * i + k]
+    for joint in range(platform):
+        scratch.joints[joint] = states[row, 12 + joint]

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.assembly import drive_jacobian, invert_drives, straight_path_is_regular
+from pkm_description.kernels.assembly import (
+    condition_number,
+    drive_jacobian,
+    invert_drives,
+    straight_path_is_regular,
+)
 from pkm_description.kernels.closures import turned_over
 from pkm_description.kernels.continuation import (
     CONDITION,
@@ -122,7 +127,7 @@ def solve_sequence(
     barred, first_barred = 0, len(drives)  # samples since the last good one to which there is no way
     start_at(model, scratch, joints, position, rotation, 0, 3)
     for sample in range(len(drives)):
-        load_state(model, scratch, 3)
+        load_state(model, scratch, scratch.states, 3)
         finite = set_drives(model, scratch, drives, sample)
         found = close_drives(model, scratch, tolerance, most, False)
         good = judge(model, scratch, found, tolerance, max_condition, branch, report, sample, 0)
@@ -130,15 +135,15 @@ def solve_sequence(
         if barred < LOST and not (good and found[3] <= DOUBTFUL_CONTRACTION):
             fraction, iterations = 0.0, 0
             if finite:
-                save_state(model, scratch, 2)
-                load_state(model, scratch, 3)
-                save_state(model, scratch, 0)
+                save_state(model, scratch, scratch.states, 2)
+                load_state(model, scratch, scratch.states, 3)
+                save_state(model, scratch, scratch.states, 0)
                 fraction, iterations = follow_drives(model, scratch, drives, sample)
             if fraction >= 1.0:
                 found = close_drives(model, scratch, tolerance, LAST_ITERATIONS, False)
                 judge(model, scratch, found, tolerance, max_condition, branch, report, sample, 0)
             elif finite:
-                load_state(model, scratch, 2)
+                load_state(model, scratch, scratch.states, 2)
                 if barred == 0:
                     first_barred = sample
                 barred += 1
@@ -146,7 +151,7 @@ def solve_sequence(
                 report[sample, ON_BRANCH] = math.nan  # no way: neither good nor a start of the next one
             report[sample, ITERATIONS] += iterations
         if report[sample, CONVERGED] == 1.0 and not math.isnan(report[sample, ON_BRANCH]):
-            save_state(model, scratch, 3)
+            save_state(model, scratch, scratch.states, 3)
             if barred < LOST:
                 barred, first_barred = 0, len(drives)
         hand_over(model, scratch, sample, joints, position, rotation)
@@ -166,7 +171,7 @@ def first_singular(
     """
     last, before = -1, -1
     for sample in range(len(joints)):
-        if report[sample, CONVERGED] != 1.0 or not report[sample, CONDITION] <= max_condition:
+        if report[sample, CONVERGED] != 1.0 or report[sample, CONDITION] > max_condition:
             if report[sample, CONVERGED] == 1.0:
                 return sample
             continue
@@ -213,6 +218,19 @@ def _go_on(
 
 
 @kernel
+def condition_numbers(
+    model: ModelData, scratch: ScratchData, joints: Array, position: Array, rotation: Array, condition: Array
+) -> None:
+    """Condition numbers (N,) of configurations, where they are NaN."""
+    for sample in range(len(condition)):
+        if math.isnan(condition[sample]):
+            start_at(model, scratch, joints, position, rotation, sample, 0)
+            leg_gaps(model, scratch)
+            is_regular = math.isfinite(drive_jacobian(model, scratch, 0))
+            condition[sample] = condition_number(model, scratch) if is_regular else math.inf
+
+
+@kernel
 def solve_near(
     model: ModelData, scratch: ScratchData, drives: Array, begins: NDArray[np.bool_], first: int, last: Array,
     options: Array, branch: Array, found: Array, report: Array,
@@ -224,16 +242,16 @@ def solve_near(
 
     Parameters
     ----------
-    last : (S,) what the first sample starts from: a row of ``found``
+    last : (1, S) what the first sample starts from: a row of ``found``
     options : (3,) tolerance, most iterations, largest condition number
     found : (N, S) position (3), rotation (9), joints (J), twist per drive rate (6 A) and iterations of each sample
     report : (1, R) memory
     """
-    platform, count = len(model.kind), len(model.drive_joint)
+    count = len(model.drive_joint)
     most = min(int(options[1]), NEAR_ITERATIONS)
     tolerance, max_condition = options[0], options[2]
-    joints = 12 + platform
-    read_found(model, scratch, last)
+    joints = 12 + len(model.kind)
+    load_state(model, scratch, last, 0)
     for sample in range(first, len(drives)):
         if begins[sample]:
             return sample
@@ -247,31 +265,15 @@ def solve_near(
             take_step(model, scratch, 1.0)
             leg_gaps(model, scratch)
         good = judge(model, scratch, solution, tolerance, max_condition, branch, report, 0, count)
-        if not (good and report[0, CONDITION] <= max_condition):
+        if not good or report[0, CONDITION] > max_condition:
             return sample
         invert_drives(model, scratch)
         wrap_joints(model, scratch)
         row, twist_map = found[sample], scratch.twist_map
-        for i in range(3):
-            row[i] = scratch.origin[platform, i]
-            for k in range(3):
-                row[3 + 3 * i + k] = scratch.rotation[platform, i, k]
-        for joint in range(platform):
-            row[12 + joint] = scratch.joints[joint]
+        save_state(model, scratch, found, sample)
         for k in range(6):
             for a in range(count):
                 row[joints + k * count + a] = twist_map[k, a]
         row[joints + 6 * count] = solution[0]
     return len(drives)
 
-
-@kernel
-def read_found(model: ModelData, scratch: ScratchData, found: Array) -> None:
-    """Put joints and platform where a row (S,) of :func:`solve_near` has them."""
-    platform = len(model.kind)
-    for i in range(3):
-        scratch.origin[platform, i] = found[i]
-        for k in range(3):
-            scratch.rotation[platform, i, k] = found[3 + 3 * i + k]
-    for joint in range(platform):
-        scratch.joints[joint] = found[12 + joint]

@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, TypeVar, cast
 
 from pkm_description.kernels.sources import digest_at_import, package_of
@@ -44,12 +44,17 @@ class Kernel:
                 self._for_kernels = _compiler().for_kernels(self.py_func)
         return self._for_kernels
 
+    @property
+    def for_python(self) -> Any:
+        """What Numba makes of the function for calls from Python."""
+        with _making:
+            if self._for_python is None:
+                self._for_python = _compiler().for_python(self.py_func)
+        return self._for_python
+
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function."""
-        if self._for_python is None:
-            with _making:
-                self._for_python = self._for_python or _compiler().for_python(self.py_func)
-        return self._for_python(*args)
+        return (self._for_python or self.for_python)(*args)
 
 
 def kernel(function: Function) -> Function:
@@ -77,6 +82,16 @@ def structure(data: Data) -> Data:
     Its arrays are shared. Without compilation it is the NamedTuple itself.
     """
     return cast(Data, _compiler().StructureValue(data)) if COMPILED else data
+
+
+def bound(function: Callable[..., int], *structures: tuple[Any, ...], numbers: int) -> Callable[..., int]:
+    """Kernel whose first arguments, structures, are given, and the others are ``numbers`` floats.
+
+    A call then costs 0.3 us and not 2: nothing has to be found out about its arguments.
+    """
+    if not isinstance(function, Kernel):
+        return partial(function, *structures)
+    return partial(_compiler().entry(function, structures, numbers), *structures)
 
 
 def _compiler() -> Any:

@@ -11,7 +11,13 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_accelerations, closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import reflect, reflect_columns, substitute_back, substitute_back_columns
+from pkm_description.kernels.linalg import (
+    independence,
+    reflect,
+    reflect_columns,
+    substitute_back,
+    substitute_back_columns,
+)
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.status import LEG_SINGULAR, NOT_CONVERGED, OK, UNIVERSAL_SINGULAR
 from pkm_description.kernels.tree import body_acceleration, leg_poses
@@ -116,7 +122,8 @@ def eliminate(model: ModelData, scratch: ScratchData, leg: int) -> float:
     closure_rows(model, scratch, leg)
     columns = model.column_start[leg + 1] - model.column_start[leg]
     rows = leg_rows(model, leg)
-    return reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns + 6)
+    reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns + 6)
+    return independence(scratch.rows[leg], columns)
 
 
 @kernel

@@ -15,31 +15,18 @@ MOST_SWEEPS = 30
 
 
 @kernel
-def reflect_columns(matrix: Array, factors: Array, rows: int, first: int, last: int, width: int) -> float:
+def reflect_columns(matrix: Array, factors: Array, rows: int, first: int, last: int, width: int) -> None:
     """Householder's QR of columns ``first`` .. ``last - 1`` of a matrix (rows, width), in place.
 
     Column j is eliminated below row j, and the reflection is applied to all columns behind it, right-hand sides
     included. R stands on and above the diagonal; the reflections stay below it, their factors in ``factors``, for
     :func:`reflect`. A column needs a row of its own: ``last <= rows``.
-
-    Returns
-    -------
-    The smallest ratio of a diagonal entry to the length of its column before the elimination: 0 where columns depend on
-    each other, 1 where they are perpendicular.
     """
-    smallest = 1.0
     for j in range(first, last):
-        above = 0.0
-        for i in range(j):
-            above += matrix[i, j] * matrix[i, j]
-        below = 0.0
+        squares = 0.0
         for i in range(j, rows):
-            below += matrix[i, j] * matrix[i, j]
-        length = math.sqrt(below)
-        whole = math.sqrt(above + below)
-        ratio = length / whole if whole > 0.0 else 0.0
-        if not ratio >= smallest:
-            smallest = ratio
+            squares += matrix[i, j] * matrix[i, j]
+        length = math.sqrt(squares)
         factors[j] = 0.0
         if length == 0.0:
             continue
@@ -59,7 +46,47 @@ def reflect_columns(matrix: Array, factors: Array, rows: int, first: int, last: 
             matrix[j, k] -= total
             for i in range(j + 1, rows):
                 matrix[i, k] -= total * matrix[i, j]
-    return smallest
+
+
+@kernel
+def independence(matrix: Array, columns: int) -> float:
+    """How far columns are from dependent, by their QR: 0 where one depends on others, 1 where all are perpendicular.
+
+    The smallest ratio of a diagonal entry of R to the length of its column.
+    """
+    smallest = 1.0
+    for j in range(columns):
+        squares = 0.0
+        for i in range(j + 1):
+            squares += matrix[i, j] * matrix[i, j]
+        ratio = matrix[j, j] * matrix[j, j] / squares if squares != 0.0 else 0.0
+        if not ratio >= smallest:
+            smallest = ratio
+    return math.sqrt(smallest)
+
+
+@kernel
+def eliminate_columns(matrix: Array, rows: int, columns: int, width: int) -> None:
+    """Gauss's elimination of the first columns of a matrix (rows, width), in place, with partial pivoting.
+
+    What is left below holds equations without these unknowns. As steps of an iteration take them where there are as
+    many equations as unknowns: a third of the work of :func:`reflect_columns`, which least squares need.
+    """
+    for j in range(columns):
+        pivot = j
+        for i in range(j + 1, rows):
+            if abs(matrix[i, j]) > abs(matrix[pivot, j]):
+                pivot = i
+        if matrix[pivot, j] == 0.0:
+            continue
+        if pivot != j:
+            for k in range(j, width):
+                matrix[j, k], matrix[pivot, k] = matrix[pivot, k], matrix[j, k]
+        inverse = 1.0 / matrix[j, j]
+        for i in range(j + 1, rows):
+            factor = inverse * matrix[i, j]
+            for k in range(j + 1, width):
+                matrix[i, k] -= factor * matrix[j, k]
 
 
 @kernel
@@ -123,8 +150,8 @@ def reflect_back(matrix: Array, factors: Array, rows: int, columns: int, right: 
 @kernel
 def solve_square(matrix: Array, factors: Array, size: int, right: Array) -> bool:
     """Solve ``matrix x = right`` in place by QR, which overwrites the matrix; False where it is singular or NaN."""
-    regular = reflect_columns(matrix, factors, size, 0, size, size)
-    if not regular > 1e-15:
+    reflect_columns(matrix, factors, size, 0, size, size)
+    if not independence(matrix, size) > 1e-15:
         return False
     reflect(matrix, factors, size, size, right)
     substitute_back(matrix, size, right)
@@ -169,72 +196,14 @@ def _rotate_pair(matrix: Array, rows: int, p: int, q: int) -> bool:
 
 
 @kernel
-def extreme_eigenvalues(matrix: Array, size: int, diagonal: Array, beside: Array) -> tuple[float, float]:
-    """Smallest and largest eigenvalue of a symmetric positive definite matrix, which is overwritten.
-
-    Householder's tridiagonal form (Golub & Van Loan 2013, section 8.3.1), then Laguerre's iterations on its
-    characteristic polynomial from below and above, which approach the first root monotonically (Parlett 1964).
-
-    Parameters
-    ----------
-    diagonal, beside : memory (size,) for the tridiagonal form
-    """
+def inverse_squares(matrix: Array, size: int, memory: Array) -> float:
+    """Sum of the squares of the inverse of an upper triangle: its Frobenius norm squared; infinite where singular."""
     total = 0.0
     for k in range(size):
-        total += matrix[k, k]
-    if not total > 0.0:
-        return total, total
-    for k in range(size - 1):
-        diagonal[k] = matrix[k, k] / total
-        squares = 0.0
-        for i in range(k + 1, size):
-            squares += matrix[i, k] * matrix[i, k]
-        beside[k] = squares / (total * total)
-        length = math.sqrt(squares)
-        if k == size - 2 or length == 0.0:
-            continue
-        # v = column + sign(head) length e_1, H = 1 - v v^T / half, half = v^T v / 2; A <- H A H = A - v w^T - w v^T
-        head = matrix[k + 1, k]
-        matrix[k + 1, k] = head + math.copysign(length, head)
-        half = squares + abs(head) * length
-        along = 0.0
-        for i in range(k + 1, size):
-            product = 0.0
-            for j in range(k + 1, size):
-                product += matrix[i, j] * matrix[j, k]
-            matrix[k, i] = product / half
-            along += matrix[k, i] * matrix[i, k]
-        for i in range(k + 1, size):
-            matrix[k, i] -= 0.5 * along / half * matrix[i, k]
-        for i in range(k + 1, size):
-            for j in range(k + 1, size):
-                matrix[i, j] -= matrix[i, k] * matrix[k, j] + matrix[k, i] * matrix[j, k]
-    diagonal[size - 1] = matrix[size - 1, size - 1] / total
-    smallest = _laguerre(diagonal, beside, size, 0.0, 1.0)
-    largest = _laguerre(diagonal, beside, size, 1.0, -1.0)
-    return total * smallest, total * largest
-
-
-@kernel
-def _laguerre(diagonal: Array, beside: Array, size: int, start: float, side: float) -> float:
-    """Eigenvalue of a tridiagonal matrix (``beside``: squares of its side entries), the first one from ``start`` on."""
-    x = start
-    for _ in range(MOST_SWEEPS):
-        # characteristic polynomial with its first two derivatives, by the leading minors
-        p_before, p, slope_before, slope, bend_before, bend = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(size):
-            factor, coupling = diagonal[k] - x, beside[k - 1] if k > 0 else 0.0
-            p_next = factor * p - coupling * p_before
-            slope_next = factor * slope - p - coupling * slope_before
-            bend_next = factor * bend - 2.0 * slope - coupling * bend_before
-            p_before, p, slope_before, slope, bend_before, bend = p, p_next, slope, slope_next, bend, bend_next
-        if p == 0.0 or not side * slope / p < 0.0:
-            return x  # there, or past it by rounding
-        first = -slope / p
-        second = first * first - bend / p
-        root = math.sqrt(max((size - 1) * (size * second - first * first), 0.0))
-        step = size / (first + side * root)
-        x += step
-        if not abs(step) > 1e-13 * abs(x):
-            return x
-    return x
+        for i in range(k, -1, -1):
+            entry = 1.0 if i == k else 0.0
+            for j in range(i + 1, k + 1):
+                entry -= matrix[i, j] * memory[j]
+            memory[i] = entry / matrix[i, i]
+            total += memory[i] * memory[i]
+    return total

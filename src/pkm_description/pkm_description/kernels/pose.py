@@ -15,7 +15,7 @@ from pkm_description.kernels.legs import (
     legs_where_they_are,
     wrapped,
 )
-from pkm_description.kernels.linalg import reflect_columns
+from pkm_description.kernels.linalg import independence, reflect_columns
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.status import NOT_FINITE, NOT_REACHED, OK, OTHER_BRANCH, OUT_OF_PLANE
 from pkm_description.kernels.tree import leg_poses, set_platform, turn_about
@@ -139,9 +139,10 @@ def _is_placed(model: ModelData, scratch: ScratchData, leg: int) -> bool:
         return True
     closure_rows(model, scratch, leg)
     rows = leg_rows(model, leg)
-    regular = reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns)
+    reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, columns, columns)
     # a leg in its singular position is on no branch
-    return not regular > LEG_SINGULARITY or dot(leg_orientation(model, scratch, leg), normal) >= 0.0
+    is_regular = independence(scratch.rows[leg], columns) > LEG_SINGULARITY
+    return not is_regular or dot(leg_orientation(model, scratch, leg), normal) >= 0.0
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.errors import AssemblyModeError, ConvergenceError, KinematicsError, SingularPoseError
 from pkm_description.kernels.continuation import (
     CONDITION,
@@ -19,6 +19,7 @@ from pkm_description.kernels.continuation import (
     RESIDUAL,
     WORST_LEG,
 )
+from pkm_description.kernels.forward_samples import condition_numbers
 from pkm_description.machine import Machine
 
 
@@ -34,9 +35,7 @@ class ForwardKinematicsResult:
     iterations : (N,), Newton steps taken, those of a continuation included
     residual : (N,) m, largest gap of a leg: how far its tip misses the platform joint
     worst_leg : (N,), leg of that residual
-    condition : (N,), condition number of the drives' and constraints' Jacobian (Joshi & Tsai 2002), with turns measured
-        in platform radii, of hexapods in m and rad; infinite where a leg is stretched or folded, or no configuration
-        was found
+    known_condition : (N,), :attr:`condition`, or NaN where all that is known is that it is within ``max_condition``
     right_assembly_mode : (N,), False where the configuration does not lie on the home branch, or where that is in doubt
         and could not be verified; see :func:`pkm_description.kinematics.forward_kinematics` for what is tested
     max_condition : condition number from which :meth:`require` refuses a configuration
@@ -55,7 +54,7 @@ class ForwardKinematicsResult:
     iterations: NDArray[np.intp]
     residual: Array
     worst_leg: NDArray[np.intp]
-    condition: Array
+    known_condition: Array
     right_assembly_mode: NDArray[np.bool_]
     max_condition: float
     free_twist: Array
@@ -80,7 +79,7 @@ class ForwardKinematicsResult:
             report[:, ITERATIONS].astype(np.intp),
             report[:, RESIDUAL],
             report[:, WORST_LEG].astype(np.intp),
-            report[:, CONDITION],
+            report[:, CONDITION].copy(),
             report[:, ON_BRANCH] == 1.0,
             max_condition,
             report[:, FREE_TWIST : FREE_TWIST + 6],
@@ -89,9 +88,23 @@ class ForwardKinematicsResult:
         )
 
     @property
+    def condition(self) -> Array:
+        """Condition number (N,) of the drives' and constraints' Jacobian (Joshi & Tsai 2002), computed when asked for.
+
+        Turns are measured in platform radii, of hexapods in m and rad; infinite where a leg is stretched or folded, or
+        no configuration was found.
+        """
+        if np.isnan(self.known_condition).any():
+            place = self.joint_positions, self.position, self.rotation_base_platform
+            condition_numbers(
+                self.machine.compiled_model, self.machine.scratch[1], *map(packed, place), self.known_condition
+            )
+        return self.known_condition
+
+    @property
     def singular(self) -> NDArray[np.bool_]:
         """Configurations (N,) refused for their condition number."""
-        return np.asarray(np.isfinite(self.residual) & (self.condition > self.max_condition))
+        return np.asarray(np.isfinite(self.residual) & (self.known_condition > self.max_condition))
 
     @property
     def trusted(self) -> NDArray[np.bool_]:

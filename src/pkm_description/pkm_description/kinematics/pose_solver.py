@@ -120,12 +120,11 @@ class PoseSolver:
     def solve(self, drive_positions: Array, last: FoundPose | None) -> FoundPose:
         """Pose of drive positions (A,), quickly where it is near the last one; raises like :meth:`search`."""
         wanted, found = packed(drive_positions)[None], np.empty((1, self._width))
-        if last is not None and self._go_on(wanted, _GO_ON, 0, last.values, found) == 1:
+        if last is not None and self._go_on(wanted, _GO_ON, 0, last.values[None], found) == 1:
             return FoundPose(found[0], self._drives)
         result = self.search(drive_positions, last)
-        there = np.zeros(self._width)
-        there[:3], there[3:12] = result.position[0], result.rotation_base_platform[0].ravel()
-        there[12 : 12 + result.joint_positions.shape[1]] = result.joint_positions[0]
+        rotation = result.rotation_base_platform.reshape(1, 9)
+        there = np.concatenate([result.position, rotation, result.joint_positions], axis=1)
         if self._go_on(wanted, _GO_ON, 0, there, found) != 1:
             raise SingularPoseError(f'condition number {result.condition[0]:.3g}: the drives do not hold the platform')
         found[0, -1] = result.iterations[0]
@@ -140,12 +139,13 @@ class PoseSolver:
         place = 0
         while place < count:
             # as long as nothing is in doubt one call goes through the samples
-            place = self._go_on(drives, begins, place, found[place - 1], found)
+            last = max(place - 1, 0)
+            place = self._go_on(drives, begins, place, found[last : last + 1], found)
             if place == count:
                 break
             try:
-                last = None if begins[place] else FoundPose(found[place - 1], self._drives)
-                found[place] = self.solve(drives[place], last).values
+                near = None if begins[place] else FoundPose(found[place - 1], self._drives)
+                found[place] = self.solve(drives[place], near).values
             except KinematicsError as error:
                 errors[place] = error
                 begins[place + 1 : place + 2] = True

@@ -71,6 +71,7 @@ class PlatformFilter:
         self.geometry, self.config = geometry, config
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
         self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation)
+        self._step = InertialStep(self.process)
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
@@ -180,11 +181,11 @@ class PlatformFilter:
         bent_start, bent_end = imu_start, imu_end
         if self._constants is not None:
             bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
-        ukf.predict(InertialStep(process, bent_start, bent_end, duration, sqrt(duration * imu_interval)))
+        ukf.predict(self._step.between(bent_start, bent_end, duration, sqrt(duration * imu_interval)))
         if self.walk is not None:
             ukf.covariance.ravel()[:: len(self.walk) + 1] += duration * self.walk
         if self.moves:
-            _, _, _, _, _, _, x, y, z, *_ = ukf.state.tolist()
+            x, y, z = ukf.state[ATTITUDE].tolist()
             if x * x + y * y + z * z > CHART_RADIUS**2:
                 chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
                 self._set_chart(chart)

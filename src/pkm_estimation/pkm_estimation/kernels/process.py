@@ -34,6 +34,8 @@ class ProcessData(NamedTuple):
     mounting : (1,) first row of a rotation vector from the IMU's nominal to the true platform axes, where that is a
         state; else -1. Biases are in nominal axes, all else in true ones
     noise_root : (6, 6) square root of Q, the covariance of one IMU sample (Eq. 23)
+    before, after : (6,) IMU samples of a step
+    inputs : (S, 6) memory: the input at the nodes
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
     """
 
@@ -42,6 +44,9 @@ class ProcessData(NamedTuple):
     weights: Array
     mounting: Integers
     noise_root: Array
+    before: Array
+    after: Array
+    inputs: Array
     outside: Integers
 
 
@@ -61,21 +66,20 @@ def rates(velocity: Vector, q: Vector, e0: float, force: Vector, omega: Vector, 
 
 
 @kernel
-def between(before: Array, after: Array, start: int, part: float) -> Vector:
-    """Three numbers of an input that is linear between two samples (6,)."""
-    return (
-        (1.0 - part) * before[start] + part * after[start],
-        (1.0 - part) * before[start + 1] + part * after[start + 1],
-        (1.0 - part) * before[start + 2] + part * after[start + 2],
-    )
+def set_inputs(process: ProcessData, before: Array, after: Array) -> None:
+    """Input at the nodes of a step, linear between two samples (6,)."""
+    for stage in range(len(process.nodes)):
+        part = process.nodes[stage]
+        for i in range(6):
+            process.inputs[stage, i] = (1.0 - part) * before[i] + part * after[i]
 
 
 @kernel
 def rates_of_point(process: ProcessData, points: Array, point: int, sample: Array) -> Rates:
     """``f(x, u)`` of a point (row) with an IMU sample (6,)."""
     q = triple(points, point, ATTITUDE_ROW)
-    force = minus(between(sample, sample, 0, 0.0), triple(points, point, ACCELEROMETER_ROW))
-    omega = minus(between(sample, sample, 3, 0.0), triple(points, point, GYROSCOPE_ROW))
+    force = minus((sample[0], sample[1], sample[2]), triple(points, point, ACCELEROMETER_ROW))
+    omega = minus((sample[3], sample[4], sample[5]), triple(points, point, GYROSCOPE_ROW))
     if process.mounting[0] >= 0:
         mounting = exponential(triple(points, point, process.mounting[0]))
         force, omega = turn(mounting, force), turn(mounting, omega)
@@ -84,10 +88,8 @@ def rates_of_point(process: ProcessData, points: Array, point: int, sample: Arra
 
 
 @kernel
-def propagate(
-    process: ProcessData, points: Array, point: int, before: Array, after: Array, duration: float
-) -> None:
-    """Advance a point (row) by ``duration`` s, the input linear between two samples (6,): a Runge-Kutta step."""
+def propagate(process: ProcessData, points: Array, point: int, duration: float) -> None:
+    """Advance a point (row) by ``duration`` s with the inputs of :func:`set_inputs`: a Runge-Kutta step."""
     gravity = process.gravity[0], process.gravity[1], process.gravity[2]
     velocity, q = triple(points, point, VELOCITY_ROW), triple(points, point, ATTITUDE_ROW)
     accelerometer, gyroscope = triple(points, point, ACCELEROMETER_ROW), triple(points, point, GYROSCOPE_ROW)
@@ -97,9 +99,8 @@ def propagate(
     change, change_v, change_q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     v_here, q_here, e0_here = velocity, q, e0
     for stage in range(len(process.nodes)):
-        part = process.nodes[stage]
-        force = minus(between(before, after, 0, part), accelerometer)
-        omega = minus(between(before, after, 3, part), gyroscope)
+        force = minus(triple(process.inputs, stage, 0), accelerometer)
+        omega = minus(triple(process.inputs, stage, 3), gyroscope)
         if is_turned:
             force, omega = turn(mounting, force), turn(mounting, omega)
         rate, rate_v, rate_q, rate_e0 = rates(v_here, q_here, e0_here, force, omega, gravity)
@@ -120,9 +121,10 @@ def propagate(
 
 @kernel
 def propagate_all(process: ProcessData, points: Array, before: Array, after: Array, duration: float) -> None:
-    """Advance all points."""
+    """Advance all points by ``duration`` s, the input linear between two samples (6,)."""
+    set_inputs(process, before, after)
     for point in range(len(points)):
-        propagate(process, points, point, before, after, duration)
+        propagate(process, points, point, duration)
 
 
 @kernel

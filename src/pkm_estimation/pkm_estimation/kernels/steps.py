@@ -25,6 +25,12 @@ def predict(
 
 
 @kernel
+def predict_step(filter_: FilterData, process: ProcessData, duration: float, noise_duration: float) -> int:
+    """As :func:`predict`, between the samples that ``process`` holds."""
+    return predict(filter_, process, process.before, process.after, duration, noise_duration)
+
+
+@kernel
 def update(filter_: FilterData, legs: LegsData, correction: CorrectionData, limit: float) -> int:
     """Correct with leg lengths, if the NIS is within ``limit``."""
     status = draw_points(filter_)

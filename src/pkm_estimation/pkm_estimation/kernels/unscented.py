@@ -267,16 +267,18 @@ def correct_estimate(filter_: FilterData, correction: CorrectionData) -> None:
             state[i] += gain[k, i] * white[k]
     for j in range(size):
         for i in range(size):
-            left = factor[i, j] if j <= i else 0.0
-            for k in range(count):
-                left -= slopes[k, j] * gain[k, i]
-            rows[j, i] = left
+            rows[j, i] = factor[i, j] if j <= i else 0.0
+        for k in range(count):
+            slope = slopes[k, j]
+            for i in range(size):
+                rows[j, i] -= slope * gain[k, i]
     for j in range(count):
         for i in range(size):
-            left = 0.0
-            for k in range(j, count):
-                left += excess[k, j] * gain[k, i]
-            rows[size + j, i] = left
+            rows[size + j, i] = 0.0
+        for k in range(j, count):
+            part = excess[k, j]
+            for i in range(size):
+                rows[size + j, i] += part * gain[k, i]
     sum_of_squares(rows, size + count, filter_.squares)
     for i in range(size):
         for j in range(i + 1):

@@ -7,16 +7,17 @@ both already turned into platform axes. The equations are in :mod:`pkm_estimatio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
+from pkm_description.kernels.jit import bound, structure
 
 from pkm_estimation.filters.integrators import Integrator
 from pkm_estimation.filters.interface import FilterMemory, ProcessStep
 from pkm_estimation.kernels.process import ProcessData, noise_factor, propagate_all, rates_of_point
-from pkm_estimation.kernels.steps import predict
+from pkm_estimation.kernels.steps import predict_step
 
 POSITION = slice(0, 3)
 VELOCITY = slice(3, 6)
@@ -97,6 +98,9 @@ class InertialProcess:
             weights=np.array(integrator.weights),
             mounting=np.array([-1 if mounting is None else mounting.start]),
             noise_root=np.zeros((INPUT_SIZE, INPUT_SIZE)),
+            before=np.zeros(INPUT_SIZE),
+            after=np.zeros(INPUT_SIZE),
+            inputs=np.zeros((len(integrator.nodes), INPUT_SIZE)),
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
@@ -144,27 +148,30 @@ class InertialProcess:
 
 
 class InertialStep(ProcessStep):
-    """Step of the process between two IMU samples.
+    """Step of the process between two IMU samples, which is used again for the next step.
 
     Parameters
     ----------
     process : the model
-    imu_start, imu_end : (6,)
-    duration : s
-    noise_duration : s, that of the process noise, see :meth:`InertialProcess.noise_factor`
     """
 
-    __slots__ = ('_duration', '_ends', '_noise_duration', '_process')
+    def __init__(self, process: InertialProcess) -> None:
+        self._process = process
+        self._duration, self._noise_duration = 0.0, 0.0
+        self._memory: FilterMemory | None = None
+        self._predict: Callable[..., int]
 
-    def __init__(
-        self, process: InertialProcess, imu_start: Array, imu_end: Array, duration: float, noise_duration: float
-    ) -> None:
-        self._process, self._ends = process, (imu_start, imu_end)
+    def between(self, imu_start: Array, imu_end: Array, duration: float, noise_duration: float) -> InertialStep:
+        """Step over ``duration`` s between two samples (6,); ``noise_duration`` s: see :meth:`noise_factor`."""
+        data = self._process.data
+        data.before[:], data.after[:] = imu_start, imu_end
         self._duration, self._noise_duration = duration, noise_duration
+        return self
 
     def propagate(self, points: Array) -> Array:
         """Points (N, n) after the step, in place."""
-        return self._process.propagate(points, *self._ends, self._duration)
+        data = self._process.data
+        return self._process.propagate(points, data.before, data.after, self._duration)
 
     def noise_factor(self, state: Array) -> Array:
         """Square root (n, 6) of the process noise at a state (n,)."""
@@ -172,5 +179,7 @@ class InertialStep(ProcessStep):
 
     def predict(self, memory: FilterMemory) -> int:
         """Predict an unscented filter in a single call."""
-        status: int = predict(memory.struct, self._process.struct, *self._ends, self._duration, self._noise_duration)
-        return status
+        if memory is not self._memory:
+            self._memory = memory
+            self._predict = bound(predict_step, memory.struct, self._process.struct, numbers=2)
+        return self._predict(self._duration, self._noise_duration)

@@ -5,9 +5,11 @@ The equations are in :mod:`pkm_estimation.kernels.leg_lengths`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kernels.jit import structure
+from pkm_description.kernels.jit import bound, structure
 
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory
 from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
@@ -56,6 +58,9 @@ class LegLengthModel(LegModel):
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
+        self._memory: FilterMemory | None = None
+        self._correction: CorrectionMemory | None = None
+        self._update: Callable[..., int]
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -84,8 +89,10 @@ class LegLengthModel(LegModel):
 
     def correct(self, memory: FilterMemory, correction: CorrectionMemory, limit: float) -> int:
         """Correct an unscented filter in a single call."""
-        status: int = update(memory.struct, self.struct, correction.struct, limit)
-        return status
+        if memory is not self._memory or correction is not self._correction:
+            self._memory, self._correction = memory, correction
+            self._update = bound(update, memory.struct, self.struct, correction.struct, numbers=1)
+        return self._update(limit)
 
     def follow(self, imu_start: Array, imu_end: Array, duration: float) -> None:
         """Store the last IMU sample (6,) and the angular acceleration."""
