@@ -95,10 +95,10 @@ class ForwardKinematicsResult:
         no configuration was found.
         """
         if np.isnan(self.known_condition).any():
-            place = self.joint_positions, self.position, self.rotation_base_platform
             condition_numbers(
-                self.machine.compiled_model, self.machine.scratch[1], *map(packed, place), self.known_condition
-            )
+                self.machine.compiled_model, self.machine.scratch[1], packed(self.joint_positions),
+                packed(self.position), packed(self.rotation_base_platform), self.known_condition,
+            )  # fmt: skip
         return self.known_condition
 
     @property
