@@ -16,6 +16,7 @@ from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import main
 from pkm_estimation.nodes.node_settings import load_config
+from pkm_estimation.offline import plots
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
@@ -266,3 +267,18 @@ def test_shipped_parameter_file_is_the_default_configuration(tmp_path):
     wrong.write_text('estimator: {ros__parameters: {alpha: 7.0}}')
     with pytest.raises(ConfigurationError, match='alpha'):
         load_config(wrong)
+
+
+def test_constants_are_plotted_under_the_names_of_their_drives(bag, monkeypatch):
+    config = EstimatorConfig(estimate=('leg_offsets', 'imu_delay'), baseline=False)
+    result = estimate_recording(SRS, read_bag(bag[0]), config)
+    figures = []
+    monkeypatch.setattr(plots, 'inline', figures.append)
+    plots.bias_plot(result, SRS.drive_labels)
+    shown = {
+        axis.get_ylabel(): [text.get_text().partition(',')[0] for text in axis.get_legend().get_texts()]
+        for axis in figures[0].axes
+    }
+    assert shown['leg offsets [m]'] == list(SRS.drive_labels)
+    assert shown['imu delay [s]'] == ['delay']
+    assert shown['gyroscope bias [rad/s]'] == ['x', 'y', 'z']

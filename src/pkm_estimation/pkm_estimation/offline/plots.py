@@ -115,24 +115,28 @@ def nis_plot(result: EstimationResult) -> str:
         return inline(figure)
 
 
-def bias_plot(result: EstimationResult) -> str:
+def bias_plot(result: EstimationResult, legs: Sequence[str]) -> str:
     """Biases and further states less their last values, with bounds of two standard deviations."""
-    panels = [
-        ('accelerometer bias [m/s^2]', result.accelerometer_bias, result.bias_std[:, :3]),
-        ('gyroscope bias [rad/s]', result.gyroscope_bias, result.bias_std[:, 3:]),
+    names: dict[str, Sequence[str]] = {'leg_offsets': legs, 'imu_delay': ['delay']}
+    panels: list[tuple[str, Sequence[str], Array, Array]] = [
+        ('accelerometer bias [m/s^2]', _AXES, result.accelerometer_bias, result.bias_std[:, :3]),
+        ('gyroscope bias [rad/s]', _AXES, result.gyroscope_bias, result.bias_std[:, 3:]),
         *(
-            (f'{name.replace("_", " ")} [{EXTRA_STATES[name]}]', result.state[:, rows], result.state_std[:, rows])
+            (
+                f'{name.replace("_", " ")} [{EXTRA_STATES[name]}]', names.get(name, _AXES),
+                result.state[:, rows], result.state_std[:, rows],
+            )
             for name, rows in result.extra_states.items()
         ),
-    ]
+    ]  # fmt: skip
     with matplotlib.rc_context(STYLE):
         figure, axes = new_figure(11.0, 1.9 * len(panels), len(panels), 1)
         chosen = _thinned(len(result))
         time = time_of(result)[chosen]
-        for axis, (label, values, std) in zip(axes, panels, strict=True):
-            for column in range(values.shape[1]):
+        for axis, (label, columns, values, std) in zip(axes, panels, strict=True):
+            for column, shown in enumerate(columns):
                 change, bound = values[chosen, column] - values[-1, column], 2.0 * std[chosen, column]
-                name = f'{_label(values.shape[1], column)}, less {values[-1, column]:.5g}'
+                name = f'{shown}, less {values[-1, column]:.5g}'
                 line = axis.plot(time, change, lw=0.8, label=name)[0]
                 axis.fill_between(time, change - bound, change + bound, color=line.get_color(), alpha=0.2, lw=0)
             limit = 3.0 * float(std[len(result) // 5 :].max())  # the start's may be a thousand times as large
@@ -159,10 +163,6 @@ def rate_plot(result: EstimationResult) -> str:
         axis.set_ylabel('interval [ms]')
         axis.set_ylim(bottom=0.0)
         return inline(figure)
-
-
-def _label(count: int, column: int) -> str:
-    return {1: 'delay', 3: _AXES[column % 3]}.get(count, f'leg {column + 1}')
 
 
 def _bounds(axis: Axes, time: NDArray[Any], bound: NDArray[Any]) -> None:

@@ -45,7 +45,7 @@ def report_text(
         nis_plot=plots.nis_plot(result),
         nis_mean=float(result.nis[judged].mean()) if judged.any() else float('nan'),
         nis_expected=float(used[judged].mean()) if judged.any() else float('nan'),
-        bias_plot=plots.bias_plot(result),
+        bias_plot=plots.bias_plot(result, legs),
         extra=bool(result.extra_states),
         estimated=_estimated_rows(result),
         rate_plot=plots.rate_plot(result),
