@@ -4,6 +4,8 @@
 assume_yes=${assume_yes-}
 setup_log=$root/log/setup.log
 child=
+# a process that sets up something else meanwhile
+beside=
 
 say() {
     printf 'pkm: %s\n' "$*" >&2
@@ -32,11 +34,20 @@ step() {
         tail -n 30 "$setup_log" >&2
         fail "failed: $what. Full output: $setup_log"
     fi
-    ((SECONDS - start < 2)) || say "    done in $((SECONDS - start)) s"
+    ((SECONDS - start < 2)) || say "    done in $((SECONDS - start)) s: $what"
+}
+
+finish_beside() {
+    [[ $beside ]] || return 0
+    wait "$beside" || exit 1
+    beside=
 }
 
 interrupted() {
     trap '' INT TERM
+    if [[ $beside ]]; then
+        kill -TERM "$beside" 2>/dev/null || true
+    fi
     if [[ $child ]]; then
         kill -INT -- "-$child" 2>/dev/null || true
         # package managers need a moment to leave their data base in order
@@ -46,7 +57,10 @@ interrupted() {
         done
         kill -KILL -- "-$child" 2>/dev/null || true
     fi
-    say 'interrupted; the next call continues from here'
+    if [[ $beside ]]; then
+        wait "$beside" || true
+    fi
+    ((BASH_SUBSHELL)) || say 'interrupted; the next call continues from here'
     exit 130
 }
 

@@ -3,7 +3,7 @@
 venv=$root/.venv
 
 prepare_wheels() {
-    local base_python purpose=$1
+    local base_python
     check_platform
     base_python=$(outside_venv "${PKM_PYTHON:-python3}")
     # a half-sourced ROS 2 or an older build would shadow the wheels
@@ -19,13 +19,23 @@ prepare_wheels() {
         step 'building tf2_msgs (not among the wheels)' build_underlay
         mark_current wheels "$base_python"
     fi
-    if [[ $purpose == test ]] && ! is_current test "$base_python"; then
+    source_prefix "$venv"
+    source_prefix "$venv/underlay"
+}
+
+# In a process beside this one, which finish_beside waits for: what compiles meanwhile needs none of it.
+start_test_tools() {
+    local base_python
+    base_python=$(outside_venv "${PKM_PYTHON:-python3}")
+    ! is_current test "$base_python" || return 0
+    (
+        trap interrupted INT TERM
+        setup_log=$root/log/setup_of_tests.log
         install_test_packages
         install_wheels 'test tools from wheels' requirements-test.txt
         mark_current test "$base_python"
-    fi
-    source_prefix "$venv"
-    source_prefix "$venv/underlay"
+    ) &
+    beside=$!
 }
 
 check_platform() {
