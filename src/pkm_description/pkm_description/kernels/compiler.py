@@ -17,12 +17,9 @@ from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.extending import typeof_impl
 
-from pkm_description.kernels import structures
 from pkm_description.kernels.cache import KernelCache
 from pkm_description.kernels.jit import Kernel
 from pkm_description.kernels.sources import package_of
-
-StructureValue = structures.StructureValue
 
 
 class KernelType(types.Dispatcher):

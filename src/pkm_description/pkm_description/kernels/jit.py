@@ -41,7 +41,7 @@ class Kernel:
         """What Numba makes of the function for calls from other kernels."""
         with _making:
             if self._for_kernels is None:
-                self._for_kernels = _compiler().for_kernels(self.py_func)
+                self._for_kernels = _numba('compiler').for_kernels(self.py_func)
         return self._for_kernels
 
     @property
@@ -49,7 +49,7 @@ class Kernel:
         """What Numba makes of the function for calls from Python."""
         with _making:
             if self._for_python is None:
-                self._for_python = _compiler().for_python(self.py_func)
+                self._for_python = _numba('compiler').for_python(self.py_func)
         return self._for_python
 
     def __call__(self, *args: Any) -> Any:
@@ -81,7 +81,7 @@ def structure(data: Data) -> Data:
 
     Its arrays are shared. Without compilation it is the NamedTuple itself.
     """
-    return cast(Data, _compiler().StructureValue(data)) if COMPILED else data
+    return cast(Data, _numba('structures').StructureValue(data)) if COMPILED else data
 
 
 def bound(function: Callable[..., int], *structures: tuple[Any, ...], numbers: int) -> Callable[..., int]:
@@ -91,9 +91,9 @@ def bound(function: Callable[..., int], *structures: tuple[Any, ...], numbers: i
     """
     if not isinstance(function, Kernel):
         return partial(function, *structures)
-    return partial(_compiler().entry(function, structures, numbers), *structures)
+    return partial(_numba('compiler').entry(function, structures, numbers), *structures)
 
 
-def _compiler() -> Any:
-    """The module that imports Numba."""
-    return importlib.import_module('pkm_description.kernels.compiler')
+def _numba(name: str) -> Any:
+    """A module that imports Numba."""
+    return importlib.import_module(f'pkm_description.kernels.{name}')

@@ -57,12 +57,13 @@ def leg_lengths(legs: LegsData, points: Array, point: int, values: Array) -> Non
         gravity = legs.gravity[0], legs.gravity[1], legs.gravity[2]
         motion = position, attitude, velocity, rate, force, (turning[0], turning[1], turning[2]), place
         position, attitude, _, _, _, _, place = with_constants(rows, points, point, gravity, motion)
+    offsets = rows[LEG_OFFSETS]
     for leg in range(len(legs.base_points)):
         arm = turn(attitude, minus(vector(legs.platform_points, leg), place))
         along = minus(plus(position, arm), vector(legs.base_points, leg))
         values[point, leg] = sqrt(dot(along, along))
-        if rows[LEG_OFFSETS] >= 0:
-            values[point, leg] += points[point, rows[LEG_OFFSETS] + leg]
+        if offsets >= 0:
+            values[point, leg] += points[point, offsets + leg]
 
 
 @kernel
