@@ -121,23 +121,24 @@ def compare(steps: int) -> dict[str, float]:
     compiled = filterpy(started(PRINTED), interval, *map(importlib.import_module, modules))
 
     def ours(filter_: PlatformFilter) -> Step:
-        def step(before: Array, after: Array, lengths: Array) -> None:
+        def step(before: Array, after: Array, positions: Array) -> None:
             filter_.predict(before, after, interval, interval)
-            filter_.update(lengths - machine.lengths_at_zero)
+            filter_.update(positions)
 
         return step
 
     contestants = {
         'default': ours(default), 'printed': ours(printed), 'filterpy': plain.step, 'filterpy_compiled': compiled.step
     }  # fmt: skip
-    lengths = data.drive_positions + machine.lengths_at_zero
+    measured = dict.fromkeys(contestants, data.drive_positions)
+    measured['filterpy'] = measured['filterpy_compiled'] = data.drive_positions + machine.lengths_at_zero
     times, walls = np.empty((len(contestants), steps)), np.empty((len(contestants), steps))
     # loops, because filters are sequential
     for begin in range(0, steps, TURN):
-        for row, step in enumerate(contestants.values()):
+        for row, (name, step) in enumerate(contestants.items()):
             for k in range(begin, min(begin + TURN, steps)):
                 at, wall = time.thread_time(), time.perf_counter()
-                step(inputs[k], inputs[k + 1], lengths[k + 1])
+                step(inputs[k], inputs[k + 1], measured[name][k + 1])
                 walls[row, k] = time.perf_counter() - wall
                 times[row, k] = time.thread_time() - at
     result = dict(zip(contestants, np.median(times, axis=1).tolist(), strict=True))

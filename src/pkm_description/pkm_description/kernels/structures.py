@@ -13,7 +13,7 @@ from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, unbox
+from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, typeof_impl, unbox
 
 #: bytes of everything in the table of a structure, and of every element of its arrays
 WORD = 8
@@ -44,8 +44,8 @@ class StructureType(types.Type):
 register_default(StructureType)(models.OpaqueModel)
 
 
-class StructureValue:
-    """What Python hands to kernels in place of a NamedTuple.
+class StructureValue(int):
+    """What Python hands to kernels in place of a NamedTuple: the address, so that nothing has to be looked up.
 
     Parameters
     ----------
@@ -57,23 +57,29 @@ class StructureValue:
         An array of another kind.
     """
 
-    __slots__ = ('_numba_type_', '_table', 'address', 'data')
+    data: Any
+    _table: Any
+    _numba_type_: StructureType
 
-    def __init__(self, data: Any) -> None:
+    def __new__(cls, data: Any) -> StructureValue:
+        """Write the table."""
         fields = dict(zip(data._fields, data, strict=True))
-        self.data = data
-        self._table = np.concatenate([_words(name, value) for name, value in fields.items()])
-        self.address: int = self._table.ctypes.data
-        kinds = tuple((name, numba.typeof(value)) for name, value in fields.items())
-        self._numba_type_ = StructureType(type(data).__name__, kinds)
+        table = np.concatenate([_words(name, value) for name, value in fields.items()])
+        value = super().__new__(cls, table.ctypes.data)
+        value.data, value._table = data, table
+        kinds = tuple((name, numba.typeof(content)) for name, content in fields.items())
+        value._numba_type_ = StructureType(type(data).__name__, kinds)
+        return value
+
+
+@typeof_impl.register(StructureValue)
+def _type_of_value(value: StructureValue, _: object) -> StructureType:
+    return value._numba_type_
 
 
 @unbox(StructureType)
 def _address_of_value(_: StructureType, value: Any, c: Any) -> NativeValue:
-    number = c.pyapi.object_getattr_string(value, 'address')
-    address = c.pyapi.long_as_voidptr(number)
-    c.pyapi.decref(number)
-    return NativeValue(address)
+    return NativeValue(c.pyapi.long_as_voidptr(value))
 
 
 @infer_getattr
