@@ -28,6 +28,7 @@ Call = Callable[[], object]
 
 def first_calls() -> Iterator[Call]:
     """Calls of the public functions of kinematics and dynamics, with batches and with single poses."""
+    yield partial(load_machine, 'delta')  # rods that may turn about themselves are looked for in a way of their own
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)
