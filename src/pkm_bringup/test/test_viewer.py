@@ -140,7 +140,7 @@ STATUSES = {
     'left/estimator: filter': Status(
         1,
         'left out: leg3: <stuck>',
-        {'leg 1 normalised innovation rms': '1.1', 'leg 3 normalised innovation rms': 'nan'},
+        {'leg1 normalised innovation rms': '1.1', 'leg3 normalised innovation rms': 'nan'},
     ),
     'left/identification: parameters': Status(0, 'complete', {'leg1_prismatic.coulomb': '54.7 +- 0.56, nominal 27.5'}),
     'left/simulator: physics': Status(0, 'running', {}),

@@ -175,7 +175,7 @@ def test_bad_message_is_rejected_by_name_and_changes_nothing(pipeline, name):
     level, sentence = summarise(report, 6)
     assert level == 'warn'
     assert reason in sentence
-    assert values(report)[f'count {reason}'] == 1
+    assert values(report, pipeline.machine.drive_labels)[f'count {reason}'] == 1
 
 
 def test_what_was_wrong_is_counted_to_the_end_and_a_reset_on_request_is_not_wrong(pipeline):

@@ -35,7 +35,7 @@ def innovations(statuses: Mapping[str, Status], drives: Sequence[str]) -> Array:
     status = find(statuses, 'estimator: filter')
     values = {} if status is None else status.values
     return np.array([
-        _number(values.get(f'leg {place + 1} normalised innovation rms', '')) for place in range(len(drives))
+        _number(values.get(f'{drive} normalised innovation rms', '')) for drive in drives
     ])
 
 

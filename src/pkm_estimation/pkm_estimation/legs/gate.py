@@ -16,7 +16,6 @@ from scipy.special import chdtri, ndtr
 from pkm_estimation.filters import Innovation
 from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
-from pkm_estimation.models.geometry import drive_labels
 
 Indices = NDArray[np.intp]
 
@@ -59,7 +58,7 @@ class LegGate:
 
     def __init__(self, machine: Machine, gate: float) -> None:
         self.active = gate > 0.0
-        self._names = drive_labels(machine)
+        self._names = machine.drive_labels
         count = len(self._names)
         self._most_left_out = count // 2
         self._limits = [0.0, *chdtri(np.arange(1, count + 1), 2.0 * ndtr(-gate)).tolist()]

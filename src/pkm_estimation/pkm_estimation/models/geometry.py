@@ -19,14 +19,6 @@ def measures_lengths(machine: Machine) -> bool:
     return machine.has_closed_form and not machine.constraint_count and machine.drives_are_struts
 
 
-def drive_labels(machine: Machine) -> tuple[str, ...]:
-    """What users know the A drives by: the leg, or the joint where a leg has several drives."""
-    driven = [[joint.name for joint in leg.joints if joint.actuated] for leg in machine.legs]
-    return tuple(
-        leg.name if len(names) == 1 else name for leg, names in zip(machine.legs, driven, strict=True) for name in names
-    )
-
-
 @dataclass(frozen=True)
 class EstimatorGeometry:
     """Joint centres, IMU mounting and gravity; no assumption about the direction of any axis.

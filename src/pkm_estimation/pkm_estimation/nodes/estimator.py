@@ -128,8 +128,9 @@ class EstimatorNode(StreamNode):
 
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Statistics of the filter."""
-        level, sentence = summarise(report, self.pipeline.machine.actuated_count)
-        details = values(report) | {
+        machine = self.pipeline.machine
+        level, sentence = summarise(report, machine.actuated_count)
+        details = values(report, machine.drive_labels) | {
             'angular acceleration lag [s]': self.pipeline.angular_acceleration.lag,
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,
         }

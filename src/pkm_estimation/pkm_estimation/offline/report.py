@@ -10,7 +10,6 @@ from pkm_description.machine import Machine
 from pkm_description.report.page import render
 
 from pkm_estimation.bags import RecordedData
-from pkm_estimation.models.geometry import drive_labels
 from pkm_estimation.offline import plots
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
 from pkm_estimation.offline.result import EstimationResult
@@ -26,7 +25,7 @@ def report_text(
 ) -> str:
     """HTML text of the report; errors if the recording holds the truth, ``settling`` [s] left out of their table."""
     level, sentence = summarise(result.health, result.innovation.shape[1])
-    legs = list(drive_labels(machine))
+    legs = list(machine.drive_labels)
     judged = np.isfinite(result.nis)
     used = np.isfinite(result.innovation).sum(axis=1)
     first = int(result.motion.stamps[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pkm_estimation.models.extra_states import EXTRA_STATES
@@ -36,17 +38,17 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
     return 'ok', 'estimating'
 
 
-def values(report: HealthReport) -> dict[str, object]:
-    """Key-value pairs of one report window."""
+def values(report: HealthReport, drives: Sequence[str]) -> dict[str, object]:
+    """Key-value pairs of one report window; ``drives`` (A,) names."""
     result: dict[str, object] = {
         'estimates': report.samples,
         'imu rate [Hz]': report.imu_rate,
         'leg rate [Hz]': report.leg_rate,
         'mean NIS': report.nis_mean,
     }
-    for leg, (normalised, band) in enumerate(zip(report.normalised_innovation, report.in_band, strict=True), start=1):
-        result[f'leg {leg} normalised innovation rms'] = float(normalised)
-        result[f'leg {leg} innovations within 2 sigma'] = float(band)
+    for drive, normalised, band in zip(drives, report.normalised_innovation, report.in_band, strict=True):
+        result[f'{drive} normalised innovation rms'] = float(normalised)
+        result[f'{drive} innovations within 2 sigma'] = float(band)
     for name in ('position', 'velocity', 'attitude', 'accelerometer_bias', 'gyroscope_bias'):
         if name in report.unconverged:
             state = 'not converged'

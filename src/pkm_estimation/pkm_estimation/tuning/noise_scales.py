@@ -11,7 +11,6 @@ from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from scipy.optimize import minimize_scalar
 
-from pkm_estimation.models.geometry import drive_labels
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
@@ -166,7 +165,7 @@ def suggest_noise_scales(
     after = attempt(q_scale, r_scale)
     gated = run_estimator(machine, streams, replace(start, baseline=False, q_scale=q_scale, r_scale=r_scale))
     counters = gated.health.counters
-    left_out = {name: counters.get(f'{name}_left_out', 0) for name in drive_labels(machine)}
+    left_out = {name: counters.get(f'{name}_left_out', 0) for name in machine.drive_labels}
     left_out = {name: count for name, count in left_out.items() if count}
     return NoiseScales(q_scale, r_scale, before, after, keep_r, runs, left_out)
 

@@ -10,7 +10,6 @@ from pkm_description.arrays import Array
 from pkm_description.loading import write_overlay
 from pkm_description.machine import Machine, Pose
 
-from pkm_estimation.models.geometry import drive_labels
 from pkm_estimation.tuning.channel_noise import BLOCK, ChannelNoise, channel_noise
 from pkm_estimation.tuning.leg_motion import poses
 from pkm_estimation.tuning.standstill import find_movement
@@ -154,7 +153,7 @@ def write_sensor_overlay(
         for axis in range(3):
             deviations[f'sensors.imu.{sensor}.noise.{"xyz"[axis]}'] = imu.noise_std[offset + axis]
             deviations[f'sensors.imu.{sensor}.bias.{"xyz"[axis]}'] = calibration.bias_total[offset + axis]
-    for name, std in zip(drive_labels(machine), legs.noise_std, strict=True):
+    for name, std in zip(machine.drive_labels, legs.noise_std, strict=True):
         deviations[f'sensors.legs.position_noise.{name}'] = std
     return write_overlay(
         path,
