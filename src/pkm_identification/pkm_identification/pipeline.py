@@ -17,7 +17,8 @@ from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator import least_squares
 from pkm_identification.judgement.force_error import force_error
-from pkm_identification.judgement.identifiability import IDENTIFIED, classify, excited_parameters
+from pkm_identification.judgement.identifiability import IDENTIFIED, NOT_TRUSTED, WEAK, classify, excited_parameters
+from pkm_identification.judgement.lack_of_fit import MissingForce, missing_forces
 from pkm_identification.judgement.physical import (
     PhysicalParameters,
     bodies_by_name,
@@ -29,7 +30,14 @@ from pkm_identification.judgement.physical import (
 from pkm_identification.motion_source.filters import kept_rows, parallel_filter
 from pkm_identification.prepared_data import REST_REACH, PreparedData, prepare
 from pkm_identification.recording.recording import Recording
-from pkm_identification.result import COMPLETE, INFEASIBLE, PARTIAL, ForceComparison, IdentificationResult
+from pkm_identification.result import (
+    COMPLETE,
+    INFEASIBLE,
+    INSUFFICIENT,
+    PARTIAL,
+    ForceComparison,
+    IdentificationResult,
+)
 
 Progress = Callable[[str], None]
 
@@ -79,6 +87,10 @@ def identify(
     plain = least_squares.ordinary(rows * data.row_weights[..., None], data.row_forces * data.row_weights)
     bound = least_squares.error_bound(plain, rows * data.row_weights[..., None], data.row_forces * data.row_weights)
 
+    say('forces that the model may lack')
+    missing = tuple(missing_forces(data, base, estimate))
+    insufficient = any(force.is_decisive for force in missing)
+
     say('physical parameters and validation')
     nominal = model.parameters(machine_nominal)
     physical = _physical(model, base, estimate, nominal, config)
@@ -89,11 +101,15 @@ def identify(
         other = prepare(model, validation, config, data.bands)
         held_out = _compare(validation, other, base, estimate.parameters, nominal)
     classification = classify(estimate, config.max_relative_std)
+    if insufficient:
+        classification = (NOT_TRUSTED,) * len(base)
     identified = None
     if not physical.infeasible:
         identified = machine_with(machine_nominal, *_complete(model, physical.values))
     complete = set(classification) == {IDENTIFIED} and not not_excited
-    status = INFEASIBLE if physical.infeasible else COMPLETE if complete else PARTIAL
+    status = COMPLETE if complete else PARTIAL
+    if insufficient or physical.infeasible:
+        status = INFEASIBLE if physical.infeasible else INSUFFICIENT
     return IdentificationResult(
         status=status,
         machine=machine_nominal,
@@ -105,12 +121,16 @@ def identify(
         row_time=data.row_time,
         classification=classification,
         not_excited=not_excited,
+        missing_forces=missing,
         physical=physical,
         identified_machine=identified,
         bound=bound,
         training=training,
         validation=held_out,
-        warnings=_warnings(base, estimate, classification, not_excited, physical, held_out, config, machine_nominal),
+        warnings=(
+            *_lacks(missing),
+            *_warnings(base, estimate, classification, not_excited, physical, held_out, config, machine_nominal),
+        ),
         provenance=_provenance(machine_nominal, recording, validation, config),
     )
 
@@ -168,6 +188,19 @@ def _compare(
     )
 
 
+def _lacks(missing: tuple[MissingForce, ...]) -> tuple[str, ...]:
+    """What makes the model insufficient: the clearest force, for it explains much of what the others seem to."""
+    decisive = [force for force in missing if force.is_decisive]
+    if not decisive:
+        return ()
+    also = '; '.join(force.name for force in decisive[1:])
+    return (
+        f'the model is insufficient, no base parameter is identified: it most likely lacks {decisive[0].name}; with '
+        f'it, base parameters change by up to {decisive[0].shift:.3g} of their standard deviations'
+        + (f'. Part of that, or all, may also be: {also}' if also else ''),
+    )
+
+
 def _warnings(
     base: BaseParameters,
     estimate: least_squares.Estimate,
@@ -179,7 +212,7 @@ def _warnings(
     machine: Machine,
 ) -> tuple[str, ...]:
     found = []
-    weak = [name for name, status in zip(base.names, classification, strict=True) if status != IDENTIFIED]
+    weak = [name for name, status in zip(base.names, classification, strict=True) if status == WEAK]
     if weak:
         found.append(
             f'{len(weak)} base parameters '

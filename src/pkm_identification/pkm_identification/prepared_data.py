@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.kinematics import joint_motion
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_identification.columns.observation import ObservationModel, Reversals
@@ -50,6 +52,26 @@ class Bands:
     reversal_reach: float
 
 
+class RowFilter(NamedTuple):
+    """Turns samples (N, ...) of a whole recording into rows (n, ...), as those of the forces and the regressor."""
+
+    sample_rate: float
+    cutoff: float
+    kept: NDArray[np.bool_]
+
+    def __call__(self, values: Array) -> Array:
+        """Filter, decimate and leave out the ends."""
+        return parallel_filter(values, self.sample_rate, self.cutoff)[self.kept]
+
+
+class DriveSamples(NamedTuple):
+    """What the drives did in a whole recording, each (N, A): m or rad and their rates."""
+
+    positions: Array
+    velocities: Array
+    accelerations: Array
+
+
 @dataclass(frozen=True)
 class PreparedData:
     """Rows of one recording, at full rate and after parallel filtering and decimation.
@@ -62,6 +84,8 @@ class PreparedData:
     row_weights : (n, L), 0 where a leg reverses or rests
     motion : platform motion at full rate
     resting : (N, L), legs at rest: they may stick, with a force that no model knows
+    drives : of all samples, the filters' ends included; velocities livelier than the motion
+    row_filter : what made the rows
     bands : see the class
     """
 
@@ -75,6 +99,8 @@ class PreparedData:
     row_weights: Array
     motion: PlatformMotion
     resting: NDArray[np.bool_]
+    drives: DriveSamples
+    row_filter: RowFilter
     bands: Bands
 
 
@@ -140,29 +166,40 @@ def prepare(
     regressor, known = model.regressor(motion, Reversals(lively, 1.0 / rate))
 
     inner = slice(edge, len(recording.time) - edge)
-    filtered = [
-        parallel_filter(values, rate, bands.force_cutoff)
-        for values in (recording.forces - known, regressor.reshape(len(known), -1))
-    ]
     step = decimation_factor(rate, bands.force_cutoff)
-    velocities = model.drive_velocities(lively)
+    places = np.arange(0, len(recording.time), step)
+    rows = (places >= inner.start) & (places < inner.stop)
+    row_filter = RowFilter(rate, bands.force_cutoff, rows)
+    drives = _drive_samples(model, motion, lively)
+    velocities = drives.velocities
     resting = _at_rest(velocities, bands.dead_band, max(2, round(REST * rate)))
     weights = kept_rows(resting, rate, bands.force_cutoff, REST_REACH)
     weights *= kept_rows(_reversing(velocities), rate, bands.force_cutoff, bands.reversal_reach)
-    places = np.arange(0, len(recording.time), step)
-    rows = (places >= inner.start) & (places < inner.stop)
     return PreparedData(
         recording.time[inner],
         recording.forces[inner],
         regressor[inner],
         known[inner],
         recording.time[::step][rows],
-        filtered[0][rows],
-        filtered[1][rows].reshape(-1, *regressor.shape[1:]),
+        row_filter(recording.forces - known),
+        row_filter(regressor.reshape(len(known), -1)).reshape(-1, *regressor.shape[1:]),
         weights[rows],
         motion[inner],
         resting[inner],
+        drives,
+        row_filter,
         bands,
+    )
+
+
+def _drive_samples(model: ObservationModel, motion: PlatformMotion, lively: PlatformMotion) -> DriveSamples:
+    """Motion of the drives, the velocities from a livelier motion, as those that decide the sign of friction."""
+    columns = model.machine.drive_columns
+    smooth = joint_motion(model.machine, motion)
+    return DriveSamples(
+        smooth.positions[:, columns],
+        model.drive_velocities(lively),
+        smooth.accelerations[:, columns],
     )
 
 

@@ -11,11 +11,12 @@ from pkm_description.machine import Machine
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.least_squares import Estimate
 from pkm_identification.judgement.force_error import ForceError
+from pkm_identification.judgement.lack_of_fit import MissingForce
 from pkm_identification.judgement.physical import PhysicalParameters
 from pkm_identification.prepared_data import Bands
 
-#: all base parameters identified; some weakly or not excited; bodies impossible
-COMPLETE, PARTIAL, INFEASIBLE = 'complete', 'partial', 'infeasible'
+#: all base parameters identified; some weakly or not excited; bodies impossible; the model lacks a force
+COMPLETE, PARTIAL, INFEASIBLE, INSUFFICIENT = 'complete', 'partial', 'infeasible', 'model insufficient'
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,17 @@ class IdentificationResult:
 
     Attributes
     ----------
-    status : ``complete``, ``partial`` (some base parameters weakly excited or not excited) or ``infeasible`` (bodies
-        cannot exist)
+    status : ``complete``, ``partial`` (some base parameters weakly excited or not excited), ``infeasible`` (bodies
+        cannot exist) or ``model insufficient`` (it lacks a force that changes the base parameters: none is identified)
     machine : nominal machine
     config, bands : settings, and the frequencies that were chosen
     base : base parameters that the recording determines; ``base.names`` has the combinations
     nominal_base : (B,) values of the nominal machine
     estimate : values, covariance, residuals at ``row_time``
     row_time : (n,) s
-    classification : (B,) ``identified`` or ``weakly excited``
+    classification : (B,) ``identified``, ``weakly excited`` or ``model insufficient``
     not_excited : base parameters of the structure to which this motion gives no force of their own: not identified
+    missing_forces : forces that the model may lack, the clearest first
     physical : bodies and friction under the stated trust in the nominal machine
     identified_machine : machine with the physical parameters; ``None`` if they are infeasible
     bound : relative error bound (8) of Heimann & Abdellatif for the ordinary least-squares solution
@@ -78,6 +80,7 @@ class IdentificationResult:
     row_time: Array
     classification: tuple[str, ...]
     not_excited: tuple[str, ...]
+    missing_forces: tuple[MissingForce, ...]
     physical: PhysicalParameters
     identified_machine: Machine | None
     bound: float

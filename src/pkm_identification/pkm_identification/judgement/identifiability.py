@@ -11,6 +11,8 @@ from pkm_identification.estimator.least_squares import Estimate
 
 #: status of a base parameter; one that is not excited stays nominal
 IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
+#: status where the model lacks a force: its standard deviation says nothing about its error
+NOT_TRUSTED = 'model insufficient'
 
 #: relative singular value up to which columns differ only by what smoothing and differentiation get wrong
 EXCITATION_TOLERANCE = 1e-4

@@ -18,7 +18,7 @@ from pkm_identification.nodes.node_settings import load_config
 from pkm_identification.pipeline import identify
 from pkm_identification.recording.bag_recordings import parse_split, read_recordings
 from pkm_identification.report.files import write_result
-from pkm_identification.result import INFEASIBLE, IdentificationResult
+from pkm_identification.result import INFEASIBLE, INSUFFICIENT, IdentificationResult
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.truth:
         print_truth(result, options.truth)
     print(f'wrote {files}')
-    return 2 if result.status == INFEASIBLE else 0
+    return {INFEASIBLE: 2, INSUFFICIENT: 3}.get(result.status, 0)
 
 
 def print_result(result: IdentificationResult) -> None:
