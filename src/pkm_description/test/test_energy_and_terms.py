@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from drive_motions import TIME, drive_motion
 from hand_built_machines import heimann_check_robot, random_body, turned_link_frames, with_identical_legs
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.dynamics import inverse_dynamics, kinetic_energy, potential_energy, rigid_body_parameters
@@ -16,7 +17,6 @@ from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate, joint_map_rate
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.variants import joined, with_gravity, with_payload, without_rotors
-from test_other_machines import TIME, drive_motion
 
 BUILDERS = {'6-UPS': turned_link_frames, **CLOSED}
 

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from closing_points import closing_gap
+from drive_motions import TIME, drive_motion, home_drives
 from other_machines import CLOSED, three_rps
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
@@ -26,7 +27,6 @@ from pkm_description.kinematics import (
     forward_kinematics,
     joint_motion,
     joint_positions,
-    motion_from_drives,
 )
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Machine, PlatformMotion
@@ -36,26 +36,6 @@ from scipy.spatial.transform import Rotation
 @pytest.fixture(scope='module', params=list(CLOSED))
 def machine(request: pytest.FixtureRequest) -> Machine:
     return CLOSED[request.param]()
-
-
-def home_drives(machine: Machine) -> Array:
-    home = machine.home
-    return drive_positions(machine, home.position[None], home.rotation_base_platform[None])[0]
-
-
-def drive_motion(machine: Machine, time: Array) -> PlatformMotion:
-    """Drives on sines of their own frequencies around home."""
-    count = machine.actuated_count
-    frequency, phase = np.linspace(3.0, 5.0, count), np.linspace(0.0, 2.0, count)
-    angle = np.asarray(time)[:, None] * frequency + phase
-    size = 0.03
-    return motion_from_drives(
-        machine, np.asarray(time), home_drives(machine) + size * np.sin(angle),
-        size * frequency * np.cos(angle), -size * frequency**2 * np.sin(angle),
-    )  # fmt: skip
-
-
-TIME = np.linspace(0.1, 1.9, 12)
 
 
 def test_freedom(machine: Machine) -> None:

@@ -73,7 +73,7 @@ def test_offset_of_a_leg_is_named_at_once_and_does_not_hurt():
     assert list(run.report.left_out) == ['leg3']
     level, sentence = summarise(run.report, 6)
     assert level == 'warn' and 'leg3: offset' in sentence
-    assert 'leg3 left out' in values(run.report)
+    assert 'leg3 left out' in values(run.report, SRS.drive_labels)
     residual = run.outputs[-1].innovation.residual
     assert np.isnan(residual).tolist() == [False, False, True, False, False, False]
 

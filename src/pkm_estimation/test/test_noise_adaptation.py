@@ -40,7 +40,7 @@ def test_wrong_noise_is_found(mode, wrong, q, r):
     assert 0.9 < in_band(outputs[last]) < 0.98
     assert pipeline.tracker.noise.q_factor == pytest.approx(q, rel=0.7)
     assert pipeline.tracker.noise.r_factor == pytest.approx(r, rel=0.3)
-    shown = values(pipeline.health.report())
+    shown = values(pipeline.health.report(), SRS.drive_labels)
     assert shown['adapted factor on the IMU noise'] == pipeline.tracker.noise.q_factor
 
 

@@ -59,7 +59,7 @@ def test_further_sensor_is_fused_consistently(name, size):
     count, nis, expected = report.user_measurements[name]
     assert (count, expected) == (149, size) or (count, expected) == (150, size)
     assert 0.5 * size < nis < 1.3 * size
-    assert f'{name} mean NIS' in values(report)
+    assert f'{name} mean NIS' in values(report, SRS.drive_labels)
     assert f'{name}_off_prediction' not in report.counters
     assert np.abs(outputs[-1].motion.position - MOTION.position[149]).max() < 1e-4
 
