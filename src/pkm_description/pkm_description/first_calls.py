@@ -95,7 +95,7 @@ def _drives(machine: Machine) -> Iterator[Call]:
     positions = kinematics.drive_positions(machine, motion)
     found, still = kinematics.forward_kinematics(machine, positions), np.zeros_like(positions)
     yield partial(kinematics.forward_kinematics, machine, positions[0])
-    yield partial(getattr, kinematics.forward_kinematics(machine, positions), 'condition')
+    yield partial(getattr, found, 'condition')
     yield partial(kinematics.forward_kinematics, machine, positions, initial=found, verify_branch=True)
     yield partial(kinematics.forward_kinematics, machine, positions, initial=machine.home)
     yield partial(kinematics.forward_kinematics_sequence, machine, positions)

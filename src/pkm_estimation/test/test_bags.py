@@ -10,6 +10,7 @@ import pytest
 import yaml
 from pkm_estimation.bags import BagError, BagWriter, MissingTopicError, read_bag
 from pkm_estimation.bags.decoding import TYPESTORE
+from pkm_estimation.bags.metadata import promised_message_count
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 
 NAMES = [f'leg{leg}_prismatic' for leg in range(1, 7)]
@@ -271,3 +272,11 @@ def test_truncated_sqlite_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     joints = data.require(data.joint_states, 'joint_states')
     assert 0 < len(joints) <= 400
     np.testing.assert_array_equal(joints.positions, arrays['positions'][: len(joints)])
+
+
+def test_metadata_nested_deeply_are_unreadable_and_crash_nothing(tmp_path):
+    assert promised_message_count(tmp_path) is None
+    (tmp_path / 'metadata.yaml').write_text('rosbag2_bagfile_information:\n  message_count: 7\n')
+    assert promised_message_count(tmp_path) == 7
+    (tmp_path / 'metadata.yaml').write_text('[' * 200_000)
+    assert promised_message_count(tmp_path) is None

@@ -87,14 +87,12 @@ def identify(
     plain = least_squares.ordinary(rows * data.row_weights[..., None], data.row_forces * data.row_weights)
     bound = least_squares.error_bound(plain, rows * data.row_weights[..., None], data.row_forces * data.row_weights)
 
-    say('forces that the model may lack')
-    missing = tuple(missing_forces(data, base, estimate))
-    insufficient = any(force.is_decisive for force in missing)
-
     say('physical parameters and validation')
     nominal = model.parameters(machine_nominal)
     physical = _physical(model, base, estimate, nominal, config)
     training = _compare(recording, data, base, estimate.parameters, nominal)
+    missing = tuple(missing_forces(data, rows, estimate, training.predicted))
+    insufficient = any(force.is_decisive for force in missing)
     held_out = None
     if validation is not None:
         # judged in the band and with the smoothing of the identification
@@ -106,10 +104,12 @@ def identify(
     identified = None
     if not physical.infeasible:
         identified = machine_with(machine_nominal, *_complete(model, physical.values))
-    complete = set(classification) == {IDENTIFIED} and not not_excited
-    status = COMPLETE if complete else PARTIAL
-    if insufficient or physical.infeasible:
-        status = INFEASIBLE if physical.infeasible else INSUFFICIENT
+    if physical.infeasible:
+        status = INFEASIBLE
+    elif insufficient:
+        status = INSUFFICIENT
+    else:
+        status = COMPLETE if set(classification) == {IDENTIFIED} and not not_excited else PARTIAL
     return IdentificationResult(
         status=status,
         machine=machine_nominal,

@@ -19,7 +19,9 @@ IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 IDENTIFIER_RULE = 'use letters, digits and _, and begin with a letter'
 
 
-#: texts with more brackets or longer lines may be nested so deeply that the parser in C, which knows no limit, crashes
+#: by libyaml, ten times as fast, where PyYAML has it; for texts that are :func:`is_shallow`
+QUICK_LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+#: texts with more brackets or longer lines may be nested deeply
 _MOST_BRACKETS, _LONGEST_LINE = 200, 300
 
 
@@ -48,13 +50,18 @@ class _Loader(_UniqueKeys, yaml.SafeLoader):
     """In Python; its errors show the place."""
 
 
-class _FastLoader(_UniqueKeys, getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):  # type: ignore[misc]
-    """By libyaml, where PyYAML has it: ten times as fast, which every start of a program gains."""
+class _FastLoader(_UniqueKeys, QUICK_LOADER):
+    """Every start of a program gains from it."""
+
+
+def is_shallow(text: str) -> bool:
+    """Whether a text cannot be nested so deeply that libyaml, which knows no limit, crashes the process."""
+    brackets = text.count('[') + text.count('{')
+    return brackets <= _MOST_BRACKETS and max(map(len, text.splitlines()), default=0) <= _LONGEST_LINE
 
 
 def _parsed(text: str) -> Any:
-    is_simple = text.count('[') + text.count('{') <= _MOST_BRACKETS
-    if is_simple and max(map(len, text.splitlines()), default=0) <= _LONGEST_LINE:
+    if is_shallow(text):
         with suppress(yaml.YAMLError):
             return yaml.load(text, Loader=_FastLoader)
     return yaml.load(text, Loader=_Loader)

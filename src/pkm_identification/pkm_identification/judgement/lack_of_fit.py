@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from scipy.linalg import solve_triangular
 from scipy.stats import chi2
 
@@ -56,16 +55,17 @@ class MissingForce:
         return self.probability < CHANCE and self.shift > HARM
 
 
-def missing_forces(data: PreparedData, base: BaseParameters, estimate: Estimate) -> list[MissingForce]:
+def missing_forces(data: PreparedData, rows: Array, estimate: Estimate, predicted: Array) -> list[MissingForce]:
     """Forces that the model may lack, the clearest first.
 
     Parameters
     ----------
     data : rows of a recording, and the motion of its drives
-    base, estimate : base parameters, and their weighted least squares
+    rows : (n, A, B) observation matrix of the base parameters
+    estimate : their weighted least squares
+    predicted : (N, A) N or N m, efforts of the model at the samples ``data.time``
     """
-    test = _ScoreTest(data, base.columns(data.row_regressor), estimate)
-    predicted = base.columns(data.regressor) @ estimate.parameters + data.known
+    test = _ScoreTest(data, rows, estimate)
     found = [result for name, columns in _candidates(data, predicted) if (result := test(name, columns))]
     ripples = [result for name, columns in _ripples(data) if (result := test(name, columns))]
     if ripples:
