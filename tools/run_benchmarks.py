@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / 'benchmarks'
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / 'benchmarks'
 
 
 def main(names: Sequence[str] = sys.argv[1:]) -> int:
@@ -18,9 +20,12 @@ def main(names: Sequence[str] = sys.argv[1:]) -> int:
         print(f'no benchmark {", ".join(unknown)}; there are: {", ".join(files)}', file=sys.stderr)
         return 2
     failed = []
+    # benchmarks import their peers from verification/, which is not installed
+    path = [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(path)}
     for name in names or files:
         print(f'--- {name}', flush=True)
-        if subprocess.run([sys.executable, str(files[name])], check=False).returncode != 0:
+        if subprocess.run([sys.executable, str(files[name])], env=environment, check=False).returncode != 0:
             failed.append(name)
     if failed:
         print(f'failed or below target: {", ".join(failed)}', file=sys.stderr)

@@ -165,8 +165,14 @@ def _run_here(run: Run, done: int, show: Show) -> Iterator[Run]:
 def _run_spread(batch: list[Run], done: int, workers: Processes, show: Show) -> Iterator[Run]:
     todo = [(run, index) for run in batch for index in range(len(run.plan.parts))][::-1]
     going: dict[Future[list[Check]], tuple[Run, int]] = {}
+    lost: list[tuple[Run, int]] = []
     unfinished = list(batch)
     while True:
+        # A process that dies takes those beside it along. What was lost runs once more at the end, one part at a time:
+        # only a part that dies alone has failed.
+        alone = bool(lost) and not todo and not going
+        if alone:
+            todo.append(lost.pop(0))
         # only as many as can run: the others are not said to be running
         while todo and len(going) < workers.jobs:
             run, index = todo.pop()
@@ -179,6 +185,9 @@ def _run_spread(batch: list[Run], done: int, workers: Processes, show: Show) -> 
         finished, _ = wait(going, _PATIENCE, FIRST_COMPLETED)
         for future in finished:
             run, index = going.pop(future)
+            if isinstance(future.exception(), BrokenExecutor) and not alone:
+                lost.append((run, index))
+                continue
             run.results[index] = _checks_of(run.plan.parts[index], future)
             done += 1
 

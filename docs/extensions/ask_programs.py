@@ -49,14 +49,19 @@ def _answer_of_node(module: Any) -> dict[str, Any]:
     module.run_node = taken
     module.main([])
     parameters: dict[str, Any] = {}
-    declare = Node.declare_parameter
+    declare, undeclare = Node.declare_parameter, Node.undeclare_parameter
 
     def noted(node: Node, name: str, value: Any = None, descriptor: Any = None, *rest: Any) -> Any:
         if name not in _OF_RCLPY and not name.startswith('qos_overrides'):
             parameters[name] = _described(value, descriptor)
         return declare(node, name, value, descriptor, *rest)
 
+    def forgotten(node: Node, name: str) -> None:
+        parameters.pop(name, None)
+        undeclare(node, name)
+
     Node.declare_parameter = noted  # type: ignore[assignment,method-assign]
+    Node.undeclare_parameter = forgotten  # type: ignore[assignment,method-assign]
     node, topics = None, {}
     try:
         # a node that needs a value refuses to start, but not before it has declared what it needs
@@ -65,6 +70,7 @@ def _answer_of_node(module: Any) -> dict[str, Any]:
             topics = _endpoints(node)
     finally:
         Node.declare_parameter = declare  # type: ignore[method-assign]
+        Node.undeclare_parameter = undeclare  # type: ignore[method-assign]
         if node is not None:
             node.destroy_node()
     return {'kind': 'node', 'doc': _doc(module), 'parameters': parameters, 'topics': topics}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy_docstrings
 import pytest
 import reference_tables
 from pkm_bringup.nodes.recorder import RecorderSettings
 from pkm_bringup.nodes.simulator import SimulatorSettings
+from pkm_description.settings import settings_of
 from pkm_identification.configuration import IdentificationConfig
 from suite_contents import asked_elsewhere, launch_files, programs
 
@@ -38,8 +37,8 @@ def test_every_program_is_either_a_node_or_has_its_help() -> None:
 )
 def test_every_setting_of_a_node_is_listed(node: str, settings: type) -> None:
     section = _section(reference_tables.nodes(), node)
-    for entry in fields(settings):
-        assert f'| `{entry.name}` |' in section
+    for name, entry in settings_of(settings).items():
+        assert f'| `{name}` |' in section
         assert entry.metadata['description'].replace('|', '\\|') in section
 
 

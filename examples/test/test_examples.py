@@ -12,8 +12,8 @@ import pytest
 SCRIPTS = sorted(Path(__file__).parents[1].glob('*.py'))
 
 
-def test_there_are_nine() -> None:
-    assert len(SCRIPTS) == 9
+def test_there_are_ten() -> None:
+    assert len(SCRIPTS) == 10
     listed = (SCRIPTS[0].parent / 'README.md').read_text()
     assert [script.name for script in SCRIPTS if script.name not in listed] == []
 

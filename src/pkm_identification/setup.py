@@ -32,6 +32,8 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': lazy_programs([
+            'compare = pkm_identification.nodes.compare:main',
+            'design_excitation = pkm_identification.nodes.design_excitation:main',
             'identification = pkm_identification.nodes.identification:main',
             'identify = pkm_identification.nodes.identify:main',
         ]),

@@ -12,11 +12,10 @@ from pathlib import Path
 if __name__ == '__main__':
     # nothing is running yet: Ctrl-C while modules are imported needs no traceback (the runner takes over later)
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
+    # run as a directory: the package's parent has to be on the path
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-# run as a directory: the package's parent has to be on the path
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-from launch_runner.context import LaunchError  # noqa: E402
+from launch_runner.context import LaunchError
 
 
 def provide_launch() -> None:

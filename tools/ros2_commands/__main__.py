@@ -13,9 +13,8 @@ INTERRUPTED = 128 + signal.SIGINT
 if __name__ == '__main__':
     # nothing is under way yet: Ctrl-C while modules are imported needs no traceback
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
-
-# run as a directory: the package's parent has to be on the path
-sys.path[0] = str(Path(__file__).resolve().parents[1])
+    # run as a directory: the package's parent has to be on the path
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import argparse  # noqa: E402
 

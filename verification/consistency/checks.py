@@ -21,10 +21,9 @@ SETTLING = 1.0
 def consistency_checks(scenario: Scenario, seeds: int, config: EstimatorConfig | None = None) -> list[Check]:
     """Normalised errors and innovations of the default filter, or of another one."""
     result = consistency(scenario, seeds, config or EstimatorConfig(), SETTLING)
-    cautious = scenario.imu_noise_ratio > 1.0
     return [
-        normalised_check('NEES', 'state errors', result.nees, cautious),
-        normalised_check('NIS', 'innovations', result.nis, cautious),
+        normalised_check('NEES', 'state errors', result.nees),
+        normalised_check('NIS', 'innovations', result.nis),
     ]
 
 

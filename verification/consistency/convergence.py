@@ -53,7 +53,7 @@ def from_forward_kinematics(scenario: Scenario, seed: int, config: EstimatorConf
 
 def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array) -> bool:
     for k in range(1, len(positions)):
-        filter_.predict(inputs[k - 1], inputs[k], scenario.interval, scenario.interval)
+        filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
         filter_.update(positions[k])
     motion = scenario.motion
     arm = motion.rotation_base_platform[-1] @ filter_.geometry.imu_position

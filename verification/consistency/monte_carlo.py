@@ -109,7 +109,7 @@ def consistency(scenario: Scenario, seeds: int, config: EstimatorConfig, settlin
         filter_ = make_filter(scenario.machine, config)
         filter_.start_at(forward_pose(scenario.machine, positions[0]))
         for k in range(1, len(positions)):
-            filter_.predict(inputs[k - 1], inputs[k], scenario.interval, scenario.interval)
+            filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
             innovation = filter_.update(positions[k])
             if k < first:
                 continue

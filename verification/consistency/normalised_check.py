@@ -6,15 +6,11 @@ from verification.check import Check, holds
 from verification.consistency.monte_carlo import Normalised
 
 
-def normalised_check(id: str, what: str, normalised: Normalised, cautious: bool = False) -> Check:
+def normalised_check(id: str, what: str, normalised: Normalised) -> Check:
     """Mean over seeds and times within the 95 % bounds of the mean over the seeds at one time.
 
     The share of the times whose own mean is inside is printed, too, but not judged: state errors are correlated over
     seconds, so that few times of a run are independent.
-
-    An IMU sample acts half in the step before it and half in the step after it. The filter takes the noise of steps as
-    independent: right in the long run, but a little too large for one step. Where the IMU's noise in a step is greater
-    than the legs' (``cautious``), this shows, and only the upper bound is required.
     """
     dof = normalised.degrees_of_freedom
     lower, upper = normalised.bounds()
@@ -22,8 +18,8 @@ def normalised_check(id: str, what: str, normalised: Normalised, cautious: bool 
     mean = normalised.mean
     return holds(
         id,
-        f'mean of the normalised {what}, {wanted} expected{"; noisy IMU: upper bound only" if cautious else ""}',
-        f'<= {upper:.4g}' if cautious else f'{lower:.4g} .. {upper:.4g}',
+        f'mean of the normalised {what}, {wanted} expected',
+        f'{lower:.4g} .. {upper:.4g}',
         f'{mean:.4g}, {100.0 * normalised.part_inside():.0f} % of the times within {lower:.4g} .. {upper:.4g}',
-        mean <= upper and (cautious or mean >= lower),
+        lower <= mean <= upper,
     )

@@ -13,13 +13,14 @@ from verification.consistency import calibration, delay_checks
 from verification.consistency.checks import consistency_checks, convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
 from verification.consistency.scenarios import SCENARIOS, make_scenario
+from verification.consistency.smoothing import smoothing_checks
 from verification.suite import Part, Plan, Request, Workers
 
 #: on which the estimator is judged
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'starts', 'delay', 'legs', 'constants')
+SECTIONS = ('nees', 'smoother', 'starts', 'delay', 'legs', 'constants')
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -32,9 +33,9 @@ class Extent:
     Attributes
     ----------
     sections : of :data:`SECTIONS`
-    seeds : nees: runs of each machine and motion
+    seeds : nees and smoother: runs of each machine and motion
     starts : starts: drawn from the broad prior, and from forward kinematics
-    duration : nees and starts: s, of each run; half of it for machines of other kinds
+    duration : nees, smoother and starts: s, of each run; half of it for machines of other kinds
     delay_seeds : delay: runs of each machine, motion and delay
     leg_seeds : legs: runs of each machine, fault and leg
     constant_seeds : constants: runs of each motion and group of constants
@@ -82,6 +83,16 @@ def _nees_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
     return consistency_checks(make_scenario(title, duration), seeds)
 
 
+def _smoother(extent: Extent) -> Iterator[Part]:
+    for scenario in SCENARIOS:
+        checks = partial(_smoothing_checks, scenario.title, extent.duration, extent.seeds)
+        yield Part(f'{scenario.title}, smoothed', checks)
+
+
+def _smoothing_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
+    return smoothing_checks(make_scenario(title, duration), seeds)
+
+
 def _starts(extent: Extent) -> Iterator[Part]:
     yield Part('srs, starts', partial(convergence_checks, extent.starts, extent.duration))
 
@@ -113,4 +124,6 @@ def _constants(extent: Extent) -> Iterator[Part]:
         )
 
 
-_PARTS = {'nees': _nees, 'starts': _starts, 'delay': _delay, 'legs': _legs, 'constants': _constants}
+_PARTS = {
+    'nees': _nees, 'smoother': _smoother, 'starts': _starts, 'delay': _delay, 'legs': _legs, 'constants': _constants
+}  # fmt: skip

@@ -21,6 +21,7 @@ from pkm_description.dynamics import (
 from pkm_description.dynamics.body_blocks import identical_leg_groups
 from pkm_description.dynamics.friction import JointSelection
 from pkm_description.dynamics.parameter_maps import ParameterMap
+from pkm_description.dynamics.parameter_reduction.analytic_rules import minimal_count, unseen_directions
 from pkm_description.dynamics.parameter_reduction.backward_elimination import backward_elimination
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
@@ -78,12 +79,17 @@ def geometry_checks(machine: Machine) -> Iterator[Check]:
 def rank_checks(machine: Machine, regressor: Array) -> Iterator[Check]:
     """R4-11 and R4-12: ranks, forces from base parameters, and how these are combined."""
     gaps, errors = [], []
+    hidden = regressor.reshape(-1, regressor.shape[-1]) @ unseen_directions(machine)
+    error = np.abs(hidden).max() / np.abs(regressor).max()
+    yield at_most('R4-11', 'forces of the changes of parameters that the rules call unseen, relative', 1e-12, error)
     for text, shared, forms, columns, felt, rank in TABLE:
         assumed = _assumption(machine, shared, forms)
         matrix = assumed.columns(regressor).reshape(-1, len(assumed))
         base = reduce_parameters(matrix, assumed.names)
         found = (len(assumed), len(assumed) - len(base.absent), len(base))
         yield equal('R4-11', f'columns, non-zero, rank: {text}', (columns, felt, rank), found)
+        by_rules = minimal_count(machine, assumed.matrix)
+        yield equal('R4-11', f'base parameters by the rules of the joints: {text}', rank, by_rules)
         gaps.append(base.gap)
         values = np.random.default_rng(54).normal(size=len(assumed))
         errors.append(relative_error(base.columns(matrix) @ base.values(values), matrix @ values))

@@ -15,10 +15,12 @@ from pkm_description.dynamics import (
     rigid_body_parameters,
     rigid_body_regressor,
 )
+from pkm_description.dynamics.friction import JointSelection
 from pkm_description.dynamics.parameter_reduction.reduced_models import MATA_ELIMINATED, MATA_MODELS
+from pkm_description.dynamics.rotors import rotor_regressor
 from pkm_description.friction_laws.registry import friction_law
 from pkm_description.kinematics import joint_motion, motion_from_drives
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.machine.variants import without_rotors
 
 from verification.check import Check, at_most, equal, near, relative_error
@@ -32,6 +34,7 @@ from verification.mata_2008.regressor import (
     project,
 )
 from verification.mata_2008.table import PRINTED_CAD, REMOVED_BY_MODEL_2, heads, model_columns, table_matrix
+from verification.mechanics.friction import rubbing
 
 
 def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Iterator[Check]:
@@ -69,6 +72,7 @@ def library_checks(machine: Machine, robot: ThreeRps, samples: Samples) -> Itera
     )
     yield from friction_checks(machine, robot, samples, friction_regressor(machine, legs, 'all'))
     yield from base_checks(machine, ours, values)
+    yield from rank_checks(machine, motion)
 
 
 def friction_checks(machine: Machine, robot: ThreeRps, samples: Samples, ours: Array) -> Iterator[Check]:
@@ -129,6 +133,23 @@ def base_checks(machine: Machine, regressor: Array, values: Array) -> Iterator[C
         yield at_most('M15', f"columns of the library's model {number} against the paper's, relative", 1e-12, error)
     limb = cad[heads().index('Izz4')]
     yield near('M15', 'Izz(4) + Iyy(5) of the machine file, Table 5', 0.1555, limb, 5e-5, 'kg m^2')
+
+
+def rank_checks(machine: Machine, motion: PlatformMotion) -> Iterator[Check]:
+    """M12 on the library's own columns: bodies, friction of the drives or of all joints, rotors."""
+    joints = joint_motion(machine, motion)
+    bodies, rotors = rigid_body_regressor(machine, motion, identical_legs=False), rotor_regressor(machine, joints)
+    names = [*rigid_body_parameter_names(machine, identical_legs=False), *(f'rotor{leg}' for leg in range(3))]
+    selections: tuple[tuple[JointSelection, int], ...] = (('actuated', 3), ('all', 6))
+    for law, each in (('viscous_coulomb', 2), ('asymmetric_coulomb', 3), ('asymmetric', 4)):
+        rough = rubbing(machine, law)
+        for selection, count in selections:
+            columns = friction_regressor(rough, joints, selection)
+            every = np.concatenate([bodies, rotors, columns], axis=-1)
+            own = [*names, *(f'friction{column}' for column in range(columns.shape[-1]))]
+            found = len(reduce_parameters(every.reshape(-1, every.shape[-1]), own))
+            what = f"rank of the library's columns with {law} friction, {selection} joints, and rotors"
+            yield equal('M12', what, 25 + 3 + each * count, found)
 
 
 def _column_error(found: Array, expected: Array) -> float:

@@ -41,7 +41,7 @@ def covariance(lab: Laboratory) -> Iterator[Check]:
     broken.start_at(machine_named('centred').home)
     broken.ukf.covariance[4, 4] = -1e-9
     imu = np.concatenate([-machine_named('centred').gravity, np.zeros(3)])
-    caught = _caught(lambda: broken.predict(imu, imu, INTERVAL, INTERVAL))
+    caught = _caught(lambda: broken.predict(imu, imu, INTERVAL))
     yield refused('S3-25', 'covariance set indefinite on purpose', CovarianceError, caught)
 
 
@@ -70,7 +70,7 @@ def augmented_form(lab: Laboratory) -> Iterator[Check]:
     for filter_ in filters:
         start(scenario, filter_, signals)
     for k in range(1, len(signals.inputs)):
-        filters[0].predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+        filters[0].predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
         predict_augmented(filters[1], signals.inputs[k - 1], signals.inputs[k])
         for filter_, log in zip(filters, errors, strict=True):
             filter_.update(signals.positions[k])
@@ -147,7 +147,7 @@ def _endless(steps: int) -> tuple[int, float]:
     try:
         for done in range(1, steps + 1):
             k = (done - 1) % period
-            filter_.predict(signals.inputs[k], signals.inputs[k + 1], INTERVAL, INTERVAL)
+            filter_.predict(signals.inputs[k], signals.inputs[k + 1], INTERVAL)
             filter_.update(signals.positions[k + 1])
             if done % 50_000 == 0:
                 least = min(least, least_eigenvalue(filter_))

@@ -202,7 +202,7 @@ def _run(scenario: Scenario) -> FilterRun:
         start(scenario, filter_, signals)
         for k in range(count):
             if k:
-                filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+                filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
             if k or scenario.start not in ('forward_kinematics', 'pose_known'):
                 innovation = filter_.update(signals.positions[k]) if k else first_update(scenario, filter_, signals)
                 residual[k], nis[k] = innovation.residual, innovation.nis

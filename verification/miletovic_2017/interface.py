@@ -28,7 +28,7 @@ from verification.miletovic_2017.scenario import DEFAULT, INTERVAL, PRINTED, Sce
 
 
 def _step(filter_: PlatformFilter, signals: Signals, k: int) -> None:
-    filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+    filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
     filter_.update(signals.positions[k])
 
 

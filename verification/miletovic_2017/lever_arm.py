@@ -30,7 +30,7 @@ def other_points(lab: Laboratory) -> Iterator[Check]:
         motion = profile_named('srs', 'mp1')(scenario.time)
         start(scenario, filter_, signals)
         for k in range(1, len(signals.inputs)):
-            filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+            filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
             filter_.update(signals.positions[k])
             if k < 600 or k % 5:
                 continue

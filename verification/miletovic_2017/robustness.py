@@ -67,7 +67,7 @@ def _known_offsets(motion: str) -> Array:
     signals, filter_ = signals_of(scenario), make_filter(scenario)
     start(scenario, filter_, signals)
     for k in range(1, len(signals.inputs)):
-        filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+        filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
         filter_.update(signals.positions[k])
     rows = filter_.layout.leg_offsets
     assert rows is not None
@@ -85,7 +85,7 @@ def dropouts(lab: Laboratory) -> Iterator[Check]:
         start(scenario, filter_, signals)
         sigma = []
         for k in range(1, settled + gap):
-            filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL, INTERVAL)
+            filter_.predict(signals.inputs[k - 1], signals.inputs[k], INTERVAL)
             if k < settled:
                 filter_.update(signals.positions[k])
                 continue

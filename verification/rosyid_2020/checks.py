@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_parameters
 from pkm_description.errors import KinematicsError, SingularPoseError
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, RigidBody
+from pkm_identification.judgement.physical import body_from_parameters
 from scipy.linalg import null_space
 
 from verification.check import Check, at_most, equal, near, refused, relative_error
 from verification.rosyid_2020.dynamics import PlanarDynamics, base_parameters
-from verification.rosyid_2020.library import library_checks
+from verification.rosyid_2020.library import library_checks, platform_motion
 from verification.rosyid_2020.model import ACTIVE, PlanarGeometry, PlanarSamples, random_planar
+from verification.rosyid_2020.own_equations import own_equation_checks
 from verification.rosyid_2020.table import (
     BASE_OF_DESIGN,
     BASE_OF_ESTIMATE,
@@ -25,6 +28,7 @@ from verification.rosyid_2020.table import (
     PINS,
     PLATFORM_CENTER,
     barycentric,
+    embedding,
     geometry_of,
     printed_parameters,
 )
@@ -43,6 +47,8 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from reaction_checks(geometry, samples)
     yield from identifiability_checks(geometry, samples)
     yield from library_checks(machine, samples)
+    motion = platform_motion(samples.q, samples.velocity, samples.acceleration)
+    yield from own_equation_checks(machine, geometry, samples, motion)
 
 
 def kinematic_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> Iterator[Check]:
@@ -66,24 +72,29 @@ def kinematic_checks(geometry: PlanarGeometry, samples: PlanarSamples) -> Iterat
 
 
 def parameter_checks(machine: Machine) -> Iterator[Check]:
-    """Barycentric parameters from masses and centres of mass."""
-    moments = DESIGN[[3, 4, 5, 12]] * np.array([*LEG_CENTERS, PLATFORM_CENTER])
-    yield at_most(
-        'R2-05', 'first moments of Table 1 from masses and centres', 1e-3, moments - DESIGN[[6, 7, 8, 13]], 'kg m'
-    )
-    error = np.abs(barycentric(machine) - DESIGN)
+    """Barycentric parameters from masses and centres of mass, and back, by the library."""
+    masses, centers = DESIGN[[3, 4, 5, 12]], (*LEG_CENTERS, PLATFORM_CENTER)
+    drawn = [
+        RigidBody('drawn', float(mass), np.array([center, 0.0, 0.0]), np.zeros((3, 3))).parameters
+        for mass, center in zip(masses, centers, strict=True)
+    ]
+    moments = np.array([ten[1] for ten in drawn]) - DESIGN[[6, 7, 8, 13]]
+    yield at_most('R2-05', 'first moments of Table 1 from masses and centres', 1e-3, moments, 'kg m')
+    names = list(rigid_body_parameter_names(machine, identical_legs=False))
+    values = embedding(names, machine).T @ rigid_body_parameters(machine, identical_legs=False)
+    error = np.abs(values - DESIGN)
     yield at_most(
         'R2-05', 'masses and first moments of the machine file = Table 1, design', 1e-3, error[[*range(9), 12, 13, 14]]
     )
     yield at_most('R2-05', 'its inertias about the joints = Table 1, design', 1e-4, error[[9, 10, 11, 15]], 'kg m^2')
-    bodies = [machine.platform, *(leg.joints[1].body for leg in machine.legs)]
+    yield at_most('R2-05', "the library's parameters against Huygens-Steiner", 1e-12, values - barycentric(machine))
     back = []
-    for body in bodies:
-        mass, moment, upper = body.parameters[0], body.parameters[1:4], body.parameters[4:]
-        center = moment / mass
-        about_origin = upper[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
-        central = about_origin - mass * (center @ center * np.eye(3) - np.outer(center, center))
-        back += [np.abs(center - body.center_of_mass).max(), np.abs(central - body.inertia).max()]
+    for body in [machine.platform, *(leg.joints[1].body for leg in machine.legs)]:
+        again = body_from_parameters(body.name, body.parameters)
+        back += [
+            abs(again.mass - body.mass), np.abs(again.center_of_mass - body.center_of_mass).max(),
+            np.abs(again.inertia - body.inertia).max(),
+        ]  # fmt: skip
     yield at_most('R2-05', 'centre of mass - barycentric - centre of mass', 1e-12, back)
 
 

@@ -1,4 +1,4 @@
-"""R2-14 to R2-20: friction that grows with the normal force of the guides (Rosyid & El-Khasawneh 2020, 2.2 and 5.2)."""
+"""R2-14 to R2-16, R2-18 to R2-20: friction that grows with the normal force of the guides (sections 2.2, 5.2)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def law_checks() -> Iterator[Check]:
 
 
 def load_checks() -> Iterator[Check]:
-    """R2-16, R2-17: the weight of the machine that lies flat, and how the guides share the platform's."""
+    """R2-16: the weight of the machine that lies flat, and how the guides share the platform's."""
     weight = guide_loads(SLIDER, RODS, PLATFORM, SHARES, GRAVITY)
     yield near_each('R2-16', 'f_n,y of the estimates', [405.41, 231.62, 243.89], weight, 5e-3, 'N')
     design = guide_loads(6.255, [11.128, 9.08, 13.372], 30.351, SHARES, GRAVITY)
@@ -100,15 +100,6 @@ def load_checks() -> Iterator[Check]:
     except ValueError as error:
         caught = error
     yield refused('R2-16', 'shares whose sum is not 1', ValueError, caught)
-    # alpha enters the friction linearly: one step of the sensitivity finds it from friction forces
-    start = guide_loads(SLIDER, RODS, PLATFORM, (1 / 3, 1 / 3, 1 / 3), GRAVITY)
-    found = []
-    for law, load in zip(laws, start, strict=True):
-        guess = dataclasses.replace(law, additional_load=load)
-        column = list(guess.nonlinear_parameters).index('additional_load')
-        slope = guess.nonlinear_sensitivity(0.1, 20.0)[column] * PLATFORM * GRAVITY
-        found.append(1 / 3 + float((law.force(0.1, 20.0) - guess.force(0.1, 20.0)) / slope))
-    yield near_each('R2-17', 'shares alpha fitted to friction forces', SHARES, found, 1e-9)
 
 
 def sign_checks() -> Iterator[Check]:

@@ -72,9 +72,7 @@ def kinematic_checks(machine: Machine, samples: PlanarSamples, motion: PlatformM
     geometry, q = geometry_of(machine), samples.q
     legs = joint_motion(machine, motion)
     ours = _coordinates(legs.positions, motion)
-    yield at_most(
-        'R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm'
-    )
+    yield at_most('R2-01', "the library's joint positions in the paper's closures", 1e-12, geometry.closure(ours), 'm')
     yield at_most('R2-02', "inverse kinematics = the paper's", 1e-10, ours - q)
     solved = forward_kinematics(machine, legs.positions[:, ::2]).require()
     error = (

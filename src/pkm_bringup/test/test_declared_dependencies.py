@@ -28,6 +28,9 @@ KEYS = {
 
 #: modules that no package.xml names, and why
 WITHOUT_KEY = {
+    'clarabel': 'no rosdep key; the solver of cvxpy; requirements.txt',
+    'cvxpy': 'no rosdep key; the identification says so where its engine lmi lacks it; requirements.txt',
+    'distributed': 'design_excitation --dask says so where it is not installed',
     'mujoco': 'no rosdep key; requirements.txt',
     'llvmlite': 'comes with numba',
     'numba': 'the rosdep key python3-numba names a package that Ubuntu 24.04 does not have; requirements.txt',

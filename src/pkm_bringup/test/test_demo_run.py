@@ -196,7 +196,7 @@ def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -
     combination[1, model.names.index('leg1_prismatic.viscous')] = 1.0
     row = {'value': 3421.0, 'std': 0.5, 'status': 'identified'}
     content = {
-        'settings': {'identical_legs': True, 'friction': 'actuated', 'fixed': []},
+        'settings': {'columns': {'identical_legs': True, 'friction': 'actuated', 'fixed': []}},
         'parameters': list(model.names),
         'combination': combination.tolist(),
         'base_parameters': [

@@ -172,7 +172,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     arguments = [
         f'bag:={source}', 'bag_namespace:=left', 'namespace:=cell/one', 'frame_prefix:=one/', 'rate:=2',
         'state_publisher:=false', 'baseline:=true', f'record:={tmp_path / "again"}',
-        'check_robot:=true', 'identification:=true', 'excitation:=0.5 8.0', 'validation:=4 8.0', f'output:={results}',
+        'check_robot:=true', 'identification:=true', 'excitation:=0.5 4.6', 'validation:=4.6 8.0', f'output:={results}',
     ]  # fmt: skip
     with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
         assert system.wait(90.0) == 0, system.output
@@ -197,7 +197,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     assert np.abs(estimate.position[ours] - truth.position[theirs]).max() < 1e-3
 
     machine = load_machine('srs')
-    expected = identify(machine, *read_recordings(machine, source, [(0.5, 8.0), (4.0, 8.0)], 'left'))
+    expected = identify(machine, *read_recordings(machine, source, [(0.5, 4.6), (4.6, 8.0)], 'left'))
     found = yaml.safe_load((results / 'parameters.yaml').read_text())['base_parameters']
     assert [row['value'] for row in found] == expected.estimate.parameters.tolist()
     assert [row['std'] for row in found] == expected.estimate.std.tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pkm_bringup.simulation.pacing import ClockFollower, Pacer
+from pkm_bringup.simulation.pacing import LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
 
 MS = 10**6
 
@@ -18,8 +18,17 @@ def test_small_lag_is_caught_up_and_large_lag_given_up() -> None:
     pacer = Pacer(1.0)
     pacer.target(0, 0)
     assert pacer.target(400 * MS, 10 * MS) == 400 * MS
-    assert pacer.target(2000 * MS, 400 * MS) == 400 * MS
-    assert pacer.target(2010 * MS, 400 * MS) == 410 * MS
+    assert pacer.target(2000 * MS, 400 * MS) == 900 * MS
+    assert pacer.target(2010 * MS, 800 * MS) == 910 * MS
+
+
+def test_catching_up_leaves_no_command_out_for_long() -> None:
+    """However late it is called, it asks for no more than a few milliseconds at once."""
+    pacer = Pacer(1.0, LARGEST_LAG_OF_COMMANDS)
+    assert pacer.target(0, 0) == 0
+    assert pacer.target(100 * MS, 0) == 8 * MS
+    assert pacer.target(150 * MS, 8 * MS) == 16 * MS
+    assert pacer.target(154 * MS, 16 * MS) == 20 * MS
 
 
 def test_zero_is_no_limit_and_less_is_refused() -> None:

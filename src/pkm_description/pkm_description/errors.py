@@ -80,6 +80,10 @@ class AssemblyModeError(KinematicsError):
     """The solution lies on another assembly mode than the machine's."""
 
 
+class InfeasibleMachineError(PkmError):
+    """Bodies that cannot exist leave a motion of the machine without inertia: it cannot be simulated."""
+
+
 class ArgumentError(PkmError, ValueError):
     """An argument of another kind than a function takes."""
 

@@ -12,6 +12,9 @@ from pkm_description.dynamics.friction import friction_torques
 from pkm_description.dynamics.open_chain import open_chain_accelerations
 from pkm_description.dynamics.parameter_reduction.machine import base_parameters
 from pkm_description.dynamics.terms import drive_force_terms
+from pkm_description.kernels.presliding import deflect
+from pkm_description.kernels.tree import turn_about
+from pkm_description.kinematics.admissible_home import admissible_home
 from pkm_description.kinematics.closed_legs import close_legs, leg_regularity
 from pkm_description.kinematics.continuation import regular_from_home
 from pkm_description.kinematics.jacobian_rates import drive_jacobian_rate
@@ -29,6 +32,9 @@ Call = Callable[[], object]
 def first_calls() -> Iterator[Call]:
     """Calls of the public functions of kinematics and dynamics, with batches and with single poses."""
     yield partial(load_machine, 'delta')  # rods that may turn about themselves are looked for in a way of their own
+    yield partial(turn_about, np.eye(3)[None].copy(), 0, (1.0, 0.0, 0.0), 0.0)  # loading calls it where loops are rigid
+    one = np.zeros((1, 1))
+    yield partial(deflect, one, one, 0.0, np.ones(1), one, one)
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)
@@ -64,6 +70,7 @@ def _poses(machine: Machine) -> Iterator[Call]:
         yield partial(dynamics.forward_dynamics, machine, position, rotation, rest, forces)
         still = np.zeros((1, len(machine.joints)))
         yield partial(friction_torques, machine, still, loads=still)
+    yield partial(admissible_home, machine, drives=machine.home_positions[machine.drive_columns])
     closed = close_legs(machine, position, rotation)
     yield partial(leg_regularity, machine, position, rotation, closed.positions)
     if machine.drives_are_struts:

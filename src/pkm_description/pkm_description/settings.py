@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 
@@ -45,15 +46,33 @@ def setting(
     return field(default=default, metadata=metadata)
 
 
+def section(kind: type[Settings]) -> Any:
+    """Declare a section of a :class:`Settings` dataclass: settings of their own, with names ``section.setting``."""
+    return field(default_factory=kind, metadata={'section': kind})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Base of a frozen dataclass whose fields are made by :func:`setting`; checks types, ranges and choices.
+    """Base of a frozen dataclass of :func:`setting` and :func:`section`; checks types, ranges and choices.
+
+    Attributes
+    ----------
+    moved : what to write in place of names that were settings once
 
     Raises
     ------
     ConfigurationError
         Naming the setting, its value and what is allowed.
     """
+
+    moved: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __new__(cls: type[AnySettings], *_values: Any, **named: Any) -> AnySettings:
+        """Refuse names that have moved, with the new one."""
+        for name, value in named.items():
+            if not isinstance(value, Settings):
+                _require_here(cls, name)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -63,16 +82,31 @@ class Settings:
     def from_mapping(cls: type[AnySettings], values: Mapping[str, Any]) -> AnySettings:
         """Build from names and values, e.g. of node parameters.
 
+        Parameters
+        ----------
+        values : settings of a section by names with a dot, or as a mapping of their own
+
         Raises
         ------
         ConfigurationError
             For an unknown name or a value that is not allowed.
         """
-        known = {entry.name: entry for entry in fields(cls)}
-        for name in values:
+        known, given = settings_of(cls), _flat(values)
+        for name, value in given.items():
+            _require_here(cls, name)
+            if any(own.startswith(f'{name}.') for own in known):
+                raise ConfigurationError(f'{name} = {value!r}: is a section, needs names and values')
             if name not in known:
                 raise ConfigurationError(f'unknown setting {name!r}; there are {", ".join(sorted(known))}')
-        return cls(**{name: _plain(known[name], value) for name, value in values.items()})
+        return _build(cls, {name: _plain(known[name], value) for name, value in given.items()})
+
+    def mapping(self) -> dict[str, Any]:
+        """Names and values as plain data, a section as a mapping of its own; :meth:`from_mapping` takes it."""
+        found: dict[str, Any] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            found[entry.name] = value.mapping() if isinstance(value, Settings) else _listed(value)
+        return found
 
     @classmethod
     def from_file(
@@ -92,7 +126,7 @@ class Settings:
         ConfigurationError
             The file cannot be read, or has an unknown name or a value that is not allowed.
         """
-        left_out = {entry.name for other in others for entry in fields(other)} | {_OF_EVERY_NODE}
+        left_out = {name for other in others for name in settings_of(other)} | {_OF_EVERY_NODE}
         try:
             content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -100,11 +134,60 @@ class Settings:
         values = _of_node({} if content is None else content, node)
         if not isinstance(values, dict):
             raise ConfigurationError(f'{path}: expected names and values of settings, found {content!r:.60}')
-        known = {entry.name for entry in fields(cls)}
+        known, given = settings_of(cls), _flat(values)
         try:
-            return cls.from_mapping({name: values[name] for name in values if name in known or name not in left_out})
+            return cls.from_mapping({name: given[name] for name in given if name in known or name not in left_out})
         except ConfigurationError as error:
             raise ConfigurationError(f'{path}: {error}') from None
+
+
+def settings_of(kind: type[Settings]) -> dict[str, Field[Any]]:
+    """All settings of a class by name, those of sections as ``section.setting``."""
+    found: dict[str, Field[Any]] = {}
+    for entry in fields(kind):
+        inner = entry.metadata.get('section')
+        if inner is None:
+            found[entry.name] = entry
+        else:
+            found |= {f'{entry.name}.{name}': own for name, own in settings_of(inner).items()}
+    return found
+
+
+def _require_here(kind: type[Settings], name: str) -> None:
+    if name in kind.moved:
+        raise ConfigurationError(f'{name!r} is no setting any more: {kind.moved[name]}')
+
+
+def _build(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySettings:
+    """Settings from names, those of sections with a dot, and values."""
+    own = {name: value for name, value in values.items() if '.' not in name}
+    for entry in fields(kind):
+        inner = entry.metadata.get('section')
+        if inner is None:
+            continue
+        start = f'{entry.name}.'
+        try:
+            own[entry.name] = _build(
+                inner, {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
+            )
+        except ConfigurationError as error:  # begins with the name of a setting
+            raise ConfigurationError(f'{start}{error}') from None
+    return kind(**own)
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Names with dots and values, of mappings in mappings."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found |= {f'{name}.{inner}': own for inner, own in _flat(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def default_of(entry: Field[Any]) -> Any:
@@ -129,7 +212,7 @@ def _of_node(content: Any, node: str) -> Any:
     mine = [values for name, values in sections if name in (node, '*', '**')] or [values for _, values in sections]
     if not all(isinstance(values, dict) for values in mine):
         return None
-    return {name: value for values in mine for name, value in values.items()}
+    return {name: value for values in mine for name, value in _flat(values).items()}
 
 
 def _sections(content: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -143,6 +226,11 @@ def _sections(content: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _check(entry: Field[Any], value: Any) -> None:
+    kind = entry.metadata.get('section')
+    if kind is not None:
+        if not isinstance(value, kind):
+            raise ConfigurationError(f'{entry.name} = {value!r}: needs {kind.__name__}')
+        return
     default = default_of(entry)
     problem = (_problem_of_list if isinstance(default, tuple) else _problem)(entry, default, value)
     if problem:

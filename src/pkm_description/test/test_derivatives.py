@@ -22,7 +22,7 @@ from pkm_description.dynamics import (
 )
 from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.errors import KinematicsError
-from pkm_description.friction_laws import Asymmetric, PowerLaw, Sign, Stribeck
+from pkm_description.friction_laws import Asymmetric, LoadDependentStribeck, PowerLaw, Sign, Stribeck
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.kinematics.rotation import rotation_exp
@@ -83,6 +83,54 @@ def test_inverse_dynamics_by_the_drives(name: str) -> None:
     units = np.eye(machine.actuated_count)
     for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
         assert_close(ours, differences(forces, drives, place, units))
+
+
+def rubbing(joint: Joint) -> JointFriction:
+    """Friction in proportion to the load, of drives more than of passive joints."""
+    law = LoadDependentStribeck(
+        viscous=0.3, coulomb_coefficient=0.1 if joint.actuated else 0.002,
+        static_coefficient=0.15 if joint.actuated else 0.003, stribeck_velocity=0.3,
+    )  # fmt: skip
+    return JointFriction(law=law)
+
+
+def rubbing_drives(joint: Joint) -> JointFriction:
+    return rubbing(joint) if joint.actuated else JointFriction()
+
+
+@pytest.mark.parametrize('friction', [rubbing, rubbing_drives])
+@pytest.mark.parametrize('name', ['6-UPS', '6-PUS', '3-RPS', 'planar 3-PRR', 'khalifa_3prr'])
+def test_friction_by_the_load(name: str, friction: Callable[[Joint], JointFriction]) -> None:
+    """The drives' forces change the reactions, these the friction, and this the forces again."""
+    machine = load_machine(name) if name == 'khalifa_3prr' else MACHINES[name]()
+    machine = with_friction(machine, friction)
+    motion = states(machine)
+    drives = drives_of(machine, motion)
+
+    def forces(*state: Array) -> Array:
+        return inverse_dynamics(machine, motion_from_drives(machine, motion.time, *state), sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, sign_smoothing=SMOOTH)
+    plain = inverse_dynamics_derivatives(machine, motion, friction=False)
+    assert_close(found.forces, forces(*drives))
+    assert np.abs(found.by_acceleration - plain.by_acceleration).max() > 1e-4 * np.abs(plain.by_acceleration).max()
+    units = np.eye(machine.actuated_count)
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, drives, place, units), 1e-5)
+    # the accelerations under forces are the inverse of that
+    twist = np.hstack([motion.linear_velocity, motion.angular_velocity])
+    pose = motion.position, motion.rotation_base_platform
+    forward = forward_dynamics_derivatives(machine, *pose, twist, found.forces, sign_smoothing=SMOOTH)
+    step = 1e-4 * np.abs(found.forces).max()
+
+    def accelerations(forces: Array) -> Array:
+        moved = forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
+        again = dataclasses.replace(motion, linear_acceleration=moved[:, :3], angular_acceleration=moved[:, 3:])
+        return drives_of(machine, again)[2]
+
+    for a, unit in enumerate(units):
+        sides = accelerations(found.forces + step * unit) - accelerations(found.forces - step * unit)
+        assert_close(forward.by_force[..., a], sides / (2.0 * step), 1e-5)
 
 
 @pytest.mark.parametrize('name', ['6-UPS', '3-RPS', 'delta'])
@@ -189,6 +237,6 @@ def test_what_is_no_coordinate_is_refused() -> None:
         inverse_dynamics_derivatives(held, states(held), 'platform')
     with pytest.raises(KinematicsError, match="4 drives for 3 degrees of freedom.*use coordinates='platform'"):
         inverse_dynamics_derivatives(redundant, states(redundant))
-    loaded = load_machine('khalifa_3prr')
-    with pytest.raises(KinematicsError, match='depends on the load is not differentiated'):
-        inverse_dynamics_derivatives(loaded, states(loaded))
+    loaded = with_friction(redundant, rubbing)
+    with pytest.raises(KinematicsError, match='loads that the motion does not determine'):
+        inverse_dynamics_derivatives(loaded, states(loaded), 'platform')

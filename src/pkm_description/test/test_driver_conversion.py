@@ -135,6 +135,8 @@ def test_velocities(tmp_path: Path, keys: dict[str, Any], reading: float, value:
         ({'quantity': 'torque', 'lead': 0.01, 'gear': 3.0, 'unit': 'N mm'}, 500.0, 0.5 * 3.0 * 2.0 * math.pi / 0.01),
         ({'quantity': 'current', 'gain': 52.0, 'offset': 7.0}, 3.0, 163.0),
         ({'quantity': 'current', 'gain': 0.4, 'lead': 0.02, 'unit': 'mA'}, 1500.0, 0.6 * 2.0 * math.pi / 0.02),
+        ({'quantity': 'voltage', 'amplifier': 2.0, 'gain': 52.0, 'unit': 'mV'}, 250.0, 26.0),
+        ({'quantity': 'voltage', 'amplifier': 2.0, 'gain': 0.4, 'lead': 0.02}, 3.0, 2.4 * 2.0 * math.pi / 0.02),
         ({'quantity': 'pressure_difference', 'area': 1.0e-3, 'unit': 'bar'}, 12.0, 1200.0),
     ],
 )

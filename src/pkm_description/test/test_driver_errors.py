@@ -51,6 +51,7 @@ MISTAKES: list[tuple[dict[str, Any], str, object, str]] = [
     ({'velocity': {'unit': 'mm'}}, 'driver.velocity.unit', 'mm', 'must be one of m/s'),
     ({'effort': {'quantity': 'amps'}}, 'driver.effort.quantity', 'amps', 'must be one of force, torque, current'),
     ({'effort': {'quantity': 'current'}}, 'driver.effort.gain', None, 'is missing; add it'),
+    ({'effort': {'quantity': 'voltage', 'gain': 5.0}}, 'driver.effort.amplifier', None, 'is missing; add it'),
     ({'effort': {'quantity': 'current', 'gain': 0.0}}, 'driver.effort.gain', 0.0, 'must be greater than 0'),
     ({'effort': {'quantity': 'torque'}}, 'driver.effort.lead', None, 'the lead of the screw, m per turn'),
     ({'effort': {**CURRENT, 'gear': 3.0}}, 'driver.effort.lead', None, 'the lead of the screw, m per turn'),

@@ -34,6 +34,8 @@ ENTRIES = [
     ('leg_chain.prismatic.friction.viscosity', 3.0, "did you mean 'viscous'?"),
     ('leg_chain.prismatic.body.centre_of_mass', [0.0, 0.0, 0.0], "did you mean 'center_of_mass'?"),
     ('legs.leg2.base_pont', [0.0, 0.0, 0.0], "did you mean 'base_point'?"),
+    ('sensors.imu.accelerometer.range', 0.0, 'must be greater than 0'),
+    ('sensors.imu.gyroscope.range', [1.0, 2.0, 3.0], 'must be a number'),
     ('sensors.imu.colour', 'red', 'unknown key; known here: link, xyz'),
     ('name', '', 'must be a text'),
     ('name', 'my machine', 'use letters, digits and _'),

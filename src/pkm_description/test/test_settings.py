@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pytest
 from pkm_description.errors import ConfigurationError
-from pkm_description.settings import Settings, setting
+from pkm_description.settings import Settings, section, setting, settings_of
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,54 @@ def test_files_that_are_wrong_are_named(tmp_path: Path, text: str, words: str) -
         Example.from_file(path, 'example', (Other,))
     with pytest.raises(ConfigurationError, match='nowhere.yaml: cannot be read'):
         Example.from_file(tmp_path / 'nowhere.yaml', 'example')
+
+
+@dataclass(frozen=True)
+class Staged(Settings):
+    """Settings with a section, one of which once was called otherwise."""
+
+    moved: ClassVar[Mapping[str, str]] = MappingProxyType({'old_rate': 'write first.rate', 'first': 'write first.law'})
+
+    first: Example = section(Example)  # noqa: RUF009
+    name: str = setting('a', 'which')
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        {'first.rate': 20.0, 'first.names': ['a'], 'name': 'b'},
+        {'first': {'rate': 20.0, 'names': ('a',)}, 'name': 'b'},
+        {'first': Example(rate=20.0, names=('a',)).mapping(), 'name': 'b'},
+    ],
+)
+def test_sections_by_dots_or_as_mappings(values: dict[str, Any]) -> None:
+    made = Staged.from_mapping(values)
+    assert made == Staged(Example(rate=20.0, names=('a',)), 'b')
+    assert Staged.from_mapping(made.mapping()) == made
+    assert made.mapping()['first']['names'] == ['a']
+    assert list(settings_of(Staged)) == [*(f'first.{entry.name}' for entry in fields(Example)), 'name']
+
+
+def test_sections_of_a_parameter_file(tmp_path: Path) -> None:
+    path = tmp_path / 'settings.yaml'
+    path.write_text('/**: {ros__parameters: {first: {rate: 20.0}}}\nme: {ros__parameters: {first.count: 4}}')
+    assert Staged.from_file(path, 'me', (Other,)) == Staged(Example(rate=20.0, count=4))
+    path.write_text('first: {rate: 500.0}')
+    with pytest.raises(ConfigurationError, match=r'first\.rate = 500.0: must be a number from 1 to 100'):
+        Staged.from_file(path, 'me')
+
+
+@pytest.mark.parametrize('name', ['old_rate', 'first'])
+def test_names_that_have_moved_say_the_new_one(name: str) -> None:
+    words = f"'{name}' is no setting any more: write first"
+    with pytest.raises(ConfigurationError, match=words):
+        Staged.from_mapping({name: 20.0})
+    with pytest.raises(ConfigurationError, match=words):
+        Staged(**{name: 20.0})
+
+
+def test_what_is_no_section_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="name = 'x'.*is no section|unknown setting 'name.x'"):
+        Staged.from_mapping({'name': {'x': 1}})
+    with pytest.raises(ConfigurationError, match='first = 5: needs Example'):
+        Staged(5)  # type: ignore[arg-type]

@@ -26,8 +26,8 @@ class EstimatorConfig(Settings):
 
     filter: str = setting(
         'manifold',
-        "'manifold': UKF for any attitude, iterated for measurements with a large NIS; 'paper': UKF as printed; 'ekf', "
-        "'iekf': extended Kalman filters on the same model, for comparison",
+        "'manifold': UKF for any attitude, iterated for measurements with a large NIS; 'paper': UKF and process noise "
+        "as printed; 'ekf', 'iekf': extended Kalman filters on the same model, for comparison",
         choices=FILTERS,
     )
     integrator: str = setting(
@@ -82,9 +82,30 @@ class EstimatorConfig(Settings):
     imu_delay_std: float = setting(0.03, 'its standard deviation at the start, if estimated [s]', 1e-6, 1.0)
     imu_rotation_std: float = setting(0.05, 'standard deviation of the mounting rotation of the IMU [rad]', 1e-6, 3.0)
     imu_position_std: float = setting(0.05, 'standard deviation of the position of the IMU [m]', 1e-6, 10.0)
-    accelerometer_bias_walk: float = setting(0.0, 'random walk of the bias [m/s^2 per sqrt(s)]', 0.0, 10.0)
-    gyroscope_bias_walk: float = setting(0.0, 'random walk of the bias [rad/s per sqrt(s)]', 0.0, 1.0)
+    imu_stamp_jitter: float = setting(
+        -1.0,
+        "standard deviation of the errors of the IMU's stamps, independent from sample to sample [s]; negative: by the "
+        'scatter of the stamps, where that is above 2 us',
+        -1.0,
+        0.1,
+    )
+    leg_stamp_jitter: float = setting(-1.0, 'the same of the stamps of leg positions [s]', -1.0, 0.1)
+    accelerometer_bias_walk: float = setting(
+        -1.0,
+        "random walk of the bias [m/s^2 per sqrt(s)]; negative: the machine file's, 3e-4 where it gives none",
+        -1.0,
+        10.0,
+    )
+    gyroscope_bias_walk: float = setting(
+        -1.0,
+        "random walk of the bias [rad/s per sqrt(s)]; negative: the machine file's, 2e-5 where it gives none",
+        -1.0,
+        1.0,
+    )
     leg_offset_walk: float = setting(0.0, 'random walk of the offsets [m per sqrt(s)]', 0.0, 1.0)
+    imu_delay_walk: float = setting(
+        0.0, 'random walk of the delay, if estimated [s per sqrt(s)]; clocks 20 ppm apart need about 2e-5', 0.0, 1.0
+    )
 
     constraint_std: float = setting(
         1e-6, 'standard deviation of the constraints of a machine with fewer than six degrees of freedom [m]', 1e-9, 1.0
@@ -116,8 +137,16 @@ class EstimatorConfig(Settings):
         0.0,
         1e3,
     )
+    legs_alone: bool = setting(
+        True, "leave out an IMU that fails and estimate by the legs alone; not for 'paper' and without leg_gate"
+    )
     maximum_condition: float = setting(
         1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
+    )
+    rank_causes: bool = setting(
+        True,
+        'where innovations are larger than claimed for seconds, replay them to rank the causes (delay, mounting, ...); '
+        'in portions of about 5 ms, a tenth of a processor for one or two minutes',
     )
     divergence_nis: float = setting(1000.0, 'normalised innovation squared (NIS) that counts as lost', 10.0, 1e12)
     divergence_samples: int = setting(50, 'samples in a row above divergence_nis before a restart', 1, 1_000_000)

@@ -30,8 +30,14 @@ def first_calls() -> Iterator[Call]:
     with_constants = [EstimatorConfig(filter=kind, estimate=tuple(EXTRA_STATES)) for kind in FILTERS if kind != 'paper']
     process = InertialProcess(np.zeros(3), next(iter(INTEGRATORS.values())))
     yield partial(process.rate, np.zeros(STATE_SIZE), np.zeros(INPUT_SIZE))
+    yield partial(process.take_next, np.zeros(INPUT_SIZE), np.zeros(INPUT_SIZE), 0.01)
+    yield partial(process.noise_factor, np.zeros(STATE_SIZE), 0.01)
+    yield partial(process.set_rates, np.zeros(STATE_SIZE), 0.005, np.zeros(STATE_SIZE))
     for name in MACHINES:
         machine = load_machine(name)
         data = measure(machine, profile('hold', machine, duration=0.1, rate=100))
         for config in [*kinds, *(with_constants if machine.has_closed_form else [])]:
             yield partial(estimate, machine, data, config)
+        # so many samples that their noise need not be carried along
+        often = measure(machine, profile('hold', machine, duration=0.02, rate=5000))
+        yield partial(estimate, machine, often, EstimatorConfig(filter='ekf'))

@@ -52,6 +52,16 @@ def fill(bag: BagWriter, arrays: dict[str, np.ndarray]) -> None:
     )  # fmt: skip
 
 
+def test_reads_no_more_than_is_asked_for(tmp_path: Path) -> None:
+    """Identification needs no covariances of poses: they are most of a long recording."""
+    arrays = write(tmp_path / 'run', 'mcap')
+    data = read_bag(tmp_path / 'run', streams=('joint_states',))
+    assert list(data.streams) == ['joint_states']
+    assert data.joint_states is not None
+    np.testing.assert_array_equal(data.joint_states.positions, arrays['positions'])
+    assert '/imu/data_raw' in data.topics
+
+
 @pytest.mark.parametrize('storage', STORAGES)
 @pytest.mark.parametrize('namespace', ['', 'simona/left'])
 def test_round_trip_keeps_every_bit(tmp_path: Path, storage: str, namespace: str) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.constants import ConstantStates
-from pkm_estimation.filtering.input_curvature import InputCurvature
 from pkm_estimation.filtering.start import start_std
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.attitude import rotation_of
@@ -40,55 +37,6 @@ def test_deviations_are_true(scenario, names, duration):
     assert check.status == 'met', (check.what, check.required, check.measured)
 
 
-# -- curvature of the input ------------------------------------------------------------------------------------------
-
-
-def integrated(frequency, interval, parts):
-    """Integral of a sine over two periods, by straight lines and with their corrections; steps divided into parts."""
-    curvature, plain, bent = InputCurvature(), 0.0, 0.0
-    times = np.arange(0.0, 2.0 / frequency, interval)
-    for begin in times:
-        ends = np.sin(2.0 * np.pi * frequency * np.array([begin, begin + interval]))
-        for part in range(parts):
-            start, end = ends[0] + (ends[1] - ends[0]) * np.array([part, part + 1]) / parts
-            correction = curvature.correction(np.full(6, start), np.full(6, end), interval / parts, interval)
-            weight = (interval / parts) * (begin >= 1.0 / frequency) * np.sin(2.0 * np.pi * frequency * begin)
-            plain += weight * 0.5 * (start + end)
-            bent += weight * (0.5 * (start + end) + correction[0])
-    return plain, bent
-
-
-@pytest.mark.parametrize('parts', [1, 2])
-def test_a_sine_keeps_its_amplitude(parts):
-    """A straight line between samples lacks ``(omega h)^2 / 12`` of it, whether steps are divided or not."""
-    frequency, interval = 1.0, 0.01
-    lost = (2.0 * np.pi * frequency * interval) ** 2 / 12.0
-    plain, bent = integrated(frequency, interval, parts)
-    # oracle: over each step the sine's own integral, weighted alike
-    begin = np.arange(1.0, 2.0, interval)
-    w = 2.0 * np.pi * frequency
-    exact = np.sum(np.sin(w * begin) * (np.cos(w * begin) - np.cos(w * (begin + interval))) / w)
-    assert plain / exact - 1.0 == pytest.approx(-lost, rel=0.01)
-    assert abs(bent / exact - 1.0) < 0.05 * lost
-
-
-def test_corrections_only_shift_noise():
-    """One sample's error is in all corrections together zero times."""
-    curvature, values = InputCurvature(), np.zeros((50, 6))
-    values[25] = 1.0
-    total = sum(curvature.correction(start, end, 0.01, 0.01) for start, end in pairwise(values))
-    np.testing.assert_allclose(total, 0.0, atol=1e-15)
-
-
-def test_a_gap_has_no_curvature():
-    curvature = InputCurvature()
-    for k in range(20):
-        found = curvature.correction(np.full(6, k**2), np.full(6, (k + 1) ** 2), 0.01, 0.01)
-    np.testing.assert_allclose(found, -2.0 / 12.0)  # of k^2, whose second difference is 2
-    after_gap = curvature.correction(np.full(6, 400.0), np.full(6, 900.0), 0.05, 0.05)
-    np.testing.assert_array_equal(after_gap, np.zeros(6))
-
-
 # -- certainty that is taken back ------------------------------------------------------------------------------------
 
 
@@ -96,7 +44,7 @@ class Belief:
     """What ConstantStates needs of a filter."""
 
     def __init__(self, std):
-        self.state, self.covariance = np.zeros(len(std)), np.diag(std**2)
+        self.state, self.covariance, self.carried = np.zeros(len(std)), np.diag(std**2), np.ones((len(std), 18))
 
 
 def make(names):
@@ -107,7 +55,8 @@ def make(names):
 
 def wait(constants, belief, duration=0.2):
     for _ in range(round(duration / 0.01)):
-        constants.advance(belief, np.array([0.0, 0.0, -9.81]), np.zeros(6), np.zeros(6), 0.01)
+        constants.grow(belief, np.array([0.0, 0.0, -9.81]), np.zeros(6), np.zeros(6), 0.01)
+        constants.look(belief)
 
 
 def test_first_certainty_is_taken_back_once():
@@ -156,12 +105,14 @@ def test_place_that_is_hardly_known_is_forgotten_without_moving_the_platform():
 def test_constants_wait_for_speed_and_biases():
     layout, std, constants = make(('imu_delay',))
     belief, row = Belief(std), layout.imu_delay
-    before = belief.state.copy(), belief.covariance.copy()
+    before = belief.state.copy(), belief.covariance.copy(), belief.carried.copy()
     belief.state += 1.0
     belief.covariance *= 0.5
+    belief.carried *= 0.5
     constants.after_update(belief, *before)
     assert belief.state[row][0] == 0.0 and belief.covariance[row, row] == before[1][row, row]
     assert belief.state[0] == 1.0 and belief.covariance[0, 0] == 0.5 * before[1][0, 0]
+    assert (belief.carried[row] == 1.0).all() and (belief.carried[0] == 0.5).all()
 
 
 def test_lost_covariance_is_said():

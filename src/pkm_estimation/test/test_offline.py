@@ -100,8 +100,35 @@ def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
     assert not comparison.identical
     assert comparison.reproduced == 17
     assert 'position[1]' in comparison.difference
+    assert comparison.largest == pytest.approx(changed[17, 1] - live.position[17, 1])
+    # a recording that began later: what both have is compared, what offline lacks is counted
+    later = replace(motion, **{name: values[40:] for name, values in vars(motion).items()})
+    comparison = compare_with_live(later, live)
+    assert comparison.identical
+    assert (comparison.only_live, comparison.reproduced) == (40, len(live) - 40)
+    # an estimate that is missing in the middle is a difference
+    gap = replace(motion, **{name: np.delete(values, 50, axis=0) for name, values in vars(motion).items()})
+    comparison = compare_with_live(gap, live)
+    assert (comparison.only_live, comparison.reproduced) == (0, 50)
+    assert 'no estimate there' in comparison.difference
+    none = replace(motion, stamps=motion.stamps + 1)
+    assert 'none of the' in compare_with_live(none, live).difference
     from_the_beginning = estimate_recording(SRS, data)
     assert not compare_with_live(without_covariances(from_the_beginning.motion), live).identical
+
+
+def test_what_a_busy_recorder_wrote_late_is_not_dropped(bag):
+    """A recorder that was seconds behind writes all that waited at one time: first one topic, then the other."""
+    data, config = read_bag(bag[0]), EstimatorConfig(queue_length=50)
+    legs, imu = data.joint_states, data.imu_data_raw
+    in_time = estimate_recording(SRS, data, config).motion
+    for late_imu, late_legs in ((True, False), (False, True), (True, True)):
+        held_up = [
+            replace(stream, recorded_at=np.maximum(stream.recorded_at, stream.recorded_at[-1 if late else 0]))
+            for stream, late in ((imu, late_imu), (legs, late_legs))
+        ]
+        late = estimate_recording(SRS, replace(data, imu_data_raw=held_up[0], joint_states=held_up[1]), config).motion
+        assert compare_with_live(late, in_time).identical
 
 
 def test_comparison_of_a_run_whose_clock_was_reset(bag):
@@ -194,6 +221,24 @@ def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
     # this bag's live odometry carries no covariances: not what the estimator publishes
     assert main([str(bag[0]), '--compare-live', '--settling', '4']) == 2
     assert 'pose_covariance' in capsys.readouterr().out
+
+
+def test_program_smooths(bag, tmp_path, capsys):
+    assert main([str(bag[0]), '-o', str(tmp_path / 'filter'), '--settling', '4']) == 0
+    capsys.readouterr()
+    assert main([str(bag[0]), '-o', str(tmp_path / 'smooth'), '--settling', '4', '--smooth']) == 0
+    assert 'smoothed: errors are those of the smoothed motion' in capsys.readouterr().out
+    assert 'motion, biases and states (smoothed)' in (tmp_path / 'smooth' / 'report.html').read_text()
+    tables = [np.genfromtxt(tmp_path / way / 'estimate.csv', delimiter=',', names=True) for way in ('filter', 'smooth')]
+    assert tables[0].dtype == tables[1].dtype
+    np.testing.assert_array_equal(tables[0]['nis'], tables[1]['nis'])
+    truth = read_bag(bag[0]).ground_truth
+    late = tables[0]['stamp_ns'] > truth.stamps[0] + 4e9
+    errors = [(table['position_x'] - truth.position[-len(table):, 0])[late] for table in tables]
+    assert errors[1].std() < 0.7 * errors[0].std()
+    with pytest.raises(SystemExit):
+        main([str(bag[0]), '--smooth', '--compare-live'])
+    assert 'not allowed with argument' in capsys.readouterr().err
 
 
 def test_report_is_one_page_with_everything_in_it(bag, tmp_path):

@@ -207,7 +207,7 @@ def test_output_between_stamps_of_an_undeclared_delay():
     state[filter_.layout.imu_delay] = 0.01
     late = filter_.point_motion(imu)
     state[filter_.layout.imu_delay] = 0.0
-    filter_.predict(imu, imu, 0.01, 0.01)
+    filter_.predict(imu, imu, 0.01)
     predicted = filter_.point_motion(imu)
     assert np.abs(predicted.position - early.position).max() > 1e-3
     np.testing.assert_allclose(late.position, predicted.position, atol=1e-6)
@@ -283,7 +283,7 @@ def test_window_longer_than_a_jump_of_the_clock():
 def test_history_does_not_grow_while_legs_are_silent():
     pipeline = EstimatorPipeline(SRS, replace(WINDOW, queue_length=30))
     feed(pipeline, pairs(range(20)) + [imu_message(k) for k in range(20, 190)])
-    assert len(pipeline._history.imu) < 55  # 0.5 s
+    assert len(pipeline._history.imu) < 75  # 0.7 s
     assert len(feed(pipeline, pairs(range(190, 200)))) == 9  # one confirms that the legs are back
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pkm_identification.configuration import IdentificationConfig
     from pkm_identification.errors import InfeasibleParametersError, NotExcitedError, RecordingError
     from pkm_identification.pipeline import identify
+    from pkm_identification.predict import predict_forces
     from pkm_identification.recording.bag_recordings import read_recording
     from pkm_identification.recording.recording import PlatformPoses, Recording, recording_from_joint_states
     from pkm_identification.report.files import write_result
@@ -42,6 +43,7 @@ _MODULES = {
     'compare_physical_with_truth': 'compare',
     'compare_with_truth': 'compare',
     'identify': 'pipeline',
+    'predict_forces': 'predict',
     'read_recording': 'recording.bag_recordings',
     'recording_from_joint_states': 'recording.recording',
     'write_overlay': 'report.overlay',
@@ -61,6 +63,7 @@ __all__ = [
     'compare_physical_with_truth',
     'compare_with_truth',
     'identify',
+    'predict_forces',
     'read_recording',
     'recording_from_joint_states',
     'write_overlay',

@@ -25,5 +25,13 @@ class NotExcitedError(PkmError):
         super().__init__(f'{reason}: {", ".join(parameters)}')
 
 
+class NotConvergedError(PkmError):
+    """Nonlinear parameters, or forces that depend on the result, do not settle."""
+
+
 class InfeasibleParametersError(PkmError):
     """The identified bodies cannot exist (negative mass, inertia not positive definite), so no overlay is written."""
+
+
+class ExcitationError(PkmError):
+    """No excitation can be designed: no feasible motion to start from, or nothing that it could excite."""

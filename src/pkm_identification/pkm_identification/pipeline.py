@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
-from datetime import UTC, datetime
 
-import numpy as np
-import scipy
-from pkm_description.arrays import Array
-from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
+from pkm_description.errors import KinematicsError
+from pkm_description.findings import Finding, State
 from pkm_description.machine import Machine
 
+from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.diagnosis.diagnose import diagnose
 from pkm_identification.estimator import least_squares
-from pkm_identification.judgement.force_error import force_error
-from pkm_identification.judgement.identifiability import IDENTIFIED, NOT_TRUSTED, WEAK, classify, excited_parameters
-from pkm_identification.judgement.lack_of_fit import MissingForce, missing_forces
-from pkm_identification.judgement.physical import (
-    PhysicalParameters,
-    bodies_by_name,
-    infeasibilities,
-    machine_with,
-    nominal_covariance,
-    share_out,
+from pkm_identification.fitting.aliases import aliases
+from pkm_identification.fitting.extension import extended_fit
+from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce
+from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
+from pkm_identification.fitting.prediction import predicted_efforts
+from pkm_identification.judgement.significance import (
+    KNOWN,
+    NOT_TRUSTED,
+    body_scale,
+    significance,
 )
-from pkm_identification.motion_source.filters import kept_rows, parallel_filter
-from pkm_identification.prepared_data import REST_REACH, PreparedData, prepare
+from pkm_identification.preparation import prepare
+from pkm_identification.prepared_data import PreparedData
 from pkm_identification.recording.recording import Recording
-from pkm_identification.result import (
-    COMPLETE,
-    INFEASIBLE,
-    INSUFFICIENT,
-    PARTIAL,
-    ForceComparison,
-    IdentificationResult,
-)
+from pkm_identification.result import COMPLETE, INFEASIBLE, INSUFFICIENT, PARTIAL, IdentificationResult
+from pkm_identification.validation.delivered import delivered_machine, forces_beyond_overlay
+from pkm_identification.validation.direct_dynamics import direct_dynamics
+from pkm_identification.validation.force_comparison import compare_forces
+from pkm_identification.validation.held_out import judge, require_other_data
+from pkm_identification.validation.noise_floor import noise_floor
+from pkm_identification.validation.provenance import provenance_of
+from pkm_identification.validation.remarks import lacking, remarks, remarks_on_files
+from pkm_identification.validation.resampling import ResampledStd, block_bootstrap, monte_carlo
 
 Progress = Callable[[str], None]
-
-#: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
-#: 2.4 periods
-CORRELATION_LAGS = 6
 
 
 def identify(
@@ -52,6 +50,7 @@ def identify(
     validation: Recording | None = None,
     config: IdentificationConfig | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> IdentificationResult:
     """Identify a machine's dynamic parameters.
 
@@ -62,6 +61,7 @@ def identify(
     validation : another motion, never used for fitting
     config : settings; default :class:`IdentificationConfig`
     progress : called with one line per stage
+    executor : runs the repetitions of Monte Carlo; default: one after another
 
     Returns
     -------
@@ -70,194 +70,157 @@ def identify(
     Raises
     ------
     RecordingError, NotExcitedError, KinematicsError
-        If the data cannot be used, or determine nothing; the message says why.
+        If the data cannot be used, or determine nothing, or the validation data are those of the fit; the message says
+        why.
     """
     config = config or IdentificationConfig()
+    if validation is not None:
+        require_other_data(recording, validation)
     say = progress or (lambda text: None)
-    model = ObservationModel(machine_nominal, config.identical_legs, config.friction, config.fixed)
-    say('base parameters of the structure')
-    structure = model.base_parameters(config.rank_tolerance)
-    say(f'motion and regressor of {recording.source} ({len(recording.time)} samples)')
+    model = observation_model(machine_nominal, config, recording.drive_positions, recording.sample_rate)
+    # first, while nothing else is in memory: it is what needs most of it
+    say(f'diagnosis of {recording.source} ({len(recording.time)} samples)')
+    findings, others = _faults(machine_nominal, recording, validation)
+    for finding in (*findings, *others):
+        say(str(finding))
+    say(f'motion and regressor of {recording.source}')
     data = prepare(model, recording, config)
-    everything = structure.columns(data.row_regressor) * data.row_weights[..., None]
-    base, not_excited = excited_parameters(everything, structure)
-    rows = base.columns(data.row_regressor)
-    say(f'least squares: {int(data.row_weights.sum())} equations, {len(base)} base parameters')
-    estimate = least_squares.weighted(rows, data.row_forces, data.row_weights, correlation_lags=CORRELATION_LAGS)
-    plain = least_squares.ordinary(rows * data.row_weights[..., None], data.row_forces * data.row_weights)
-    bound = least_squares.error_bound(plain, rows * data.row_weights[..., None], data.row_forces * data.row_weights)
+    if data.repeatability is not None:
+        say(data.repeatability.summary)
+    say(f'least squares: {int(data.row_weights.sum())} equations')
+    periods = tuple({float(one.evidence['period']): None for one in findings if one.code == 'effort_ripple'})
+    data, fit, missing, added = extended_fit(data, fit_model(data, model, config), config, say, periods)
+    model, base, estimate = fit.model, fit.base, fit.estimate
+    weights = data.row_weights
+    plain = least_squares.ordinary(fit.rows * weights[..., None], fit.row_forces * weights)
+    bound = least_squares.error_bound(plain, fit.rows * weights[..., None], fit.row_forces * weights)
 
     say('physical parameters and validation')
     nominal = model.parameters(machine_nominal)
-    physical = _physical(model, base, estimate, nominal, config)
-    training = _compare(recording, data, base, estimate.parameters, nominal)
-    missing = tuple(missing_forces(data, rows, estimate, training.predicted))
+    physical = physical_parameters(model, base, estimate, config.estimator)
+    # the fit is of the first recording, and refutes nothing of the other
+    findings = [*_beside_fit(findings, missing), *others]
     insufficient = any(force.is_decisive for force in missing)
-    held_out = None
+    insufficient |= any(_is_open_fault(one, model) for one in findings)
+    identified = None if physical.infeasible else identified_machine(model, physical)
+    delivered = None if identified is None else delivered_machine(model, identified)
+    training = compare_forces(data, model, fit.parameters, fit.efforts, delivered)
+    held_out, judged_data = None, data
     if validation is not None:
         # judged in the band and with the smoothing of the identification
-        other = prepare(model, validation, config, data.bands)
-        held_out = _compare(validation, other, base, estimate.parameters, nominal)
-    classification = classify(estimate, config.max_relative_std)
+        judged_data = prepare(model, validation, config, data.bands)
+        efforts = predicted_efforts(model, judged_data, fit.parameters)
+        held_out = compare_forces(judged_data, model, fit.parameters, efforts, delivered)
+    verdict = judge(held_out, config.judgement, machine_nominal.drive_labels)
+    direct, not_simulated = None, ''
+    if config.judgement.direct_window > 0.0 and delivered is not None:
+        say(f'direct dynamics of {judged_data.recording.source}')
+        extra = forces_beyond_overlay(model, judged_data, fit.parameters)
+        try:
+            direct = direct_dynamics(delivered.machine, judged_data, extra, config.judgement.direct_window)
+        except KinematicsError as error:
+            not_simulated = f'the machine as delivered leaves its workspace under the measured efforts: {error}'
+    floor = noise_floor(data, model, fit.parameters, data.efforts() - fit.efforts, config)
+    resampled = _resampled(data, fit, config, say, executor)
+    scale = body_scale(base, nominal, fit.rows, fit.row_forces, weights)
+    known = significance(base, estimate, scale, config.judgement.max_relative_std, config.judgement.max_scaled_std)
+    unknown = [name for name, status in zip(base.names, known.status, strict=True) if status not in KNOWN]
+    classification = (NOT_TRUSTED,) * len(base) if insufficient else known.status
     if insufficient:
-        classification = (NOT_TRUSTED,) * len(base)
-    identified = None
-    if not physical.infeasible:
-        identified = machine_with(machine_nominal, *_complete(model, physical.values))
-    if physical.infeasible:
-        status = INFEASIBLE
-    elif insufficient:
         status = INSUFFICIENT
+    elif physical.infeasible:
+        status = INFEASIBLE
     else:
-        status = COMPLETE if set(classification) == {IDENTIFIED} and not not_excited else PARTIAL
+        status = PARTIAL if unknown or fit.not_excited else COMPLETE
     return IdentificationResult(
         status=status,
         machine=machine_nominal,
         config=replace(config),
+        model=model,
         bands=data.bands,
         base=base,
         nominal_base=base.values(nominal),
         estimate=estimate,
+        shape=fit.shape,
+        model_parameters=fit.parameters,
         row_time=data.row_time,
         classification=classification,
-        not_excited=not_excited,
-        missing_forces=missing,
+        significance=known,
+        not_excited=fit.not_excited,
+        findings=tuple(findings),
+        missing_forces=tuple(missing),
+        added=added,
         physical=physical,
         identified_machine=identified,
+        delivered=delivered,
         bound=bound,
         training=training,
         validation=held_out,
+        verdict=verdict,
+        direct=direct,
+        noise_floor=floor,
+        resampled=resampled,
         warnings=(
-            *_lacks(missing),
-            *_warnings(base, estimate, classification, not_excited, physical, held_out, config, machine_nominal),
+            *map(str, findings),
+            *lacking(missing),
+            *remarks(fit, added, classification, physical, held_out, config),
+            *map(str, aliases(data, fit, unknown)),
+            *(term.note for term in model.terms if term.note),
+            *remarks_on_files(training, held_out, delivered, verdict),
+            *(text for one in resampled for text in one.disagreements(base.names, estimate.std)),
+            *([not_simulated] if not_simulated else []),
         ),
-        provenance=_provenance(machine_nominal, recording, validation, config),
+        provenance=provenance_of(machine_nominal, recording, validation, config),
+        repeatability=data.repeatability,
     )
 
 
-def _complete(model: ObservationModel, values: Array) -> tuple[tuple[str, ...], Array]:
-    """All parameters, free ones from ``values``, held ones nominal."""
-    everything = model.all_parameters(model.machine)
-    everything[model.free] = values
-    return model.all_names, everything
+def _faults(
+    machine: Machine, recording: Recording, validation: Recording | None
+) -> tuple[list[Finding], list[Finding]]:
+    """Faults of both recordings."""
+    others = [] if validation is None else diagnose(machine, validation)
+    named = [replace(one, sentence=f'{validation.source}: {one.sentence}') for one in others] if validation else []
+    return diagnose(machine, recording), named
 
 
-def _physical(
-    model: ObservationModel,
-    base: BaseParameters,
-    estimate: least_squares.Estimate,
-    nominal: Array,
-    config: IdentificationConfig,
-) -> PhysicalParameters:
-    believed = model.all_parameters(model.machine)
-    prior = nominal_covariance(model.all_names, believed, config.platform_uncertainty, config.leg_uncertainty)
-    prior = prior[np.ix_(model.free, model.free)]
-    values, covariance = share_out(base, estimate.parameters, estimate.covariance, nominal, prior)
-    names, everything = _complete(model, values)
-    infeasible = list(infeasibilities(bodies_by_name(names, everything)))
-    for name, value in zip(model.names[model.body_count :], values[model.body_count :], strict=True):
-        if value < 0.0:
-            infeasible.append(f'{name}: friction {value:.4g} is negative')
-    return PhysicalParameters(model.names, nominal, values, covariance, tuple(infeasible))
-
-
-def _compare(
-    recording: Recording, data: PreparedData, base: BaseParameters, parameters: Array, nominal: Array
-) -> ForceComparison:
-    """Compare measured forces with those of the base parameters and of the nominal machine.
-
-    What the identification data did not excite is predicted with the nominal values.
-    """
-    believed = data.regressor @ nominal + data.known
-    predicted = believed + base.columns(data.regressor) @ (parameters - base.values(nominal))
-    cutoff, rate = data.bands.force_cutoff, recording.sample_rate
-    return ForceComparison(
-        recording.source,
-        recording.duration,
-        data.time,
-        data.forces,
-        predicted,
-        believed,
-        force_error(data.forces, predicted, ~data.resting),
-        force_error(
-            parallel_filter(data.forces, rate, cutoff),
-            parallel_filter(predicted, rate, cutoff),
-            kept_rows(data.resting, rate, cutoff, REST_REACH) > 0.0,
-        ),
-        force_error(data.forces, believed, ~data.resting),
-    )
-
-
-def _lacks(missing: tuple[MissingForce, ...]) -> tuple[str, ...]:
-    """What makes the model insufficient: the clearest force, for it explains much of what the others seem to."""
-    decisive = [force for force in missing if force.is_decisive]
-    if not decisive:
-        return ()
-    also = '; '.join(force.name for force in decisive[1:])
-    return (
-        f'the model is insufficient, no base parameter is identified: it most likely lacks {decisive[0].name}; with '
-        f'it, base parameters change by up to {decisive[0].shift:.3g} of their standard deviations'
-        + (f'. Part of that, or all, may also be: {also}' if also else ''),
-    )
-
-
-def _warnings(
-    base: BaseParameters,
-    estimate: least_squares.Estimate,
-    classification: tuple[str, ...],
-    not_excited: tuple[str, ...],
-    physical: PhysicalParameters,
-    held_out: ForceComparison | None,
-    config: IdentificationConfig,
-    machine: Machine,
-) -> tuple[str, ...]:
-    found = []
-    weak = [name for name, status in zip(base.names, classification, strict=True) if status == WEAK]
-    if weak:
-        found.append(
-            f'{len(weak)} base parameters '
-            f'have a standard deviation above {100 * config.max_relative_std:g} % of their value: '
-            + '; '.join(weak)
-        )
-    if not_excited:
-        found.append(
-            f'{len(not_excited)} base parameters are not excited by this motion, '
-            'they are not identified and stay nominal: ' + '; '.join(not_excited)
-        )
-    found += [f'physically impossible, no overlay is written: {text}' for text in physical.infeasible]
-    if estimate.condition > 1e3:
-        found.append(
-            f'condition number {estimate.condition:.3g} after column scaling: parameters are strongly correlated'
-        )
-    correlated = np.abs(estimate.autocorrelation[1]).max()
-    if correlated > 0.5:
-        found.append(
-            f'residuals are correlated from row to row (up to {correlated:.2f}); the model misses something, standard '
-            'deviations allow for it only in part'
-        )
-    if held_out is None:
-        found.append('no held-out recording: the force error is that of the fit itself and flatters')
-    elif held_out.filtered_error.relative > 0.03:
-        found.append(
-            f'force error on the held-out motion is {100 * held_out.filtered_error.relative:.1f} % rms, above 3 %'
-        )
+def _resampled(
+    data: PreparedData, fit: ModelFit, config: IdentificationConfig, say: Progress, executor: Executor | None
+) -> tuple[ResampledStd, ...]:
+    """Standard deviations by repetition, as far as they are asked for."""
+    judgement, found = config.judgement, []
+    if judgement.bootstrap:
+        say(f'block bootstrap with {judgement.bootstrap} repetitions')
+        found.append(block_bootstrap(fit, data.row_weights, judgement.bootstrap, judgement.seed))
+    if judgement.monte_carlo:
+        say(f'Monte Carlo with {judgement.monte_carlo} repetitions')
+        found.append(monte_carlo(data, fit, config, judgement.monte_carlo, judgement.seed, executor))
     return tuple(found)
 
 
-def _provenance(
-    machine: Machine, recording: Recording, validation: Recording | None, config: IdentificationConfig
-) -> dict[str, str]:
-    """Where the numbers come from; the date is that of the data's first stamp."""
-    legs = 'identical legs' if config.identical_legs else 'legs one by one'
-    source = {'forward_kinematics': 'forward kinematics of the drive positions', 'estimator': "the estimator's poses"}[
-        config.motion_source
-    ]
-    return {
-        'machine': machine.name,
-        'machine file': str(machine.path),
-        'data': recording.source + (f', {validation.source}' if validation else ''),
-        'date': datetime.fromtimestamp(recording.start_stamp / 1e9, tz=UTC).isoformat(timespec='milliseconds'),
-        'method': f'weighted least squares on base parameters, {legs}, '
-        f'friction of {config.friction} joints, motion from {source}',
-        'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
-    }
+def _beside_fit(findings: Sequence[Finding], missing: Sequence[MissingForce]) -> list[Finding]:
+    """Findings, those that the fitted model refutes as remarks.
+
+    The model fits the friction that the recording shows; a diagnosis allows for many kinds, each with a prior. So a
+    delay of which chance explains as much in the residuals of the fit is none. A gain is not refuted like that: bodies
+    of the legs' own may have taken it.
+    """
+    chances = {'effort_delay': max((one.probability for one in missing if one.name == EffortDelay.title), default=0.0)}
+    found = []
+    for finding in findings:
+        chance = chances.get(finding.code, 0.0)
+        if finding.state is State.WRONG and chance > CHANCE:
+            sentence = (
+                f'{finding.sentence}; but the fitted model, with its friction, does not show this (chance alone would '
+                f'seem as much with probability {chance:.2g})'
+            )
+            finding = replace(finding, state=State.SUSPICIOUS, sentence=sentence)
+        found.append(finding)
+    return found
+
+
+def _is_open_fault(finding: Finding, model: ObservationModel) -> bool:
+    """Whether a fault of the recording gives wrong values; delays and gains do not, if the model has them."""
+    mended = {'delay': 'effort_delay', 'gain': 'effort_gain'}
+    codes = {mended.get(term.kind) for term in model.terms}
+    return finding.state is State.WRONG and finding.code not in codes

@@ -1,223 +1,200 @@
-"""Prepares a recording as rows ``force = observation @ parameters`` for least squares."""
+"""A recording as rows ``force = observation @ parameters`` for least squares."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics import joint_motion
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import PlatformMotion
+from scipy.interpolate import CubicSpline
 
-from pkm_identification.columns.observation import ObservationModel, Reversals
-from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.errors import RecordingError
-from pkm_identification.motion_source.filters import (
-    decimation_factor,
-    edge_samples,
-    excitation_band,
-    kept_rows,
-    parallel_filter,
-)
-from pkm_identification.motion_source.platform_motion import recorded_motions
+from pkm_identification.blocks import OfPart, joined, kept
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.observation import ObservationModel, with_loads
+from pkm_identification.columns.term import Term
+from pkm_identification.motion_source.bands import Bands
+from pkm_identification.motion_source.filters import UNFILTERED
+from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.motion_source.reversals import Reversals
+from pkm_identification.motion_source.row_filter import RowFilter
 from pkm_identification.recording.recording import Recording
 
-#: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the
-#: noise of a force sample; its jump is known to a millisecond only, and the filter spreads that error. It dies with
-#: distance, so stronger friction asks for more. Found on simulated machines: nearer, systematic errors exceed the
-#: standard deviations; farther, too little of the data is left.
-REVERSAL_REACH, REACH_PER_E_FOLD, REACH_LIMITS = 0.5, 0.25, (0.4, 0.9)
-
-#: the same around legs at rest, whose sticking force is unknown
+#: rows are left out this near to drives at rest, in periods of the force cut-off
 REST_REACH = 0.5
-
-#: s within the dead band after which a leg counts as resting
-REST = 0.03
-
-
-@dataclass(frozen=True)
-class Bands:
-    """Frequencies chosen for a recording, Hz, the dead band, m/s (see :class:`IdentificationConfig`).
-
-    ``reversal_reach``: periods of the force cut-off around a leg's reversal in which rows are left out.
-    """
-
-    excitation: float
-    motion_cutoff: float
-    force_cutoff: float
-    sign_cutoff: float
-    dead_band: float
-    reversal_reach: float
-
-
-class RowFilter(NamedTuple):
-    """Turns samples (N, ...) of a whole recording into rows (n, ...), as those of the forces and the regressor."""
-
-    sample_rate: float
-    cutoff: float
-    kept: NDArray[np.bool_]
-
-    def __call__(self, values: Array) -> Array:
-        """Filter, decimate and leave out the ends."""
-        return parallel_filter(values, self.sample_rate, self.cutoff)[self.kept]
-
-
-class DriveSamples(NamedTuple):
-    """What the drives did in a whole recording, each (N, A): m or rad and their rates."""
-
-    positions: Array
-    velocities: Array
-    accelerations: Array
 
 
 @dataclass(frozen=True)
 class PreparedData:
-    """Rows of one recording, at full rate and after parallel filtering and decimation.
+    """A recording, its motion, and what becomes rows of the least squares.
+
+    Rows are samples after parallel filtering and decimation, without the filters' ends. What a drive does while it
+    sticks is no part of them, neither in forces nor in columns.
 
     Attributes
     ----------
-    time, forces, regressor, known : full rate without the filters' ends: (N,), (N, L), (N, L, P), (N, L);
-        ``known`` are the forces of parameters that are held fixed
-    row_time, row_forces, row_regressor : the same filtered and decimated, known forces subtracted
-    row_weights : (n, L), 0 where a leg reverses or rests
-    motion : platform motion at full rate
-    resting : (N, L), legs at rest: they may stick, with a force that no model knows
-    drives : of all samples, the filters' ends included; velocities livelier than the motion
-    row_filter : what made the rows
+    model : whose structure the rows have
+    recording : see the class; of a motion source that averages over periods, the part that is periodic
+    motion, lively : of the platform at all samples; the second with a higher cut-off frequency, for signs
+    turning : (N, A), whether a drive is so near to a reversal that signs are those of the lively motion
+    samples : what the joints do at all samples
+    shares : (N, A, A) of redundant drives: efforts are judged as far as motion determines them; else ``None``
+    inner : samples without the filters' ends
+    slides : (N, A), whether a drive slides, or may stick, see :mod:`pkm_identification.motion_source.sticking`
+    turns_slowly : (N, A), whether noise hides the sign of a velocity for so long that a prediction cannot be judged
+    row_filter : what makes the rows
+    row_time : (n,) s
+    moving_rows : (n, A), 0 near to where a drive rests
+    reversals : the nearest reversal of each row
     bands : see the class
+    repeatability : mean and variance over the periods, of a motion source that averages
     """
 
-    time: Array
-    forces: Array
-    regressor: Array
-    known: Array
-    row_time: Array
-    row_forces: Array
-    row_regressor: Array
-    row_weights: Array
+    model: ObservationModel
+    recording: Recording
     motion: PlatformMotion
-    resting: NDArray[np.bool_]
-    drives: DriveSamples
+    lively: PlatformMotion
+    turning: NDArray[np.bool_]
+    samples: JointSamples
+    shares: Array | None
+    inner: slice
+    slides: NDArray[np.bool_]
+    turns_slowly: NDArray[np.bool_]
     row_filter: RowFilter
+    row_time: Array
+    moving_rows: Array
+    reversals: Reversals
     bands: Bands
+    repeatability: Repeatability | None = None
 
+    @cached_property
+    def row_weights(self) -> Array:
+        """Weights (n, A): 0 near to where a drive reverses or rests."""
+        rate, cutoff = self.recording.sample_rate, self.bands.force_cutoff
+        reach = self.bands.reversal_reach / cutoff if cutoff < UNFILTERED * rate else 0.0
+        return self.moving_rows * (self.reversals.distance > reach)
 
-def choose_bands(machine: Machine, recording: Recording, config: IdentificationConfig) -> Bands:
-    """Cut-off frequencies and dead band: the configured ones, else from the excitation and the sensors' noise.
+    def with_reach(self, reversal_reach: float) -> PreparedData:
+        """The same rows, used from another distance to reversals on, in periods of the force cut-off."""
+        other = replace(self, bands=replace(self.bands, reversal_reach=reversal_reach))
+        return other._sharing(self, ('structure_rows', '_structure'))
 
-    95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at four times
-    that. The motion's cut-off is four times as high again: its smoothing has a gain of 1 where forces are compared, and
-    predicted forces follow most of what happens at reversals. Signs of velocities take a fifth of the sample rate.
-    The dead band is three standard deviations of the velocity noise that is left there.
-    """
-    rate = recording.sample_rate
-    excitation = excitation_band(recording.drive_positions, rate)
-    force = config.force_cutoff_frequency or min(max(4.0 * excitation, 4.0), 0.1 * rate)
-    motion = config.motion_cutoff_frequency or min(4.0 * force, 0.2 * rate)
-    sign = max(0.2 * rate, motion)
-    dead_band = config.dead_band
-    if dead_band < 0.0:
-        # white noise of variance s^2 has density 2 s^2 / rate up to the cut-off, differentiated (2 pi f)^2 times that
-        noise = float(np.max(machine.leg_sensors.position_noise))
-        dead_band = 3.0 * noise * 2.0 * np.pi * sign * np.sqrt(2.0 * sign / (3.0 * rate))
-    return Bands(excitation, float(motion), float(force), float(sign), float(dead_band), _reversal_reach(machine))
+    def _sharing(self, other: PreparedData, names: tuple[str, ...]) -> PreparedData:
+        """Take over the columns that the other has computed: named ones, and those that no model changes."""
+        for name in (*names, 'passive_rows'):
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
+        return self
 
+    def with_model(self, model: ObservationModel) -> PreparedData:
+        """The same recording for another model; what both have in common is not computed again."""
+        same = ('structure_rows', '_structure') if model.has_structure_of(self.model) else ()
+        return replace(self, model=model)._sharing(self, same)
 
-def _reversal_reach(machine: Machine) -> float:
-    """Reach around reversals by the nominal Coulomb friction and the force sensors' noise."""
-    coulomb = max(abs(joint.friction.coulomb) for joint in machine.actuated_joints)
-    noise = float(np.max(machine.leg_sensors.effort_noise))
-    if coulomb <= 0.0 or noise <= 0.0:
-        return REVERSAL_REACH if coulomb <= 0.0 else REACH_LIMITS[1]
-    reach = REVERSAL_REACH + REACH_PER_E_FOLD * np.log(coulomb / noise / 6.0)
-    return float(np.clip(reach, *REACH_LIMITS))
+    @property
+    def time(self) -> Array:
+        """Seconds of the inner samples."""
+        return self.recording.time[self.inner]
 
+    def efforts(self, delay: float = 0.0) -> Array:
+        """Measured efforts (N, A) of all samples, ``delay`` s later, as far as motion determines them."""
+        forces = self.recording.forces
+        if delay:
+            time = self.recording.time
+            forces = CubicSpline(time, forces, axis=0)(np.clip(time + delay, time[0], time[-1]))
+        return forces if self.shares is None else np.asarray(np.einsum('nca,nc->na', self.shares, forces))
 
-def prepare(
-    model: ObservationModel, recording: Recording, config: IdentificationConfig, bands: Bands | None = None
-) -> PreparedData:
-    """Motion, regressor and filtered rows of a recording.
+    def effort_rows(self, delay: float = 0.0) -> Array:
+        """Rows (n, A) of the efforts, without rotors that are known."""
+        return self.row_filter(self.slides * (self.efforts(delay) - self.rotor_forces))
 
-    Parameters
-    ----------
-    model : regressor
-    recording : drive positions and forces
-    bands : reuse those of another recording; default: choose them
+    @cached_property
+    def rotor_forces(self) -> Array:
+        """Forces (N, A) of rotors that are taken from the machine file."""
+        return joined(lambda part: self.model.rotors(self.motion[part]), len(self.motion))
 
-    Raises
-    ------
-    RecordingError
-        Other drives than the machine's, or too short for the filters.
-    KinematicsError
-        Drive positions that no pose of the platform has; names the sample.
-    """
-    recording.require_drives(model.machine)
-    bands = bands or choose_bands(model.machine, recording, config)
-    rate = recording.sample_rate
-    edge = edge_samples(rate, bands.motion_cutoff, bands.force_cutoff)
-    if len(recording.time) <= 2 * edge + 10:
-        raise RecordingError(
-            f'{recording.source}: {recording.duration:.2f} s are too short, the filters ({bands.force_cutoff:.3g} Hz) '
-            f'need {2 * edge / rate:.2f} s; record longer or raise the cut-off frequencies'
-        )
-    motion, lively = recorded_motions(model.machine, recording, config, bands.motion_cutoff, bands.sign_cutoff)
-    regressor, known = model.regressor(motion, Reversals(lively, 1.0 / rate))
+    @cached_property
+    def structure_rows(self) -> Array:
+        """Rows (n, A, S) of the structure's columns."""
+        return self.rows_of(self._structure)
 
-    inner = slice(edge, len(recording.time) - edge)
-    step = decimation_factor(rate, bands.force_cutoff)
-    places = np.arange(0, len(recording.time), step)
-    rows = (places >= inner.start) & (places < inner.stop)
-    row_filter = RowFilter(rate, bands.force_cutoff, rows)
-    drives = _drive_samples(model, motion, lively)
-    velocities = drives.velocities
-    resting = _at_rest(velocities, bands.dead_band, max(2, round(REST * rate)))
-    weights = kept_rows(resting, rate, bands.force_cutoff, REST_REACH)
-    weights *= kept_rows(_reversing(velocities), rate, bands.force_cutoff, bands.reversal_reach)
-    return PreparedData(
-        recording.time[inner],
-        recording.forces[inner],
-        regressor[inner],
-        known[inner],
-        recording.time[::step][rows],
-        row_filter(recording.forces - known),
-        row_filter(regressor.reshape(len(known), -1)).reshape(-1, *regressor.shape[1:]),
-        weights[rows],
-        motion[inner],
-        resting[inner],
-        drives,
-        row_filter,
-        bands,
-    )
+    @cached_property
+    def passive_rows(self) -> tuple[Array, Array, Array]:
+        """Rows (n, A, P) of friction in each passive joint: its sign, times the force across, and along its axis.
 
+        Forces are those of the machine file.
+        """
+        model = self.model
 
-def _drive_samples(model: ObservationModel, motion: PlatformMotion, lively: PlatformMotion) -> DriveSamples:
-    """Motion of the drives, the velocities from a livelier motion, as those that decide the sign of friction."""
-    columns = model.machine.drive_columns
-    smooth = joint_motion(model.machine, motion)
-    return DriveSamples(
-        smooth.positions[:, columns],
-        model.drive_velocities(lively),
-        smooth.accelerations[:, columns],
-    )
+        def columns(part: slice) -> Array:
+            motion = self.motion[part]
+            own = with_loads(self.samples[part], motion, model.machine).passive_joints
+            forms = np.stack([own.signs, own.signs * own.loads, own.signs * own.efforts], axis=1)
+            # (N, A, 3, P)
+            shared = np.einsum('npa,nfp->nafp', model.passive_shares(motion), forms)
+            return shared.reshape(*shared.shape[:2], -1)
 
+        constant, across, along = np.split(self.rows_of(columns), 3, axis=-1)
+        return constant, across, along
 
-def _at_rest(velocities: Array, dead_band: float, samples: int) -> NDArray[np.bool_]:
-    """Samples (N, L) of legs that stay within the dead band for at least ``samples`` in a row: they may stick."""
-    slow = np.abs(velocities) < dead_band
-    count = np.cumsum(np.concatenate([np.zeros((1, slow.shape[1])), slow]), axis=0)
-    whole = count[samples:] - count[:-samples] == samples  # windows that are slow throughout
-    rest = np.zeros_like(slow)
-    for shift in range(samples):
-        rest[shift : shift + len(whole)] |= whole
-    return rest
+    def rows_of(self, columns: OfPart) -> Array:
+        """Rows (n, A, C) of columns (N, A, C) that a function gives for a part of the samples."""
+        return self.row_filter.in_blocks(lambda part: self.slides[part, :, None] * columns(part), len(self.motion))
 
+    def structure_forces(self, parameters: Array) -> Array:
+        """Forces (N, A) of all samples by parameters (S,) of the structure; the first of them alone, if fewer."""
+        count = len(parameters)
+        return joined(lambda part: self._structure(part)[..., :count] @ parameters, len(self.motion))
 
-def _reversing(velocities: Array) -> NDArray[np.bool_]:
-    """Samples (N, L) on either side of a leg's reversal."""
-    crossing = velocities[:-1] * velocities[1:] <= 0.0
-    found = np.zeros_like(velocities, dtype=bool)
-    found[:-1] |= crossing
-    found[1:] |= crossing
-    return found
+    def term_rows(self, term: Term, samples: JointSamples) -> Array:
+        """Rows (n, A, P) of a term's columns."""
+        return self.joint_rows(lambda part: term.columns(samples[part]), term.column_places)
+
+    def joint_rows(self, columns: OfPart, places: NDArray[np.intp]) -> Array:
+        """Rows (n, A, P) of columns (N, P), each the force in the joint at one of the places ``places`` (P,)."""
+        if not self._are_alone(places):
+            return self.rows_of(lambda part: self._expanded(columns(part), places, part))
+        own = self.row_filter.in_blocks(lambda part: self.slides[part][:, places] * columns(part), len(self.motion))
+        rows = np.zeros((*self.row_weights.shape, len(places)))
+        rows[:, places, np.arange(len(places))] = own
+        return rows
+
+    def slope_rows(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
+        """Rows (n, A, Q) of the derivatives of a term's forces by its nonlinear parameters, at linear ones (P,)."""
+        places, shapes = term.shape_slopes(samples[:1], parameters)[1]
+        rows = self.joint_rows(lambda part: term.shape_slopes(samples[part], parameters)[0], places)
+        found = np.zeros((*rows.shape[:2], len(term.shape_names)))
+        for column, shape in enumerate(shapes):
+            found[..., shape] += rows[..., column]
+        return found
+
+    def term_forces(self, term: Term, samples: JointSamples, parameters: Array) -> Array:
+        """Forces (N, A) of a term with parameters (P,)."""
+        places, drives = term.column_places, np.arange(self.model.machine.actuated_count)
+        # which column is whose
+        own = (places[:, None] == drives) * parameters[:, None]
+
+        def forces(part: slice) -> Array:
+            columns = term.columns(samples[part])
+            if self._are_alone(places):
+                return columns @ own
+            return self._expanded(columns, places, part) @ parameters
+
+        return joined(forces, len(self.motion))
+
+    def _are_alone(self, places: NDArray[np.intp]) -> bool:
+        """Whether forces in these joints are each the force of one drive."""
+        return self.shares is None and bool((places < self.model.machine.actuated_count).all())
+
+    def _expanded(self, columns: Array, places: NDArray[np.intp], part: slice) -> Array:
+        """Columns (n, A, P) of all drives from those of single joints (n, P)."""
+        has_passive = (places >= self.model.machine.actuated_count).any()
+        passive = self.model.passive_shares(self.motion[part]) if has_passive else None
+        return self.model.expanded(columns, places, None if self.shares is None else self.shares[part], passive)
+
+    @cached_property
+    def _structure(self) -> OfPart:
+        """Columns (n, A, S) of the bodies in a part of the samples."""
+        return kept(lambda part: self.model.structure(self.motion[part]), len(self.motion))

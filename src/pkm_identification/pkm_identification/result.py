@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import MappingProxyType
 
+import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
+from pkm_description.findings import Finding
 from pkm_description.machine import Machine
 
+from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.judgement.force_error import ForceError
-from pkm_identification.judgement.lack_of_fit import MissingForce
+from pkm_identification.fitting.lack_of_fit import MissingForce
+from pkm_identification.fitting.model_fit import ShapeEstimate
 from pkm_identification.judgement.physical import PhysicalParameters
-from pkm_identification.prepared_data import Bands
+from pkm_identification.judgement.significance import KNOWN, Significance
+from pkm_identification.motion_source.bands import Bands
+from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.validation.delivered import DeliveredMachine
+from pkm_identification.validation.direct_dynamics import DirectDynamics
+from pkm_identification.validation.force_comparison import ForceComparison
+from pkm_identification.validation.held_out import Verdict
+from pkm_identification.validation.noise_floor import NoiseFloor
+from pkm_identification.validation.resampling import ResampledStd
 
 #: all base parameters identified; some weakly or not excited; bodies impossible; the model lacks a force
 COMPLETE, PARTIAL, INFEASIBLE, INSUFFICIENT = 'complete', 'partial', 'infeasible', 'model insufficient'
 
 
-@dataclass(frozen=True)
-class ForceComparison:
-    """Measured and predicted leg forces of one recording.
+#: fields that hold machines, models and candidates, which others use, too; they are immutable by themselves
+_OF_OTHERS = ('machine', 'model', 'identified_machine', 'delivered', 'missing_forces', 'findings')
 
-    Attributes
-    ----------
-    source : recording
-    duration : s
-    time : (N,) s
-    measured, predicted, nominal : (N, L) N; predicted by the identified base parameters, and by the nominal machine
-    error : of the raw samples, sensor noise included, without legs at rest (sticking takes any force up to Coulomb's)
-    filtered_error : below the force cut-off frequency
-    nominal_error : of the nominal machine, raw samples
-    """
 
-    source: str
-    duration: float
-    time: Array
-    measured: Array
-    predicted: Array
-    nominal: Array
-    error: ForceError
-    filtered_error: ForceError
-    nominal_error: ForceError
+def _freeze(value: object) -> None:
+    """Make the arrays of a value read-only, those of dataclasses and tuples within it, too."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple):
+        for part in value:
+            _freeze(part)
+    elif is_dataclass(value):
+        for entry in fields(value):
+            _freeze(getattr(value, entry.name))
 
 
 @dataclass(frozen=True)
 class IdentificationResult:
-    """Outcome of one identification. Nothing in it is silently replaced by nominal values.
+    """Outcome of one identification. Nothing in it is silently replaced by nominal values, and nothing can be changed.
 
     Attributes
     ----------
@@ -55,39 +58,73 @@ class IdentificationResult:
         cannot exist) or ``model insufficient`` (it lacks a force that changes the base parameters: none is identified)
     machine : nominal machine
     config, bands : settings, and the frequencies that were chosen
+    model : columns that were fitted
     base : base parameters that the recording determines; ``base.names`` has the combinations
     nominal_base : (B,) values of the nominal machine
     estimate : values, covariance, residuals at ``row_time``
+    shape : nonlinear parameters of friction laws and other forces
+    model_parameters : all parameters of the model, in the order of ``model.all_names``; parameters that only their
+        combinations in ``base`` determine are the nominal ones with what the combinations change
     row_time : (n,) s
-    classification : (B,) ``identified``, ``weakly excited`` or ``model insufficient``
+    classification : (B,) ``identified``, ``identified as small``, ``weakly excited``, ``impossible`` or ``model
+        insufficient``
+    significance : standard deviations beside values and sizes of the bodies, feasibility of each value
     not_excited : base parameters of the structure to which this motion gives no force of their own: not identified
+    findings : faults of the recordings, the gravest first, see :mod:`pkm_identification.diagnosis`; with one that gives
+        wrong values and that the model does not have, the status is ``model insufficient``
     missing_forces : forces that the model may lack, the clearest first
+    added : names of the forces that were added to the model, because the recording shows them
     physical : bodies and friction under the stated trust in the nominal machine
     identified_machine : machine with the physical parameters; ``None`` if they are infeasible
+    delivered : machine that file and overlay give, and what an overlay does not carry; ``None`` if it is infeasible
     bound : relative error bound (8) of Heimann & Abdellatif for the ordinary least-squares solution
     training, validation : force comparisons; validation is ``None`` without a second recording
+    verdict : of the held-out data, by the declared limits
+    noise_floor : residual of the training data beside the noise of the sensors; ``None`` where the motion comes from
+        an estimator
+    resampled : standard deviations by bootstrap and Monte Carlo, if they were asked for
+    direct : simulated against measured motion, if it was asked for (``direct_window``)
     warnings : everything the user should know
     provenance : machine file, data, date, method, versions
+    repeatability : mean and variance over the periods, of ``motion.source = 'periods'``
     """
 
     status: str
     machine: Machine
     config: IdentificationConfig
+    model: ObservationModel
     bands: Bands
     base: BaseParameters
     nominal_base: Array
     estimate: Estimate
+    shape: ShapeEstimate
+    model_parameters: Array
     row_time: Array
     classification: tuple[str, ...]
+    significance: Significance
     not_excited: tuple[str, ...]
+    findings: tuple[Finding, ...]
     missing_forces: tuple[MissingForce, ...]
+    added: tuple[str, ...]
     physical: PhysicalParameters
     identified_machine: Machine | None
+    delivered: DeliveredMachine | None
     bound: float
     training: ForceComparison
     validation: ForceComparison | None
+    verdict: Verdict
+    direct: DirectDynamics | None
+    noise_floor: NoiseFloor | None
+    resampled: tuple[ResampledStd, ...]
     warnings: tuple[str, ...]
-    provenance: dict[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    repeatability: Repeatability | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'provenance', MappingProxyType(dict(self.provenance)))
+        for name in self.__dataclass_fields__:
+            if name not in _OF_OTHERS:
+                _freeze(getattr(self, name))
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -102,7 +139,7 @@ class IdentificationResult:
     @property
     def summary(self) -> str:
         """One line for logs and service responses."""
-        identified = self.classification.count('identified')
+        identified = sum(status in KNOWN for status in self.classification)
         count = len(self.base) + len(self.not_excited)
         text = f'{self.status}: {identified} of {count} base parameters identified'
         comparison, kind = (self.validation, 'held-out') if self.validation else (self.training, 'training')

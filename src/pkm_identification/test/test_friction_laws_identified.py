@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
+import pytest
 from pkm_description.dynamics import inverse_dynamics
+from pkm_description.friction_laws import ViscousCoulomb
+from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, write_overlay
+from pkm_description.machine import Joint, JointFriction
+from pkm_description.machine.variants import with_friction
 from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.fitting.overlay_values import overlay_values
 from pkm_identification.judgement.physical import machine_with
-from pkm_identification.report.overlay import overlay_values
 
 
 def test_identified_law_goes_through_an_overlay(tmp_path):
@@ -33,3 +41,28 @@ def test_identified_law_goes_through_an_overlay(tmp_path):
     regressor, _ = model.regressor(motion)
     forces = inverse_dynamics(again, motion)
     np.testing.assert_allclose(regressor @ values, forces, atol=1e-9 * np.abs(forces).max())
+
+
+@pytest.mark.parametrize('name', ['delta', 'tricept', 'three_upu', 'srs'])
+def test_every_axis_of_a_joint_goes_through_an_overlay(name: str, tmp_path: Path) -> None:
+    """Universal and spherical joints of a file are several axes, each with a law of its own, some by the load."""
+    machine, random = load_machine(name), np.random.default_rng(7)
+
+    def another(joint: Joint) -> JointFriction:
+        viscous, coulomb = (float(value) for value in random.uniform(0.5, 2.0, 2))
+        law = ViscousCoulomb(viscous=viscous, coulomb=coulomb)
+        if not joint.actuated and random.uniform() < 0.3:
+            law = LoadDependentStribeck(
+                viscous=viscous, coulomb_coefficient=0.002, static_coefficient=0.003, stribeck_velocity=0.1,
+                additional_load=coulomb,
+            )  # fmt: skip
+        return replace(joint.friction, law=law)
+
+    identified = with_friction(machine, another)
+    content = overlay_values(identified, identical_legs=False, friction='all')
+    path = write_overlay(tmp_path / 'overlay.yaml', machine.name, content, date='', data='', method='')
+    again = load_machine(name, path)
+    motion = random_states(machine, 20)
+    forces = inverse_dynamics(identified, motion)
+    assert np.abs(forces - inverse_dynamics(machine, motion)).max() > 1e-3 * np.abs(forces).max()
+    assert np.abs(inverse_dynamics(again, motion) - forces).max() < 1e-9 * np.abs(forces).max()

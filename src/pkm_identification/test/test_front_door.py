@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from pkm_identification import (
     compare_physical_with_truth,
     compare_with_truth,
     identify,
+    predict_forces,
 )
 
 WITHOUT_OPTIONAL = """
@@ -67,7 +69,7 @@ def found(srs: Machine, arrays: tuple) -> IdentificationResult:
 
 
 def test_every_name_is_there() -> None:
-    assert 10 <= len(pkm_identification.__all__) <= 16
+    assert 10 <= len(pkm_identification.__all__) <= 17
     for name in pkm_identification.__all__:
         assert getattr(pkm_identification, name).__name__ == name
     assert set(pkm_identification.__all__) <= set(dir(pkm_identification))
@@ -107,6 +109,9 @@ def test_other_motions_are_predicted_with_nominal_values_for_the_rest(srs: Machi
     found = identify(srs, Recording(*arrays), held_out)
     assert found.validation is not None
     assert found.validation.filtered_error.relative < 0.01
+    time, forces = predict_forces(found, replace(held_out, forces=np.zeros_like(positions)))
+    np.testing.assert_array_equal(time, found.validation.time)
+    np.testing.assert_array_equal(forces, found.validation.predicted)
 
 
 def test_friction_of_a_drive_at_rest_stays_nominal_without_a_standard_deviation(srs: Machine, arrays: tuple) -> None:
@@ -153,4 +158,4 @@ def test_lists_are_taken() -> None:
     recording = Recording([0.0, 0.1, 0.2], [[0.0], [0.1], [0.2]], [[1.0], [2.0], [3.0]])  # type: ignore[arg-type]
     assert recording.drive_positions.shape == (3, 1)
     assert recording.sample_rate == pytest.approx(10.0)
-    assert IdentificationConfig().motion_source == 'forward_kinematics'
+    assert IdentificationConfig().motion.source == 'low_pass'

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_estimation.bags import BagWriter
@@ -37,7 +39,7 @@ def bag(srs: Machine, excitation: tuple, validation: tuple, tmp_path_factory: py
 def test_identifies_a_bag(bag: Path, srs: Machine, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Split, nominal overlay, settings and comparison with the truth in one call."""
     settings = tmp_path / 'settings.yaml'
-    settings.write_text('identification: {ros__parameters: {machine: srs, max_relative_std: 0.1}}')
+    settings.write_text('identification: {ros__parameters: {machine: srs, judgement: {max_relative_std: 0.1}}}')
     arguments = ['--split', '0:25,26:41', '--overlay', str(NOMINAL / 'nominal_srs.yaml'), '--config', str(settings)]
     assert main([str(bag), *arguments, '--truth', 'srs', '-o', str(tmp_path / 'out')]) == 0
     text = capsys.readouterr().out
@@ -48,10 +50,41 @@ def test_identifies_a_bag(bag: Path, srs: Machine, tmp_path: Path, capsys: pytes
     assert machine.platform.mass == pytest.approx(srs.platform.mass, rel=0.01)
 
 
+@pytest.mark.parametrize(('limit', 'code', 'word'), [(0.5, 0, 'passed'), (0.000001, 4, 'failed')])
+def test_declared_limits_decide_the_exit_code(
+    bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture, limit: float, code: int, word: str
+) -> None:
+    settings = tmp_path / 'settings.yaml'
+    settings.write_text(f'judgement: {{max_relative_absolute: {limit:f}, direct_window: 0.1}}')
+    arguments = [str(bag), '--split', '0:25,26:41', '--config', str(settings), '-o', str(tmp_path / 'out')]
+    assert main(arguments) == code
+    text = capsys.readouterr().out
+    assert f'held-out verdict: {word}; eps_RA' in text
+    assert 'direct dynamics:' in text
+    data = yaml.safe_load((tmp_path / 'out' / 'parameters.yaml').read_text())
+    assert data['verdict']['status'] == word
+    assert data['verdict']['figures'][0]['limit'] == limit
+    assert data['force_error']['validation']['overlay']['below_cutoff']['relative_absolute'] == (
+        data['verdict']['figures'][0]['value']
+    )
+    assert data['direct_dynamics']['windows'] > 50
+
+
+def test_the_bag_itself_is_no_validation(bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    for arguments, words in (
+        (['--validation', str(bag)], 'is the recording of the identification itself'),
+        (['--split', '0:20,15:25'], 'share 5 s of .*; held-out data must be another motion'),
+    ):
+        assert main([str(bag), *arguments, '-o', str(tmp_path / 'out')]) == 1
+        assert re.search(words, capsys.readouterr().err)
+    assert not (tmp_path / 'out').exists()
+
+
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
         (['--split', '0-25'], 'expected start:end'),
+        (['--split', '0:25,26:41,42:50'], 'one or two intervals'),
         (['--split', '0:25,100:120'], 'no joint_states between 100 and 120 s'),
         (['--machine', 'palida'], 'is it the right machine|the machine file allows'),
         (['--machine', 'nobody'], 'nobody'),
@@ -62,8 +95,6 @@ def test_errors_are_one_line(
     bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture, arguments: list[str], words: str
 ) -> None:
     """Exit code 1 and a sentence that says what to do; no traceback, no files."""
-    import re
-
     assert main([str(bag), *arguments, '-o', str(tmp_path / 'out')]) == 1
     text = capsys.readouterr().err
     assert text.startswith('error: ')

@@ -64,6 +64,6 @@ def test_platform_with_three_degrees_of_freedom_is_identified(machine: Machine, 
     assert max(row.relative_error for row in friction) < 0.02
 
 
-def test_estimator_poses_need_six_degrees_of_freedom(machine: Machine, recording: Recording) -> None:
-    with pytest.raises(RecordingError, match='six degrees of freedom, this one has 3'):
-        identify(machine, recording, None, IdentificationConfig(motion_source='estimator'))
+def test_the_source_estimator_needs_poses(machine: Machine, recording: Recording) -> None:
+    with pytest.raises(RecordingError, match='no platform poses were recorded'):
+        identify(machine, recording, None, IdentificationConfig.from_mapping({'motion.source': 'estimator'}))

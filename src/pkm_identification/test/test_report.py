@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from pkm_description.loading import load_machine
 from pkm_identification.report.files import write_result
+from pkm_identification.report.sentences import verdict_sentence
+from pkm_identification.report.units import unit_of
 from pkm_identification.result import IdentificationResult
+from pkm_identification.validation.held_out import Verdict
 
 
 @pytest.fixture(scope='module')
@@ -23,7 +28,7 @@ def test_report_is_self_contained(folder: Path) -> None:
     """Nothing is fetched from anywhere: no scripts, no addresses, every picture inline."""
     text = (folder / 'report.html').read_text()
     sources = re.findall(r'(?:src|href)\s*=\s*"([^"]*)"', text)
-    assert len(sources) == 5
+    assert len(sources) == 6
     assert all(source.startswith('data:image/') for source in sources)
     visible = re.sub(r'data:image/[^"]*', '', text)
     assert not re.search(r'https?://|<script|@import|url\(', visible)
@@ -37,10 +42,55 @@ def test_report_contains_the_numbers(folder: Path, result: IdentificationResult)
     ):
         assert name in text
         assert f'<td>{value:.5g}</td><td>{std:.3g}</td>' in text
-    assert result.validation is not None
+    assert result.validation is not None and result.noise_floor is not None
     assert f'{100 * result.validation.error.relative:.3g} %' in text
     for part in ('held-out run', 'excitation run', result.provenance['date'], 'weighted least squares', 'numpy'):
         assert part in text
+    ratio = result.physical.values[0] / result.physical.nominal[0]
+    assert f'<td>{ratio:.4f}</td>' in text
+
+
+def test_verdict_comes_first(folder: Path, result: IdentificationResult) -> None:
+    """One sentence on the result, one on the residual, before everything else."""
+    text = (folder / 'report.html').read_text()
+    box = text[text.index('<p class="box">') : text.index('</p>')]
+    assert verdict_sentence(result) in box and str(result.noise_floor)[1:] in box
+    assert 'base parameters are identified' in box and 'the machine as delivered predicts forces' in box
+    assert box.count('.') < 12 and text.index('class="box"') < text.index('<img')
+
+
+@pytest.mark.parametrize(
+    ('changes', 'words'),
+    [
+        ({'status': 'model insufficient'}, 'The model does not suffice'),
+        ({'status': 'infeasible'}, 'No machine that can exist'),
+        ({'validation': None}, 'nothing was held out'),
+        ({'verdict': Verdict('failed', (), 'because')}, 'declared limits: failed'),
+    ],
+)
+def test_sentences(result: IdentificationResult, changes: dict, words: str) -> None:
+    sentence = verdict_sentence(replace(result, **changes))
+    assert words in sentence and sentence.endswith('.') and sentence.count('. ') == 0
+
+
+def test_tables_have_units(folder: Path, result: IdentificationResult) -> None:
+    """Every table with numbers says in which unit they are: in its head, or line by line."""
+    text = (folder / 'report.html').read_text()
+    for table in re.findall(r'<table>(.*?)</table>', text, re.DOTALL):
+        head = table[: table.index('</tr>')]
+        assert '<th>unit</th>' in head or '[%]' in head or '<th' not in head
+    for name, unit in (('m', 'kg'), ('Ixx', 'kg m^2'), ('viscous', 'N s/m')):
+        assert re.search(f'<td>{name}</td><td[^>]*>{re.escape(unit)}</td>', text)
+
+
+def test_units_of_mixed_drives() -> None:
+    machine = load_machine('five_bar')
+    assert set(machine.effort_units) == {'N m'}
+    drive = machine.actuated_joint_names[0]
+    assert unit_of(machine, f'{drive}.viscous') == 'N m s/rad' and unit_of(machine, f'{drive}.effort_offset') == 'N m'
+    assert unit_of(machine, 'leg_rod.mx') == 'kg m' and unit_of(machine, 'drives.effort_delay') == 's'
+    assert unit_of(machine, f'{drive}.gain_error') == '' and unit_of(machine, 'ripple_period') == 'rad'
+    assert unit_of(load_machine('srs'), 'leg1_prismatic.coulomb') == 'N'
 
 
 def test_numbers_file(folder: Path, result: IdentificationResult) -> None:

@@ -53,7 +53,7 @@ def test_simulated_machine_is_identified(name: str) -> None:
         f'{name}: standardised errors rms {np.sqrt(np.mean(deviations**2)):.2f}, largest {np.abs(deviations).max():.2f}'
     )
     assert result.classification.count('identified') >= 20
-    assert max(abs(row.standardised_error) for row in rows if row.status == 'identified') < 3.0
+    assert max(abs(row.standardised_error) for row in rows if row.status == 'identified') < 4.0
     physical = {row.name: row for row in compare_physical_with_truth(result, machine)}
     assert physical['platform_link.m'].relative_error < 0.01
     assert max(row.relative_error for key, row in physical.items() if 'prismatic' in key) < 0.05

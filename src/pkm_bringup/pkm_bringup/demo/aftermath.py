@@ -12,6 +12,7 @@ from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.stream import EstimatorConfig
+from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 
@@ -121,21 +122,24 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
         content = yaml.load(
             path.read_text(encoding='utf-8'), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
         )
-        config = IdentificationConfig.from_mapping(content['settings'])
-        model = ObservationModel(true_machine, config.identical_legs, config.friction, config.fixed)
+        config = IdentificationConfig.from_mapping(content['settings']).columns
+        identical = config.identical_legs and legs_agree(true_machine)
+        model = ObservationModel(true_machine, identical, config.friction, config.fixed)
         true_values = dict(zip(model.names, model.parameters(true_machine).tolist(), strict=True))
-        full = np.array([true_values[name] for name in content['parameters']])
-        true_base = np.array(content['combination']) @ full
-        rows = [
-            (_row(entry, true), entry['status'])
-            for entry, true in zip(content['base_parameters'], true_base, strict=True)
-        ]
+        # a machine file does not state offsets and ripples of sensors: their true values are not known
+        stated = np.array([name in true_values for name in content['parameters']])
+        combination = np.array(content['combination'])
+        full = np.array([true_values.get(name, 0.0) for name in content['parameters']])
+        is_open = np.any(combination[:, ~stated], axis=1).tolist()
+        compared = zip(content['base_parameters'], combination @ full, is_open, strict=True)
+        rows = [(_row(entry, true), entry['status']) for entry, true, unknown in compared if not unknown]
         overlay = directory / 'overlay.yaml'
         return IdentificationFigures(
             base=tuple(row for row, status in rows if status == 'identified'),
             unidentified=(*(row.name for row, status in rows if status != 'identified'), *content['not_excited']),
             physical=tuple(
-                _row(entry, true_values[entry['name']]) for entry in content['physical_parameters']
+                _row(entry, true_values[entry['name']])
+                for entry in content['physical_parameters'] if entry['name'] in true_values
             ),
             held_out_force_error=float(content['force_error']['validation']['relative_to_force_rms']),
             report=str(directory / 'report.html'),

@@ -32,7 +32,7 @@ from pkm_bringup.nodes.sample_messages import SampleMessages
 from pkm_bringup.nodes.servo_interface import ServoInterface, controller_belief
 from pkm_bringup.simulation import CONTROLLERS, ControlledSimulation, Sample
 from pkm_bringup.simulation.mujoco_simulation import SimulationError
-from pkm_bringup.simulation.pacing import ClockFollower, Pacer
+from pkm_bringup.simulation.pacing import LARGEST_LAG, LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
 from pkm_bringup.simulation.sensors import Encoder
 
 #: s of wall time between two bursts of physics steps
@@ -96,7 +96,8 @@ class SimulatorNode(Node):
         self._frames = declare_frames(self, machine)
         self._faults = FaultParameter(self, machine, settings.seed)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
-        self._pacer = Pacer(self._factor)
+        takes_commands = settings.controller == 'effort'
+        self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
         self._follower = None if settings.publish_clock else ClockFollower()
         self._lag = 0.0
         self._running = not settings.start_paused
@@ -111,7 +112,7 @@ class SimulatorNode(Node):
         self._truth = None
         if settings.publish_ground_truth:
             self._truth = self.create_publisher(Odometry, 'ground_truth/odometry', RELIABLE_STREAM_QOS)
-        if settings.controller == 'effort':
+        if takes_commands:
             self.create_subscription(Float64MultiArray, self._driver.command_topic, self._take_command, 10)
         else:
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.result import IdentificationResult
 
 from pkm_bringup.pictures.runs import recording_of
@@ -59,10 +58,7 @@ def identification(path: Path) -> list[str]:
 
 def _full_parameters(result: IdentificationResult, machine: Machine) -> Array:
     """Parameters (P,) of a machine in the order of ``result.base.full_names``."""
-    config = result.config
-    model = ObservationModel(machine, config.identical_legs, config.friction, config.fixed)
-    values = dict(zip(model.names, model.parameters(machine).tolist(), strict=True))
-    return np.array([values[name] for name in result.base.full_names])
+    return result.model.all_parameters(machine)[result.model.free]
 
 
 def _parameters(axis: Axes, result: IdentificationResult, truth: Array) -> None:

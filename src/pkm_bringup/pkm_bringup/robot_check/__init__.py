@@ -1,7 +1,9 @@
 """What is wrong with the wiring of a robot, from its recorded or live streams; no ROS, time from stamps."""
 
+from pkm_description.findings import Finding, State
+
 from pkm_bringup.robot_check.check_robot import check_robot
-from pkm_bringup.robot_check.findings import Finding, Report, State
+from pkm_bringup.robot_check.findings import Report
 from pkm_bringup.robot_check.recorded import Endpoint, ImuLog, JointLog, Observation
 
 __all__ = ['Endpoint', 'Finding', 'ImuLog', 'JointLog', 'Observation', 'Report', 'State', 'check_robot']

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from pkm_description.findings import Finding
 
 from pkm_bringup.robot_check.agreement import Agreement
 from pkm_bringup.robot_check.arrangement import Judged
 from pkm_bringup.robot_check.axes import AXES, axes_text, is_rotation, is_same, roll_pitch_yaw
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.wiring import Wiring
 
 _REP = 'ROS wants specific force, +g upwards at rest (REP 145)'

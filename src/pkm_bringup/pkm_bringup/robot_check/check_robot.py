@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from pkm_description.errors import JointStateError, PkmError
+from pkm_description.findings import Finding
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.clock_checks import clock_checks, delay_checks
 from pkm_bringup.robot_check.driver_patch import DriverPatch
 from pkm_bringup.robot_check.effort_checks import effort_checks
-from pkm_bringup.robot_check.findings import Finding, Report, cannot_tell
+from pkm_bringup.robot_check.findings import Report, cannot_tell
 from pkm_bringup.robot_check.imu_checks import imu_checks
 from pkm_bringup.robot_check.motion_checks import motion_checks
 from pkm_bringup.robot_check.name_checks import name_checks

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from pkm_description.errors import PkmError
+from pkm_description.findings import Finding
 from pkm_estimation.tuning.delay import estimate_delay
 from pkm_estimation.tuning.streams import SensorStreams, usual_interval
 
 from pkm_bringup.robot_check.delay import ENOUGH, ClockShift, clock_shift
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.wiring import Wiring
 
 #: s: less is usual for an IMU with filters in it; more is wrong in any case

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.errors import KinematicsError
+from pkm_description.findings import Finding
 
 from pkm_bringup.robot_check.effort_findings import gain_findings
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, suspicious, wrong
 from pkm_bringup.robot_check.prediction import predict
 from pkm_bringup.robot_check.recorded import Flags
 from pkm_bringup.robot_check.smooth_motion import INTERVAL, smoothed

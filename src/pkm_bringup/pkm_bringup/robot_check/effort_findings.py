@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.findings import Finding
 
-from pkm_bringup.robot_check.findings import Finding, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags
 from pkm_bringup.robot_check.wiring import Wiring
 

@@ -1,66 +1,32 @@
-"""What a check says: state, sentence, figures and remedy; and all findings of a run."""
+"""Findings of the checks by their state, and all findings of a run; codes stand in docs/reference/check_robot.md."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from textwrap import indent
 
-
-class State(Enum):
-    """What a check can say; the value is what users read."""
-
-    OK = 'ok'
-    WRONG = 'wrong'
-    SUSPICIOUS = 'suspicious'
-    CANNOT_TELL = 'cannot tell'
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one check found.
-
-    Attributes
-    ----------
-    code : short name of the finding, e.g. ``position_unit``; listed in docs/reference/check_robot.md
-    state : the verdict
-    sentence : what was found; of ``cannot tell`` why, and which motion would tell
-    evidence : figures by name, with their unit in the name
-    remedy : the key, parameter or command that mends it; lines of a file stand as they go into it
-    """
-
-    code: str
-    state: State
-    sentence: str
-    evidence: Mapping[str, float | str] = field(default_factory=dict)
-    remedy: str = ''
-
-    @property
-    def is_fault(self) -> bool:
-        """Whether something has to be done about it."""
-        return self.state in (State.WRONG, State.SUSPICIOUS)
+from pkm_description.findings import Finding, State
 
 
 def ok(code: str, sentence: str, **evidence: float | str) -> Finding:
     """All is well."""
-    return Finding(code, State.OK, sentence, evidence)
+    return Finding(code, State.OK, (), sentence, '', evidence)
 
 
 def wrong(code: str, sentence: str, remedy: str, **evidence: float | str) -> Finding:
     """Something that cannot work as it is."""
-    return Finding(code, State.WRONG, sentence, evidence, remedy)
+    return Finding(code, State.WRONG, (), sentence, remedy, evidence)
 
 
 def suspicious(code: str, sentence: str, remedy: str, **evidence: float | str) -> Finding:
     """Something that is unusual, or whose cause is not certain."""
-    return Finding(code, State.SUSPICIOUS, sentence, evidence, remedy)
+    return Finding(code, State.SUSPICIOUS, (), sentence, remedy, evidence)
 
 
 def cannot_tell(code: str, sentence: str, remedy: str = '', **evidence: float | str) -> Finding:
     """Not enough data or motion; the remedy is the motion or the topic that would tell."""
-    return Finding(code, State.CANNOT_TELL, sentence, evidence, remedy)
+    return Finding(code, State.CANNOT_TELL, (), sentence, remedy, evidence)
 
 
 @dataclass(frozen=True)

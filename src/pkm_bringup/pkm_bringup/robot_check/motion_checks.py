@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.findings import Finding, State
 
 from pkm_bringup.robot_check.agreement import ImuEvidence
 from pkm_bringup.robot_check.arrangement import (
@@ -21,7 +22,7 @@ from pkm_bringup.robot_check.arrangement import (
 )
 from pkm_bringup.robot_check.arrangement_findings import arrangement_findings, name_findings
 from pkm_bringup.robot_check.axes_findings import axes_findings, turned_finding, turned_words
-from pkm_bringup.robot_check.findings import Finding, State, cannot_tell, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, suspicious, wrong
 from pkm_bringup.robot_check.mounting import free_mounting
 from pkm_bringup.robot_check.position_units import inside
 from pkm_bringup.robot_check.smooth_motion import Smoothed, grid_of, smoothed

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from pkm_bringup.robot_check.findings import Finding, ok, wrong
+from pkm_description.findings import Finding
+
+from pkm_bringup.robot_check.findings import ok, wrong
 from pkm_bringup.robot_check.wiring import Wiring
 
 

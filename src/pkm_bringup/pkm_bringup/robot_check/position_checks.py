@@ -6,11 +6,12 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.findings import Finding
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.arrangement import is_solvable
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.position_units import PositionUnit, excess, fitting, inside, is_small, strokes
 from pkm_bringup.robot_check.recorded import Flags
 from pkm_bringup.robot_check.wiring import Wiring

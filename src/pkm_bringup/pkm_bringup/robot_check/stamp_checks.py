@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from pkm_description.findings import Finding
 
-from pkm_bringup.robot_check.findings import Finding, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import ImuLog, JointLog, Stamps
 from pkm_bringup.robot_check.wiring import Wiring
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.units import VELOCITY
+from pkm_description.findings import Finding
 
-from pkm_bringup.robot_check.findings import Finding, cannot_tell, ok, suspicious, wrong
+from pkm_bringup.robot_check.findings import cannot_tell, ok, suspicious, wrong
 from pkm_bringup.robot_check.recorded import Flags
 from pkm_bringup.robot_check.smooth_motion import smoothed
 from pkm_bringup.robot_check.wiring import Wiring

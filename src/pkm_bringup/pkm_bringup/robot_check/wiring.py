@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.findings import Finding
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.arrangement import DriveMotion, Judged
 from pkm_bringup.robot_check.delay import ClockShift
 from pkm_bringup.robot_check.driver_patch import DriverPatch
-from pkm_bringup.robot_check.findings import Finding
 from pkm_bringup.robot_check.recorded import Flags, ImuLog, JointLog, Observation
 from pkm_bringup.robot_check.time_axis import TimeAxes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 from pkm_description.arrays import Array
+from pkm_description.dynamics.definite import bodies_exist
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import TIME_STEP, mjcf_text
 from pkm_description.kinematics.rotation import cross
@@ -58,6 +59,11 @@ class MujocoSimulation:
     ) -> None:
         if not machine.has_platform:
             raise SimulationError(f'{machine.name} is an open chain: there is no platform to simulate sensors of')
+        if not bodies_exist(machine):
+            raise SimulationError(
+                f'{machine.name}: a body has a negative mass or moments of inertia that no body can have; identify it '
+                'with physical constraints, or look at its file'
+            )
         self.machine = machine
         self.time_step = time_step
         self.step_ns = round(time_step * 1e9)

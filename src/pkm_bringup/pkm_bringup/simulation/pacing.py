@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 #: ns of wall time; what a simulation is behind by more than this is given up instead of caught up
-_LARGEST_LAG = 500_000_000
+LARGEST_LAG = 500_000_000
+
+#: ns of wall time, the same where a controller outside closes the loop: what is caught up goes by without its commands
+LARGEST_LAG_OF_COMMANDS = 8_000_000
 
 
 #: ns of a followed clock; steps of it that are longer are no lag but another time: a simulator that was started again,
@@ -35,13 +38,13 @@ class Pacer:
     Parameters
     ----------
     real_time_factor : simulation seconds per wall-clock second, 0: no limit
-
+    largest_lag : ns of wall time; what a simulation is behind by more than this is given up
     """
 
-    def __init__(self, real_time_factor: float) -> None:
+    def __init__(self, real_time_factor: float, largest_lag: int = LARGEST_LAG) -> None:
         if not real_time_factor >= 0.0:
             raise ValueError(f'real_time_factor = {real_time_factor}, expected 0 (as fast as possible) or more')
-        self._factor = real_time_factor
+        self._factor, self._largest_lag = real_time_factor, largest_lag
         self._wall_ns: int | None = None
         self._simulation_ns = 0
         self._last = (0, 0)
@@ -53,9 +56,10 @@ class Pacer:
         if self._wall_ns is None:
             self._wall_ns, self._simulation_ns = wall_ns, simulation_ns
         target = self._simulation_ns + round((wall_ns - self._wall_ns) * self._factor)
-        if target - simulation_ns > _LARGEST_LAG * self._factor:
-            self._wall_ns, self._simulation_ns = wall_ns, simulation_ns
-            return simulation_ns
+        largest = simulation_ns + round(self._largest_lag * self._factor)
+        if target > largest:
+            self._wall_ns, self._simulation_ns = wall_ns, largest
+            return largest
         return target
 
     def achieved(self, wall_ns: int, simulation_ns: int) -> float:

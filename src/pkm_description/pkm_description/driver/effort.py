@@ -33,7 +33,8 @@ class EffortConversion:
     ----------
     channels : see there
     offset : (A,) N or N m
-    quantity : ``'force'``, ``'torque'``, ``'current'``, ``'pressure'`` or ``'pressure_difference'``
+    quantity : ``'force'``, ``'torque'``, ``'current'``, ``'voltage'``, ``'pressure'`` or
+        ``'pressure_difference'``
     """
 
     channels: tuple[Channel, ...]
@@ -43,7 +44,7 @@ class EffortConversion:
     @property
     def takes_commands(self) -> bool:
         """Whether a driver that measures this can be commanded by the same; pressures are not."""
-        return self.quantity in ('force', 'torque', 'current')
+        return self.quantity in ('force', 'torque', 'current', 'voltage')
 
     def effort(self, readings: list[Array]) -> Array:
         """Efforts (..., A) N or N m of the readings (..., A) of each channel."""
@@ -69,7 +70,7 @@ class CommandConversion:
     ----------
     scale : (A,) N or N m per unit of the driver's command, by drive, with its sign
     order : (A,) drives in the order in which the driver takes them
-    quantity : ``'force'``, ``'torque'`` or ``'current'``
+    quantity : ``'force'``, ``'torque'``, ``'current'`` or ``'voltage'``
     """
 
     scale: Array

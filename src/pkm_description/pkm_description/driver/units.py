@@ -23,6 +23,7 @@ EFFORT = {
     'force': {'N': 1.0, 'kN': 1e3, 'lbf': 4.4482216152605},
     'torque': {'N m': 1.0, 'Nm': 1.0, 'N mm': 1e-3, 'Nmm': 1e-3, 'kN m': 1e3},
     'current': {'A': 1.0, 'mA': 1e-3},
+    'voltage': {'V': 1.0, 'mV': 1e-3},
     'pressure': {'Pa': 1.0, 'kPa': 1e3, 'MPa': 1e6, 'bar': 1e5, 'psi': 6894.757293168},
 }
 EFFORT['pressure_difference'] = EFFORT['pressure']

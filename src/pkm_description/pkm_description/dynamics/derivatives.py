@@ -15,6 +15,7 @@ from pkm_description.dynamics.open_chain import open_chain_forces
 from pkm_description.dynamics.regressor import rigid_body_regressor
 from pkm_description.errors import KinematicsError
 from pkm_description.kernels import derivatives as kernels
+from pkm_description.kernels.model import constraint_row_count
 from pkm_description.kinematics import drive_jacobian
 from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
 from pkm_description.kinematics.failures import holds_platform, require_ok
@@ -83,7 +84,7 @@ def inverse_dynamics_derivatives(
     Raises
     ------
     KinematicsError
-        Coordinates that are not those of the machine, or friction that depends on the load.
+        Coordinates that are not those of the machine, or friction by loads that the motion does not determine.
     """
     wrench = require_dynamics(machine, motion, external_wrench)
     count = _coordinate_count(machine, coordinates, friction)
@@ -132,11 +133,25 @@ def forward_dynamics_derivatives(
     )  # fmt: skip
     wrench = require_dynamics(machine, motion, external_wrench)
     found = np.zeros((samples, 3, count, count))
+    if friction and machine.model.friction_loads[0]:
+        # given forces change the loads, too: differentiated as the inverse of the inverse dynamics
+        by_drives = np.zeros((samples, 3, count, count))
+        _differentiate(
+            machine, motion, coordinates, friction, sign_smoothing, wrench, np.empty((samples, count)), False,
+            by_drives, found,
+        )  # fmt: skip
+        effect = np.broadcast_to(np.eye(count), (samples, count, count))
+        return _solved(acceleration, by_drives, effect, single)
     given = packed(of_samples('forces', forces, samples, machine.actuated_count))
     _differentiate(
         machine, motion, coordinates, friction, sign_smoothing, wrench, given, True, np.zeros((0, 3, 0, 0)), found
     )
-    effect = _effect_of_forces(machine, motion, coordinates, count)
+    return _solved(acceleration, found, _effect_of_forces(machine, motion, coordinates, count), single)
+
+
+def _solved(acceleration: Array, found: Array, effect: Array, single: bool) -> ForwardDynamicsDerivatives:
+    """Derivatives of accelerations by those (N, 3, C, C) of forces, on which drives have an effect (N, C, A)."""
+    count = found.shape[-1]
     solved = np.linalg.solve(found[:, 2], np.concatenate([-found[:, 0], -found[:, 1], effect], axis=-1))
     result = acceleration, *np.split(solved, [count, 2 * count], axis=-1)
     return ForwardDynamicsDerivatives(*(one[0] for one in result) if single else result)
@@ -154,7 +169,11 @@ def open_chain_derivatives(
     friction, sign_smoothing : as of :func:`inverse_dynamics_derivatives`
     """
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction, sign_smoothing)
-    _require_no_loads(machine, friction)
+    if friction and machine.model.friction_loads[0]:
+        raise KinematicsError(
+            f'{machine.name}: friction that depends on the load is not differentiated in open chains; '
+            'use friction=False'
+        )
     data, scratch = machine.scratch
     found = np.zeros((len(forces), 3, forces.shape[1], forces.shape[1]))
     status = kernels.open_chain_derivatives(
@@ -180,7 +199,7 @@ def parameter_derivatives(
 def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int:
     """Check the coordinates of a machine; returns how many there are."""
     freedoms = int(machine.model.degrees_of_freedom[0])
-    _require_no_loads(machine, friction)
+    _require_known_loads(machine, friction)
     if coordinates == 'drives':
         if machine.actuated_count != freedoms:
             raise KinematicsError(
@@ -197,10 +216,15 @@ def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int
     return freedoms
 
 
-def _require_no_loads(machine: Machine, friction: bool) -> None:
-    if friction and machine.model.friction_loads[0]:
+def _require_known_loads(machine: Machine, friction: bool) -> None:
+    """Loads must follow from the motion alone: one drive per degree of freedom, nothing held twice."""
+    freedoms = int(machine.model.degrees_of_freedom[0])
+    if not (friction and machine.model.friction_loads[0]):
+        return
+    if machine.actuated_count != freedoms or constraint_row_count(machine.model) > 6 - freedoms:
         raise KinematicsError(
-            f'{machine.name}: friction that depends on the load is not differentiated; use friction=False'
+            f'{machine.name}: friction depends on loads that the motion does not determine (redundant drives, or a '
+            'platform that is held twice); its derivatives are not known, use friction=False'
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pkm_description.arrays import Array, packed
+from pkm_description.dynamics.definite import require_definite
 from pkm_description.dynamics.inverse import packed_wrench
 from pkm_description.kernels import forward_dynamics as kernels
 from pkm_description.kinematics.arguments import of_samples, poses, require_machine, require_platform
@@ -46,11 +47,14 @@ def forward_dynamics(
         Where the legs leave the platform another number of freedoms than at home; names the sample.
     ConvergenceError
         Friction that depends on the load does not settle with the reactions (a joint that locks itself).
+    InfeasibleMachineError
+        Bodies that cannot exist leave a motion without inertia.
     """
     require_machine(machine)
     require_platform(machine, 'open_chain_accelerations')
     position, rotation_base_platform, single = poses(position, rotation_base_platform)
     count = len(position)
+    require_definite(machine, position, rotation_base_platform)
     wrench = packed_wrench(external_wrench, count)
     twist, forces = of_samples('twist', twist, count, 6), of_samples('forces', forces, count, machine.actuated_count)
     data, scratch = machine.scratch

@@ -23,6 +23,7 @@ from pkm_description.export.drawing import base_joint_points, drawing_size, plat
 from pkm_description.export.mjcf_legs import add_closure, add_leg, cross_angles, stiff_attributes
 from pkm_description.export.mjcf_parts import add_bars, add_body, add_inertial, wxyz
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.origin import add_provenance
 from pkm_description.export.rest import home_configuration
 from pkm_description.export.ros2_control import MUJOCO_IMU
 from pkm_description.kinematics.arguments import require_machine
@@ -100,6 +101,7 @@ def mjcf_text(machine: Machine, time_step: float = TIME_STEP) -> str:
         SubElement(drives, 'motor', attributes)
     _add_sensors(root, machine)
     _add_home(root, machine, ends)
+    add_provenance(root, machine, 'mjcf')
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding='unicode') + '\n'
 

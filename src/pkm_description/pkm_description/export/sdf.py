@@ -31,6 +31,7 @@ from pkm_description.export.drawing import (
     ring,
 )
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.origin import add_provenance
 from pkm_description.export.rest import RestConfiguration, start_configuration
 from pkm_description.export.sdf_closures import add_closing_joint, frame_rotation
 from pkm_description.export.sdf_names import unused_name, with_unique_links
@@ -65,7 +66,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
     """
     require_machine(machine)
     options = options or SdfOptions()
-    machine = with_least_masses(with_unique_links(machine))
+    given, machine = machine, with_least_masses(with_unique_links(machine))
     root = Element('sdf', {'version': '1.9', 'xmlns:pkm': PKM_NAMESPACE})
     if options.world:
         parent = SubElement(root, 'world', name=options.world_name)
@@ -75,6 +76,7 @@ def sdf_text(machine: Machine, options: SdfOptions | None = None) -> str:
         parent = root
         root.append(Comment(' the world needs the systems physics and imu, and the pgs solver: see option world '))
     _add_model(parent, machine, options)
+    add_provenance(root, given, 'sdf')
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding='unicode') + '\n'
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from pkm_description.export.drawing import base_joint_points, platform_joint_points
 from pkm_description.export.numbers_text import numbers
+from pkm_description.export.origin import add_provenance
 from pkm_description.export.ros2_control import ControlOptions, add_ros2_control
 from pkm_description.export.urdf_parts import (
     add_balls,
@@ -66,6 +67,7 @@ def urdf_text(machine: Machine, control: ControlOptions | None = None) -> str:
         _add_platform(robot, machine, reach, ends)
     if control is not None:
         add_ros2_control(robot, machine, control)
+    add_provenance(robot, machine, 'urdf')
     ElementTree.indent(robot)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding='unicode') + '\n'
 

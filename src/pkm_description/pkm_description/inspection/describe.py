@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,8 @@ def _sensors(machine: Machine) -> list[tuple[str, str]]:
             f'{imu.frame} at {place} m, {imu.rate:g} Hz; noise {_range(imu.accelerometer_noise, "m/s^2")}, '
             f'{_range(imu.gyroscope_noise, "rad/s")}'
         )
+        if min(imu.accelerometer_range, imu.gyroscope_range) < inf:
+            text += f'; ranges {imu.accelerometer_range:g} m/s^2, {imu.gyroscope_range:g} rad/s'
         facts.append(('imu', text))
     if not machine.has_leg_sensors:
         return facts

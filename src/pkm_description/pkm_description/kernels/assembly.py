@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 
 from pkm_description.arrays import Array
-from pkm_description.kernels.closures import leg_rows, turned_over
-from pkm_description.kernels.forward import is_driven_strut, leg_gaps, struts_alone, turn_platform
+from pkm_description.kernels.closures import turned_over
+from pkm_description.kernels.forward import (
+    closing_size,
+    is_driven_strut,
+    is_rods,
+    leg_gaps,
+    struts_alone,
+    turn_platform,
+)
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import LEG_SINGULARITY, eliminate, leg_orientation
 from pkm_description.kernels.linalg import (
@@ -17,6 +24,7 @@ from pkm_description.kernels.linalg import (
 )
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import turn_between
+from pkm_description.kernels.rods import rod_drive, rod_orientation
 from pkm_description.kernels.vectors import dot, vector
 
 
@@ -41,9 +49,13 @@ def drive_jacobian(model: ModelData, scratch: ScratchData, width: int) -> float:
             _copy_row(model, scratch, leg, 0, 0, row, width, drive, 1.0, unit)
             row, drive = row + 1, drive + 1
             continue
-        regular = eliminate(model, scratch, leg)
-        begin = model.column_start[leg]
-        columns, passive, rows = model.column_start[leg + 1] - begin, model.passive_count[leg], leg_rows(model, leg)
+        columns, passive, rows = closing_size(model, leg)
+        begin = model.column_start[leg + 1] - columns
+        if is_rods(model, leg):
+            regular = rod_drive(model, scratch, leg)
+            reflect_columns(scratch.rows[leg], scratch.reflections[leg], rows, 0, 1, 7)
+        else:
+            regular = eliminate(model, scratch, leg)
         if not regular >= LEG_SINGULARITY:
             return math.nan
         for i in range(columns):
@@ -95,12 +107,16 @@ def _copy_row(
     factor: float, unit: float,
 ) -> None:  # fmt: skip
     """Row i of a leg, from its column ``begin`` on, into the overall Jacobian; 1 in the column of its drive."""
-    freedom, matrix, rows = model.freedom, scratch.square, scratch.rows
+    freedom, matrix, rows, turn = model.freedom, scratch.square, scratch.rows, factor / unit
     free = len(freedom)
-    for k in range(free):
-        component = freedom[k]
-        scale = factor if component < 3 else factor / unit
-        matrix[row, k] = scale * rows[leg, i, begin + component]
+    if free == 6:
+        for k in range(3):
+            matrix[row, k] = factor * rows[leg, i, begin + k]
+            matrix[row, 3 + k] = turn * rows[leg, i, begin + 3 + k]
+    else:
+        for k in range(free):
+            component = freedom[k]
+            matrix[row, k] = (factor if component < 3 else turn) * rows[leg, i, begin + component]
     for k in range(width):
         matrix[row, free + k] = 1.0 if k == drive else 0.0
 
@@ -208,10 +224,11 @@ def on_branch(model: ModelData, scratch: ScratchData, sign: float, branch: Array
     for leg in range(len(model.closed_form)):
         if is_driven_strut(model, leg):
             continue
-        home = vector(model.branch_normal, leg)
-        if dot(home, home) > 0.0 and not dot(leg_orientation(model, scratch, leg), home) > 0.0:
+        home, rods = vector(model.branch_normal, leg), is_rods(model, leg)
+        side = rod_orientation(model, scratch, leg) if rods else leg_orientation(model, scratch, leg)
+        if dot(home, home) > 0.0 and not dot(side, home) > 0.0:
             return False
-        if turned_over(model, scratch, leg):
+        if not rods and turned_over(model, scratch, leg):
             return False
     return True
 

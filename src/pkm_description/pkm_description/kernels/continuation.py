@@ -20,6 +20,7 @@ from pkm_description.kernels.assembly import (
 from pkm_description.kernels.forward import (
     close_drives,
     is_driven_strut,
+    is_rods,
     leg_gaps,
     load_state,
     save_state,
@@ -29,6 +30,7 @@ from pkm_description.kernels.forward import (
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import close_strut, wrapped
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
+from pkm_description.kernels.rods import rod_angles
 
 #: a step counts only if Newton's second step is this much shorter than the first: well inside of the neighbourhood
 #: that holds one solution and no singular pose (Newton and Kantorovich: less than 1/2)
@@ -184,7 +186,7 @@ def hand_over(
 
 @kernel
 def wrap_joints(model: ModelData, scratch: ScratchData) -> None:
-    """Passive joints within half a turn of home; of driven struts their angles, which the pose determines."""
+    """Passive joints within half a turn of home; of struts and rods their angles, which the pose determines."""
     for leg in range(len(model.closed_form)):
         first, last = model.joint_start[leg], model.joint_start[leg + 1]
         if is_driven_strut(model, leg):
@@ -193,6 +195,9 @@ def wrap_joints(model: ModelData, scratch: ScratchData) -> None:
                 scratch.joints[first] = math.nan
                 scratch.joints[first + 1] = math.nan
             scratch.joints[first + 2] = length
+            continue
+        if is_rods(model, leg):
+            rod_angles(model, scratch, leg)
             continue
         for joint in range(first, last):
             if model.kind[joint] == REVOLUTE and model.is_driven[joint] == 0:

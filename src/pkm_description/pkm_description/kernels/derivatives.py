@@ -2,7 +2,8 @@
 
 Along each direction of the coordinates the equilibrium of every joint and of the platform is differentiated with the
 closure forces held: what these change by does no virtual work on motions that the closures admit, so that the
-projection onto the coordinates removes it, as it removes the forces themselves (Jourdain).
+projection onto the coordinates removes it, as it removes the forces themselves (Jourdain). Only friction that depends
+on the load asks for them, see ``kernels.load_tangents``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from pkm_description.kernels.body_map import inertia_times
 from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
 from pkm_description.kernels.drive_motion import solve_drives
 from pkm_description.kernels.dynamics import tree_wrenches
-from pkm_description.kernels.friction import friction_of_joints, joint_slope
+from pkm_description.kernels.friction import friction_of_joints, joint_slopes
 from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import split_bias
+from pkm_description.kernels.load_tangents import FORCES, follow_loads
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
 from pkm_description.kernels.reactions import closure_wrench, reactions
 from pkm_description.kernels.state import move, move_joints
@@ -48,8 +50,8 @@ DRIVES, PLATFORM = 0, 1
 #: what is differentiated by
 POSITION, RATE, SECOND = 0, 1, 2
 
-#: places in ``scratch.joint_tangents``: changes of positions, rates, accelerations, needed forces; virtual rates; zeros
-JOINTS, RATES, ACCELERATIONS, FORCES, VIRTUAL_RATES, NOTHING = range(6)
+#: places in ``scratch.joint_tangents``: changes of positions, rates, accelerations; virtual rates; zeros
+JOINTS, RATES, ACCELERATIONS, VIRTUAL_RATES, NOTHING = 0, 1, 2, 4, 5
 
 
 @kernel
@@ -223,7 +225,7 @@ def _force_tangents(model: ModelData, scratch: ScratchData, friction: bool, smoo
             force = dot(axis_change, vector(scratch.force, joint)) + dot(axis, vector(forces, joint))
         force += model.rotor_inertia[joint] * scratch.joint_tangents[ACCELERATIONS, joint]
         if friction:
-            slope = joint_slope(model, joint, scratch.joint_rates[joint], smoothing)
+            slope, _ = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
             force += slope * scratch.joint_tangents[RATES, joint]
         scratch.joint_tangents[FORCES, joint] = force
         for i in range(6):
@@ -320,6 +322,11 @@ def derivatives(
                 if status < 0:
                     return status
                 _force_tangents(model, scratch, friction, smoothing)
+                if friction and model.friction_loads[0]:
+                    status = follow_loads(model, scratch, smoothing)
+                    if status < 0:
+                        scratch.detail[0] = sample
+                        return status
                 for row in range(count):
                     by_coordinates[sample, part, row, k] = _on_coordinate(model, scratch, coordinates, row)
                 if len(by_drives):

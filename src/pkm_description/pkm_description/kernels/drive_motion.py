@@ -13,7 +13,7 @@ from pkm_description.kernels.legs import (
     legs_where_they_are,
     rates_of_joints,
 )
-from pkm_description.kernels.linalg import independence, reflect_columns
+from pkm_description.kernels.linalg import independence, reflect_columns, substitute_back_columns
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.pose import set_pose
 from pkm_description.kernels.status import DRIVES_DISAGREE, DRIVES_SINGULAR, MOTION_NOT_FINITE, OK
@@ -90,11 +90,7 @@ def solve_drives(model: ModelData, scratch: ScratchData, wanted: Array, sample: 
     reflect_columns(matrix, scratch.vector, rows, 0, 6, 7)
     if not independence(matrix, 6) > 0.0:
         return DRIVES_SINGULAR
-    for i in range(5, -1, -1):
-        total = matrix[i, 6]
-        for k in range(i + 1, 6):
-            total -= matrix[i, k] * matrix[k, 6]
-        matrix[i, 6] = total / matrix[i, i]
+    substitute_back_columns(matrix, 6, 6, 7)
     for i in range(6):
         result[i] = matrix[i, 6] / (1.0 if i < 3 else radius)
     return OK

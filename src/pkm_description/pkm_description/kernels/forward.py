@@ -4,7 +4,7 @@ One elimination per leg, of the passive columns of its closure rows ``[passive |
 there are as many equations as unknowns, else Householder's QR. The rows below hold the platform's twist alone; those of
 all legs, stacked, give the step of the platform, and each leg substitutes back for its joints. A driven strut between
 universal joint and ball leaves one row, which is known without elimination: its direction, its moment, and the length
-that it lacks (Miletovic et al. 2017, Eq. 5).
+that it lacks (Miletovic et al. 2017, Eq. 5). So do rods that a drive carries or makes longer (``kernels.rods``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import math
 from pkm_description.arrays import Array
 from pkm_description.kernels.closures import closure_gaps, closure_rows, leg_rows
 from pkm_description.kernels.jit import kernel
-from pkm_description.kernels.linalg import eliminate_columns, reflect_columns
+from pkm_description.kernels.linalg import eliminate_columns, leave_out, reflect_columns, substitute_back_columns
 from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.rods import rod_rows
 from pkm_description.kernels.tree import leg_poses, turn_about
 from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, store, times, turned, vector
 
@@ -37,6 +38,32 @@ LEAST_DAMPING = 1e-15
 def is_driven_strut(model: ModelData, leg: int) -> bool:
     """Whether a leg is a strut in closed form whose length is driven."""
     return bool(model.closed_form[leg] == 2)
+
+
+@kernel
+def is_rods(model: ModelData, leg: int) -> bool:
+    """Whether a leg is rods, whose passive joints the pose determines."""
+    return bool(model.rod_carrier[leg] >= 0)
+
+
+@kernel
+def is_general(model: ModelData, leg: int) -> bool:
+    """Whether a leg is neither: its passive joints are unknowns."""
+    return bool(model.closed_form[leg] != 2 and model.rod_carrier[leg] < 0)
+
+
+@kernel
+def closing_size(model: ModelData, leg: int) -> tuple[int, int, int]:
+    """Columns of joints in a leg's closing equations, passive ones among them, and number of the equations."""
+    if is_driven_strut(model, leg):
+        return 0, 0, 1
+    first, last = model.closure_start[leg], model.closure_start[leg + 1]
+    if is_rods(model, leg):
+        rows = 0
+        for closure in range(first, last):
+            rows += model.rod_rows[closure]
+        return 1, 0, rows
+    return model.column_start[leg + 1] - model.column_start[leg], model.passive_count[leg], leg_rows(model, leg)
 
 
 @kernel
@@ -98,6 +125,8 @@ def leg_gaps(model: ModelData, scratch: ScratchData) -> tuple[float, int]:
     for leg in range(len(model.closed_form)):
         if is_driven_strut(model, leg):
             gap = strut_row(model, scratch, leg)
+        elif is_rods(model, leg):
+            gap = rod_rows(model, scratch, leg)
         else:
             leg_poses(model, scratch, leg)
             closure_gaps(model, scratch, leg)
@@ -142,19 +171,21 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
     free, row, squares = len(freedom), 0, 0.0
     is_square = not damped and equation_count(model) == free
     for leg in range(len(model.closed_form)):
-        first, last, begin = 0, 1, 0
-        if not is_driven_strut(model, leg):
+        columns, passive, last = closing_size(model, leg)
+        if is_general(model, leg):
             closure_rows(model, scratch, leg)
-            begin = model.column_start[leg + 1] - model.column_start[leg]
-            first, last = model.passive_count[leg], leg_rows(model, leg)
             if is_square:
-                eliminate_columns(rows[leg], last, first, begin + 7)
+                eliminate_columns(rows[leg], last, passive, columns + 7)
             else:
-                reflect_columns(rows[leg], scratch.reflections[leg], last, 0, first, begin + 7)
-        for i in range(first, last):
-            for k in range(free):
-                matrix[row, k] = rows[leg, i, begin + freedom[k]]
-            matrix[row, free] = rows[leg, i, begin + 6]
+                reflect_columns(rows[leg], scratch.reflections[leg], last, 0, passive, columns + 7)
+        for i in range(passive, last):
+            if free == 6:
+                for k in range(7):  # in one piece, which is faster than to look up what is free
+                    matrix[row, k] = rows[leg, i, columns + k]
+            else:
+                for k in range(free):
+                    matrix[row, k] = rows[leg, i, columns + freedom[k]]
+                matrix[row, free] = rows[leg, i, columns + 6]
             squares += matrix[row, free] * matrix[row, free]
             row += 1
     radius = model.radius[0]
@@ -171,16 +202,15 @@ def newton_step(model: ModelData, scratch: ScratchData, damped: bool) -> float:
         eliminate_columns(matrix, free, free, free + 1)
     else:
         reflect_columns(matrix, scratch.vector, row, 0, free, free + 1)
+    leave_out(matrix, free)
+    substitute_back_columns(matrix, free, free, free + 1)
     for k in range(6):
         step[k] = 0.0
-    for i in range(free - 1, -1, -1):
-        total = matrix[i, free]
-        for k in range(i + 1, free):
-            total -= matrix[i, k] * step[freedom[k]]
-        step[freedom[i]] = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
+    for k in range(free):
+        step[freedom[k]] = matrix[k, free]
     size = max(_size(step, 0) / (LONGEST_STEP * radius), _size(step, 3) / LONGEST_STEP)
     for leg in range(len(model.closed_form)):
-        if not is_driven_strut(model, leg):
+        if is_general(model, leg):
             size = max(size, _passive_step(model, scratch, leg))
     return size
 
@@ -190,7 +220,8 @@ def equation_count(model: ModelData) -> int:
     """Number of equations for the platform's motion that the passive joints leave, of drives and constraints."""
     count = 0
     for leg in range(len(model.closed_form)):
-        count += 1 if is_driven_strut(model, leg) else leg_rows(model, leg) - model.passive_count[leg]
+        _, passive, rows = closing_size(model, leg)
+        count += rows - passive
     return count
 
 
@@ -205,15 +236,15 @@ def _size(values: Array, first: int) -> float:
 def _passive_step(model: ModelData, scratch: ScratchData, leg: int) -> float:
     """Substitute back for the passive joints of a leg; returns the largest step in units of the longest one."""
     begin = model.column_start[leg]
-    columns, passive = model.column_start[leg + 1] - begin, model.passive_count[leg]
-    matrix, largest = scratch.rows[leg], 0.0
-    for i in range(passive - 1, -1, -1):
-        total = matrix[i, columns + 6]
+    columns, passive, _ = closing_size(model, leg)
+    matrix, largest, right = scratch.rows[leg], 0.0, columns + 6
+    for i in range(passive):
         for k in range(6):
-            total -= matrix[i, columns + k] * scratch.wrench[k]
-        for k in range(i + 1, passive):
-            total -= matrix[i, k] * scratch.vector_2[begin + k]
-        step = total / matrix[i, i] if matrix[i, i] != 0.0 else 0.0
+            matrix[i, right] -= matrix[i, columns + k] * scratch.wrench[k]
+    leave_out(matrix, passive)
+    substitute_back_columns(matrix, passive, right, right + 1)
+    for i in range(passive):
+        step = matrix[i, right]
         scratch.vector_2[begin + i] = step
         largest = max(largest, abs(step) / model.longest_step[model.column_joint[begin + i]])
     return largest
@@ -227,7 +258,7 @@ def take_step(model: ModelData, scratch: ScratchData, share: float) -> None:
     store(scratch.origin, platform, plus(vector(scratch.origin, platform), move))
     turn_platform(scratch, platform, (share * step[3], share * step[4], share * step[5]))
     for leg in range(len(model.closed_form)):
-        if not is_driven_strut(model, leg):
+        if is_general(model, leg):
             begin = model.column_start[leg]
             for i in range(model.passive_count[leg]):
                 scratch.joints[model.column_joint[begin + i]] += share * scratch.vector_2[begin + i]

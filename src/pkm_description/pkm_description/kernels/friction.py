@@ -152,8 +152,10 @@ def fill_columns(
 
 
 @kernel
-def joint_slope(model: ModelData, joint: int, velocity: float, smoothing: float) -> float:
-    """Derivative of a joint's friction by its velocity, for a law that does not depend on the load."""
+def joint_slopes(
+    model: ModelData, joint: int, velocity: float, load: float, smoothing: float
+) -> tuple[float, float]:
+    """Derivatives of a joint's friction by its velocity, and by its load."""
     kind, width = model.friction_sign[joint], model.friction_width[joint]
     if smoothing > 0.0:
         kind, width = TANH, smoothing
@@ -162,16 +164,22 @@ def joint_slope(model: ModelData, joint: int, velocity: float, smoothing: float)
         slope = (1.0 - sign * sign) / width
     elif kind == ZONE and abs(velocity) < width:
         slope = 1.0 / width
-    by_velocity, _ = law_slopes(
-        model.friction_law[joint], velocity, 0.0, sign, slope, model.friction_shape, joint
+    by_velocity, by_load = law_slopes(
+        model.friction_law[joint], velocity, load, sign, slope, model.friction_shape, joint
     )
-    linear = model.friction_linear
-    return float(
-        linear[joint, 0] * by_velocity[0]
-        + linear[joint, 1] * by_velocity[1]
-        + linear[joint, 2] * by_velocity[2]
-        + linear[joint, 3] * by_velocity[3]
+    return _weighted(model.friction_linear, joint, by_velocity), _weighted(model.friction_linear, joint, by_load)
+
+
+@kernel
+def _weighted(linear: Array, joint: int, columns: Columns) -> float:
+    """Sum of columns with a joint's linear parameters."""
+    total: float = (
+        linear[joint, 0] * columns[0]
+        + linear[joint, 1] * columns[1]
+        + linear[joint, 2] * columns[2]
+        + linear[joint, 3] * columns[3]
     )
+    return total
 
 
 @kernel
@@ -189,12 +197,7 @@ def friction_of_joints(model: ModelData, scratch: ScratchData, smoothing: float)
         else:
             sign = sign_of(rates[joint], kinds[joint], widths[joint])
         columns = law_columns(laws[joint], rates[joint], loads[joint], sign, shape, joint)
-        friction[joint] = (
-            linear[joint, 0] * columns[0]
-            + linear[joint, 1] * columns[1]
-            + linear[joint, 2] * columns[2]
-            + linear[joint, 3] * columns[3]
-        )
+        friction[joint] = _weighted(linear, joint, columns)
 
 
 @kernel

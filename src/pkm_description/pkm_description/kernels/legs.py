@@ -53,7 +53,7 @@ def close_strut(model: ModelData, scratch: ScratchData, leg: int) -> int:
     x = _along(model, leg, 0, strut)
     y = _along(model, leg, 1, strut)
     z = _along(model, leg, 2, strut)
-    across, length = math.hypot(y, z), math.sqrt(dot(strut, strut))
+    across, length = math.sqrt(y * y + z * z), math.sqrt(dot(strut, strut))
     if not across >= UNIVERSAL_SINGULARITY * length:
         scratch.detail[1] = leg
         scratch.detail[2] = across / length
@@ -77,6 +77,8 @@ def _along(model: ModelData, leg: int, column: int, strut: Vector) -> float:
 @kernel
 def wrapped(angle: float, middle: float) -> float:
     """Return the angle [rad] within half a turn of ``middle``."""
+    if -math.pi <= angle - middle < math.pi:
+        return angle  # nearly always, and a remainder takes longer than an arcus tangent
     return middle + (angle - middle + math.pi) % (2.0 * math.pi) - math.pi
 
 

@@ -113,6 +113,14 @@ def substitute_back(matrix: Array, size: int, right: Array) -> None:
 
 
 @kernel
+def leave_out(matrix: Array, size: int) -> None:
+    """Make unknowns that no equation determines zero in the substitution that follows."""
+    for i in range(size):
+        if matrix[i, i] == 0.0:
+            matrix[i, i] = math.inf
+
+
+@kernel
 def substitute_back_columns(matrix: Array, size: int, first: int, last: int) -> None:
     """Solve ``R X = columns`` in place for the columns ``first`` .. ``last - 1`` that stand in the same matrix."""
     for i in range(size - 1, -1, -1):

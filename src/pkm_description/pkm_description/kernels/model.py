@@ -57,6 +57,15 @@ class ModelData(NamedTuple):
         those of them whose only drive is the strut's
     universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
         legs, see ``machine.universal_prismatic``
+    rod_carrier : (L,) of legs that are rods, see ``kernels.rods``: the driven body on which they hang, or the base;
+        -1 of other legs
+    rod_rows : (C,) equations that a rod gives
+    rod_joints : (C, 2) its passive joints, -1 in place of the second one of a hinge
+    rod_center : (C, 3) m, where it hangs; in axes of the body that carries it, as ``rod_basis``
+    rod_basis : (C, 3, 3), columns: first axis, second axis or a normal of the hinge, and the normal of both
+    rod_end, rod_slide : (C, 3) m, from there to the rod's end along these directions, passive joints and drive at zero;
+        what a driven slide adds per m
+    rod_side : (C,) +1 or -1, side of the plane of both axes on which the rod stands at home
     branch_normal : (L, 3) signed volume of the leg's joint directions at home, see :func:`leg_orientation`; a leg whose
         volume points the other way is on another branch. Zero where a leg has no branch
     home_joints : (J,), home_position : (3,), home_rotation : (3, 3), the configuration at home
@@ -102,6 +111,14 @@ class ModelData(NamedTuple):
     universal_side: Array
     universal_angle: Array
     strut_length: Array
+    rod_carrier: Integers
+    rod_rows: Integers
+    rod_joints: Integers
+    rod_center: Array
+    rod_basis: Array
+    rod_end: Array
+    rod_slide: Array
+    rod_side: Array
     branch_normal: Array
     home_joints: Array
     home_position: Array
@@ -146,7 +163,8 @@ class ScratchData(NamedTuple):
     multipliers : (L, R) closure forces along the rows of each leg, body minus other body
     constraint_forces : (K,) along the rows of ``constraints``
     friction, loads, last_loads : (J,) friction in the joints, and the forces across their axes
-    tangents, joint_tangents, twist : (12, J + 2, 3), (6, J), (6,) changes of the state along one direction, see
+    kept_multipliers : (L, R) while ``multipliers`` are used for their changes
+    tangents, joint_tangents, twist : (14, J + 2, 3), (7, J), (6,) changes of the state along one direction, see
         ``kernels.tangents`` and ``kernels.derivatives``
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
@@ -193,6 +211,7 @@ class ScratchData(NamedTuple):
     held: Array
     multipliers: Array
     constraint_forces: Array
+    kept_multipliers: Array
     friction: Array
     loads: Array
     last_loads: Array
@@ -237,9 +256,10 @@ def scratch_data(model: ModelData) -> ScratchData:
         body_map=np.zeros((joints + 2, coordinates, 6)), unit=np.eye(coordinates),
         mass=np.zeros((coordinates, coordinates)), constraint_basis=np.zeros((6, 6)),
         constraint_factor=np.zeros((constraints, 7)), constraint_reflections=np.zeros(constraints), held=np.zeros(6),
-        multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints), friction=np.zeros(joints),
-        loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((12, joints + 2, 3)),
-        joint_tangents=np.zeros((6, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
+        multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints),
+        kept_multipliers=np.zeros((legs, most_rows)), friction=np.zeros(joints),
+        loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((14, joints + 2, 3)),
+        joint_tangents=np.zeros((7, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
         target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
         detail=np.zeros(4),
     )  # fmt: skip

@@ -184,13 +184,13 @@ def ball_joint_tilts(legs: ClosedLegs) -> Array:
     """
     machine, home = legs.machine, legs.machine.home
     at_home = close_legs(machine, home.position[None], home.rotation_base_platform[None])
-    studs, reference = _studs(legs), _studs(at_home)
+    studs, reference = ball_joint_studs(legs), ball_joint_studs(at_home)
     sine = np.linalg.norm(cross(studs, np.broadcast_to(reference, studs.shape)), axis=-1)
     return np.asarray(np.arctan2(sine, np.sum(studs * reference, axis=-1)))
 
 
-def _studs(legs: ClosedLegs) -> Array:
-    """Unit vectors (N, B, 3) along the studs, axes of the other bodies: mostly of the platform."""
+def ball_joint_studs(legs: ClosedLegs) -> Array:
+    """Unit vectors (N, B, 3) along the studs of all ball joints, axes of the other bodies: mostly of the platform."""
     machine = legs.machine
     rotations, _ = body_poses(machine, legs.positions)
     base = np.broadcast_to(np.eye(3), legs.rotation_base_platform.shape)[:, None]

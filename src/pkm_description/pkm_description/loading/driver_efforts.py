@@ -1,4 +1,4 @@
-"""Read how a driver measures and takes forces: as forces, torques, currents or pressures."""
+"""Read how a driver measures and takes forces: as forces, torques, currents, voltages or pressures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _NEEDS = {
     'force': ([], []),
     'torque': ([], ['lead', 'gear']),
     'current': (['gain'], ['lead', 'gear']),
+    'voltage': (['amplifier', 'gain'], ['lead', 'gear']),
     'pressure': (['chambers'], []),
     'pressure_difference': (['area'], []),
 }
 _OF_KIND = {
-    'prismatic': ('force', 'torque', 'current', 'pressure', 'pressure_difference'),
-    'revolute': ('torque', 'current'),
+    'prismatic': ('force', 'torque', 'current', 'voltage', 'pressure', 'pressure_difference'),
+    'revolute': ('torque', 'current', 'voltage'),
 }
 _HYDRAULIC = ('pressure', 'pressure_difference')
 
@@ -76,7 +77,9 @@ def read_command(
     """
     quantity = measured_quantity(section, machine)
     if quantity in _HYDRAULIC:
-        raise section.error('quantity', quantity, 'give force, torque or current; valves need their own controller')
+        raise section.error(
+            'quantity', quantity, 'give force, torque, current or voltage; valves need their own controller'
+        )
     needed, optional = _NEEDS[quantity]
     section.expect_keys(needed, [*optional, 'quantity', 'unit', 'scale', 'sign', 'order', 'topic'])
     if 'order' in section.content:
@@ -107,7 +110,9 @@ def entries(section: Section, key: str, machine: Machine, names: tuple[str, ...]
 def _force_per_unit(section: Section, machine: Machine, quantity: str, sign: Array) -> Array:
     """N or N m of the joint per unit of the driver (A,)."""
     scale = scales(section, machine, EFFORT[quantity], next(iter(EFFORT[quantity]))) * signs(section, machine, sign)
-    if quantity == 'current':
+    if quantity == 'voltage':  # in proportion to which the amplifier of the drive sets a current
+        scale = scale * per_drive(section, 'amplifier', machine, above=0.0)
+    if quantity in ('current', 'voltage'):
         scale = scale * per_drive(section, 'gain', machine, above=0.0)
     if quantity == 'pressure_difference':
         scale = scale * per_drive(section, 'area', machine, above=0.0)

@@ -19,6 +19,9 @@ _HEADER = ('overlay', 'standard_deviations')
 #: sections that a machine file may lack and an overlay then adds
 _OPTIONAL = ('sensors', 'sensors.imu', 'sensors.legs', 'servo')
 
+#: the same of joints, beside friction
+_OPTIONAL_OF_JOINTS = ('rotor_inertia',)
+
 #: keys of a machine file that no overlay replaces
 _FIXED = ('schema', 'name', 'provenance')
 
@@ -60,8 +63,10 @@ def apply_overlay(content: dict[str, Any], name: str, overlay_path: Path) -> tup
     keys = list(_merge(merged, values, overlay_path, ''))
     _check_std(overlay.get('standard_deviations', {}), merged, overlay_path)
     origin = ', '.join(str(header.content[key]) for key in ('method', 'data', 'date') if key in header.content)
+    # another friction law takes the parameters of the old one away, and with them what was said of their origin
+    gone = set(_leaves(content, '')) - set(_leaves(merged, ''))
     merged['provenance'] = {
-        **(content.get('provenance') or {}),
+        **{key: text for key, text in (content.get('provenance') or {}).items() if key not in gone},
         **dict.fromkeys(keys, f'overlay: {overlay_path.name}' + (f' ({origin})' if origin else '')),
     }
     return merged, keys
@@ -80,14 +85,19 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
     """Replace values in ``target``; yields their dotted keys."""
     for key, value in values.items():
         where = f'{place}.{key}' if place else str(key)
-        if key not in target and where in _OPTIONAL and isinstance(value, dict):
+        if key not in target and _may_be_added(where, value):
             target[key] = copy.deepcopy(value)
-            yield from _leaves(value, where)
+            yield from _leaves(value, where) if isinstance(value, dict) else [where]
             continue
         if key not in target:
             known = ', '.join(map(str, target))
             raise MachineFileError(path, where, value, f'is not in the machine file; there it can be: {known}')
         if isinstance(target[key], dict):
+            if _is_friction(key) and isinstance(value, dict) and 'law' in value:
+                # another law has other parameters: it replaces the whole
+                target[key] = copy.deepcopy(value)
+                yield from _leaves(value, where)
+                continue
             if not isinstance(value, dict):
                 raise MachineFileError(path, where, value, 'must be a mapping, as in the machine file')
             yield from _merge(target[key], value, path, where)
@@ -98,13 +108,27 @@ def _merge(target: dict[str, Any], values: dict[str, Any], path: Path, place: st
             yield where
 
 
+def _may_be_added(where: str, value: object) -> bool:
+    """Whether a machine file may lack a key."""
+    chain, _, key = where.rpartition('.')
+    if chain.startswith(('leg_chain.', 'leg_chains.')) and (_is_friction(key) or key in _OPTIONAL_OF_JOINTS):
+        return isinstance(value, dict) == _is_friction(key)
+    return where in _OPTIONAL and isinstance(value, dict)
+
+
+def _is_friction(key: object) -> bool:
+    """Whether a key of a joint is its friction, or that of one of its axes (``friction_1``)."""
+    return str(key).partition('_')[0] == 'friction'
+
+
 def _leaves(values: dict[str, Any], place: str) -> Iterator[str]:
     """Dotted keys of all values below a place."""
     for key, value in values.items():
+        where = f'{place}.{key}' if place else str(key)
         if isinstance(value, dict):
-            yield from _leaves(value, f'{place}.{key}')
+            yield from _leaves(value, where)
         else:
-            yield f'{place}.{key}'
+            yield where
 
 
 def _check_std(deviations: object, content: dict[str, Any], path: Path) -> None:
@@ -139,7 +163,8 @@ def write_overlay(
     ----------
     path : file to write; an existing file is not replaced
     machine : name of the machine
-    values : dotted key -> number or list, e.g. ``{'platform.body.mass': 3012.4}``
+    values : dotted key -> number, word or list, e.g. ``{'platform.body.mass': 3012.4}``; where a friction law is
+        named, it replaces all that the file says of that joint's friction
     date, data, method : when, from which recording and how the values were found
     standard_deviations : dotted key -> standard deviation
 
@@ -166,7 +191,9 @@ def write_overlay(
 
 
 def _plain(value: object) -> object:
-    """Numbers and (nested, uneven) lists as YAML writes them."""
+    """Numbers, words and (nested, uneven) lists as YAML writes them."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return np.asarray(value, dtype=float).tolist()

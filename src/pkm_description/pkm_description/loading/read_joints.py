@@ -14,7 +14,9 @@ from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import Joint, JointFriction, JointLimits, RigidBody
 
 _SIMPLE = ('revolute', 'prismatic')
-_COMPOSED = ('universal', 'spherical', 'cylindrical')
+#: kinds of joints that are made of several, and the ends of the names of these
+_PARTS = {'universal': ('1', '2'), 'spherical': ('1', '2', '3'), 'cylindrical': ('slide', 'turn')}
+_COMPOSED = tuple(_PARTS)
 _OPTIONAL = ['actuated', 'limits', 'friction', 'home', 'rotor_inertia', 'parent']
 
 
@@ -98,7 +100,8 @@ def read_joint(name: str, section: Section, place: LegPlace, bodies: list[str]) 
 
 
 def _optional_of_composed(kind: object) -> list[str]:
-    return ['home', 'parent'] if kind == 'cylindrical' else ['home', 'parent', 'limits', 'friction']
+    own = [f'friction_{suffix}' for suffix in _PARTS[str(kind)]]
+    return ['home', 'parent', *own, *([] if kind == 'cylindrical' else ['limits', 'friction'])]
 
 
 def _parent(section: Section, bodies: list[str]) -> str:
@@ -141,29 +144,29 @@ def _simple(kind: str, name: str, section: Section, place: LegPlace, body: Rigid
 def _composed(kind: str, name: str, section: Section, place: LegPlace, body: RigidBody) -> list[Joint]:
     """Joints of a universal (two turns), spherical (three) or cylindrical one (slide, turn), massless between them."""
     limits = _limits(section, place, False) if 'limits' in section.content else JointLimits()
-    friction = _friction(section, place, limits)
-    parts: list[tuple[str, str, Array, JointLimits]]
+    common = _friction(section, place, limits)
+    kinds: list[tuple[str, Array, JointLimits]]
     if kind == 'cylindrical':
         axis = read_axis(section, 'axis', section.vector('axis', 3))
-        parts = [('slide', 'prismatic', axis, JointLimits()), ('turn', 'revolute', axis, JointLimits())]
+        kinds = [('prismatic', axis, JointLimits()), ('revolute', axis, JointLimits())]
     elif kind == 'universal':
         first, second = _universal_axes(section)
-        parts = [('1', 'revolute', first, limits), ('2', 'revolute', second, limits)]
+        kinds = [('revolute', first, limits), ('revolute', second, limits)]
     else:
         # the turn about the axis comes last: the first two tilt it, and it may be idle
         axis = read_axis(section, 'axis', section.vector('axis', 3))
         first = _across(axis)
-        parts = [
-            ('1', 'revolute', first, limits),
-            ('2', 'revolute', np.cross(axis, first), limits),
-            ('3', 'revolute', axis, JointLimits()),
-        ]
-    homes = np.zeros(len(parts))
+        kinds = [
+            ('revolute', first, limits), ('revolute', np.cross(axis, first), limits), ('revolute', axis, JointLimits())
+        ]  # fmt: skip
+    homes = np.zeros(len(kinds))
     if 'home' in section.content:
-        homes = section.vector_per_leg('home', len(parts), place.count)[place.index]
+        homes = section.vector_per_leg('home', len(kinds), place.count)[place.index]
     joints = []
-    for number, (suffix, part_kind, axis, own_limits) in enumerate(parts):
-        last = number == len(parts) - 1
+    for number, (suffix, (part_kind, axis, own_limits)) in enumerate(zip(_PARTS[kind], kinds, strict=True)):
+        last = number == len(kinds) - 1
+        own = f'friction_{suffix}'
+        friction = _friction(section, place, limits, own) if own in section.content else common
         joints.append(
             Joint(
                 name=f'{place.leg}_{name}_{suffix}', kind=part_kind, axis=axis, translation=np.zeros(3),
@@ -204,10 +207,10 @@ def read_axis(section: Section, key: str, axis: Array) -> Array:
     return axis
 
 
-def _friction(section: Section, place: LegPlace, limits: JointLimits) -> JointFriction:
-    if 'friction' not in section.content:
+def _friction(section: Section, place: LegPlace, limits: JointLimits, key: str = 'friction') -> JointFriction:
+    if key not in section.content:
         return JointFriction()
-    return read_friction(section.section('friction'), place.index, place.count, limits.velocity)
+    return read_friction(section.section(key), place.index, place.count, limits.velocity)
 
 
 def _home(section: Section, kind: str, limits: JointLimits, place: LegPlace) -> float:

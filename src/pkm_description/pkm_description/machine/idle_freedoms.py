@@ -65,15 +65,19 @@ class AtHome:
 def nearest_closed(home: AtHome, leg: int) -> float:
     """Close a leg by Newton's iterations with the pseudo-inverse, from where it is: idle joints do not matter.
 
+    Where it cannot close, the iterations wander, by rounding: it is left where the gap was smallest.
+
     Returns
     -------
     Largest gap [m, 1] that is left.
     """
     columns = home.columns(leg)
     scale = home.model.longest_step[columns]
-    gap = np.inf
+    smallest, nearest = np.inf, home.memory.joints[columns]
     for _ in range(_ITERATIONS):
         gap = home.gap(leg)
+        if gap < smallest:
+            smallest, nearest = gap, home.memory.joints[columns]
         scaled = home.jacobian(leg) * scale
         step = -np.linalg.pinv(scaled, _DEPENDENT) @ home.memory.bias[: len(scaled)]
         largest = np.abs(step).max(initial=0.0)
@@ -81,8 +85,9 @@ def nearest_closed(home: AtHome, leg: int) -> float:
             return np.inf
         home.memory.joints[columns] += scale * step / max(largest, 1.0)
         if largest < 1e-14:
-            break
-    return gap
+            return gap
+    home.memory.joints[columns] = nearest
+    return smallest
 
 
 def locked_joints(machine: str, leg: Leg, home: AtHome, index: int) -> list[int]:

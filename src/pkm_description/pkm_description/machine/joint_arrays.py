@@ -91,6 +91,11 @@ class JointArrays:
             if joint.actuated
         )
 
+    @cached_property
+    def effort_units(self) -> tuple[str, ...]:
+        """Units (A) of the drives' efforts: N where they push, N m where they turn."""
+        return tuple('N' if joint.kind == 'prismatic' else 'N m' for joint in self.actuated_joints)
+
     # -- legs that end at one point ------------------------------------------------------------------------------------
 
     @cached_property

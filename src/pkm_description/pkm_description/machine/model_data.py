@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kernels.closures import leg_rows
 from pkm_description.kernels.drive_map import admitted_twists
 from pkm_description.kernels.legs import (
     LEG_SINGULARITY,
@@ -29,6 +30,7 @@ from pkm_description.machine.friction_table import friction_table
 from pkm_description.machine.idle_freedoms import AtHome, locked_joints, nearest_closed
 from pkm_description.machine.joint_arrays import JointArrays
 from pkm_description.machine.parts import Leg
+from pkm_description.machine.rods import no_rods, rod_constants
 from pkm_description.machine.universal_prismatic import strut_constants
 
 #: largest change of a joint in one iteration: rad, and part of the leg's reach
@@ -62,14 +64,13 @@ def model_data(machine: JointArrays) -> ModelData:
     _check_ends(machine)
     home = AtHome.of(model)
     locked: set[int] = set()
-    gaps = []
     for index, leg in enumerate(machine.legs):
-        gaps.append(nearest_closed(home, index))
+        _check_closed(machine, leg, home, nearest_closed(home, index), index)
         locked |= set(locked_joints(machine.name, leg, home, index))
     model = model._replace(home_joints=home.memory.joints.copy())
     if locked:
         model = _with_columns(machine, model, [[joint for joint in own if joint not in locked] for own in columns])
-    _check_rows(machine, model, gaps)
+    _check_rows(machine, model)
     return _known_at_home(machine, model)
 
 
@@ -118,6 +119,7 @@ def _tables(machine: JointArrays) -> ModelData:
         strut_length=np.array(
             [0.0 if strut is None else leg.length_at_zero for leg, strut in zip(legs, struts, strict=True)]
         ),
+        **no_rods(len(legs), len(rows.closure_body)),
         branch_normal=np.zeros((len(legs), 3)),
         home_joints=machine.home_positions.copy(),
         home_position=np.array(machine.home.position, dtype=float),
@@ -184,15 +186,20 @@ def _check_ends(machine: JointArrays) -> None:
                 )
 
 
-def _check_rows(machine: JointArrays, model: ModelData, gaps: list[float]) -> None:
+def _check_closed(machine: JointArrays, leg: Leg, home: AtHome, gap: float, index: int) -> None:
+    """A leg with more joints than equations must close: else nothing tells which of them are idle."""
+    rows = leg_rows(home.compiled, index)
+    if len(home.columns(index)) > rows and gap > _CLOSED:
+        raise KinematicsError(
+            f'{machine.name}: {leg.name} misses its closures at home by {gap:.3g} m; change platform.home, '
+            'home of its joints, or its lengths'
+        )
+
+
+def _check_rows(machine: JointArrays, model: ModelData) -> None:
     """The closures of every leg must be able to determine its joints."""
     rows, columns = np.diff(model.row_start[model.closure_start]), np.diff(model.column_start)
-    for leg, own_rows, own_columns, gap in zip(machine.legs, rows, columns, gaps, strict=True):
-        if own_columns > own_rows and gap > _CLOSED:
-            raise KinematicsError(
-                f'{machine.name}: {leg.name} misses its closures at home by {gap:.3g} m; change platform.home, '
-                'home of its joints, or its lengths'
-            )
+    for leg, own_rows, own_columns in zip(machine.legs, rows, columns, strict=True):
         if own_columns > own_rows:
             raise KinematicsError(
                 f'{machine.name}: {leg.name} has {own_columns} joints, its closures give {own_rows} equations; take '
@@ -217,6 +224,7 @@ def _known_at_home(machine: JointArrays, model: ModelData) -> ModelData:
         if not model.closed_form[index] and regular > LEG_SINGULARITY and _normal_stays(model, memory, index):
             normals[index] = leg_orientation(struct, scratch, index)
     model = model._replace(branch_normal=normals, home_joints=memory.joints.copy())
+    model = model._replace(**rod_constants(model))
     held = legs_where_they_are(struct, scratch)
     freedoms = admitted_twists(struct, scratch) if held >= 0 else 6 - constraint_row_count(model)
     return model._replace(degrees_of_freedom=np.array([max(freedoms, 0)]))

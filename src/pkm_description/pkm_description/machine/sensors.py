@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import NoReturn, cast
+
+import numpy as np
 
 from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
+
+#: random walks of the biases of a usual MEMS IMU, m/s^2 and rad/s per sqrt(s): those of a machine file that gives none
+MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK = 3e-4, 2e-5
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,9 @@ class ImuSensor:
     rate : Hz
     accelerometer_noise, gyroscope_noise : (3,) standard deviation per sample, m/s^2 and rad/s, IMU axes
     accelerometer_bias, gyroscope_bias : (3,) m/s^2 and rad/s, IMU axes
+    accelerometer_bias_walk, gyroscope_bias_walk : (3,) random walk of the biases, m/s^2 and rad/s per sqrt(s), IMU axes
+    accelerometer_resolution, gyroscope_resolution : (3,) step of the digits, m/s^2 and rad/s; 0: not known to matter
+    accelerometer_range, gyroscope_range : m/s^2 and rad/s, greatest number of an axis; infinite where it is not known
     """
 
     frame: str
@@ -31,19 +40,27 @@ class ImuSensor:
     gyroscope_noise: Array
     accelerometer_bias: Array
     gyroscope_bias: Array
+    accelerometer_bias_walk: Array = field(default_factory=lambda: np.full(3, MEMS_ACCELEROMETER_WALK))
+    gyroscope_bias_walk: Array = field(default_factory=lambda: np.full(3, MEMS_GYROSCOPE_WALK))
+    accelerometer_resolution: Array = field(default_factory=lambda: np.zeros(3))
+    gyroscope_resolution: Array = field(default_factory=lambda: np.zeros(3))
+    accelerometer_range: float = inf
+    gyroscope_range: float = inf
 
 
 @dataclass(frozen=True)
 class LegSensors:
     """Sensors of the actuated joints; noise is a standard deviation per sample, one per leg (L,).
 
-    ``position_noise`` m, ``velocity_noise`` m/s, ``effort_noise`` N; ``rate`` Hz.
+    ``position_noise`` m, ``velocity_noise`` m/s, ``effort_noise`` N; ``rate`` Hz; ``position_resolution`` m, step of
+    the digits, 0: not known to matter.
     """
 
     rate: float
     position_noise: Array
     velocity_noise: Array
     effort_noise: Array
+    position_resolution: Array | float = 0.0
 
 
 @dataclass(frozen=True)

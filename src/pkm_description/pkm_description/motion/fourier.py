@@ -9,7 +9,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine, PlatformMotion, Pose
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_description.motion.envelope import Envelope
+from pkm_description.motion.fourier_coordinates import FourierCoordinates
 from pkm_description.motion.limits import largest_scale
 
 
@@ -45,36 +45,39 @@ class FourierSeries:
             raise ValueError(
                 f'coefficients have shapes {self.sine.shape} and {self.cosine.shape}, expected (6, n) twice'
             )
-        if not (self.base_frequency > 0.0 and self.periods >= 1):
-            raise ValueError(
-                f'base_frequency = {self.base_frequency} Hz, periods = {self.periods}: both must be positive'
-            )
-        Envelope(self.duration, self.fade_in, self.fade_out)  # checks the fades
+        _ = self.series  # checks frequency, periods and fades
+
+    @property
+    def series(self) -> FourierCoordinates:
+        """The series of the six coordinates."""
+        return FourierCoordinates(
+            self.sine, self.cosine, self.base_frequency, self.periods, self.fade_in, self.fade_out, self.offset
+        )
 
     @property
     def harmonics(self) -> int:
         """Number n of harmonics."""
-        return int(self.sine.shape[1])
+        return self.series.harmonics
 
     @property
     def period(self) -> float:
         """Length of one period, s."""
-        return 1.0 / self.base_frequency
+        return self.series.period
 
     @property
     def periodic_start(self) -> float:
         """Time at which full amplitude is reached, s."""
-        return self.fade_in
+        return self.series.periodic_start
 
     @property
     def periodic_end(self) -> float:
         """Time at which the fade-out begins, s: a whole number of periods after the start."""
-        return self.fade_in + self.periods * self.period
+        return self.series.periodic_end
 
     @property
     def duration(self) -> float:
         """Time at which the platform is back at home, s."""
-        return self.periodic_end + self.fade_out
+        return self.series.duration
 
     def scaled(self, factor: float) -> FourierSeries:
         """Return the same series with all amplitudes multiplied."""
@@ -92,22 +95,7 @@ class FourierSeries:
 
     def coordinates(self, time: Array) -> tuple[Array, Array, Array]:
         """Six coordinates (N, 6) and their first two derivatives at any times (N,) s, envelope included."""
-        time = np.asarray(time, dtype=float)
-        frequency = 2.0 * np.pi * self.base_frequency * np.arange(1, self.harmonics + 1)
-        phase = (time[:, None] - self.periodic_start) * frequency
-        sine, cosine = np.sin(phase), np.cos(phase)
-        value = (sine / frequency) @ self.sine.T - (cosine / frequency) @ self.cosine.T
-        if self.offset is not None:
-            value = value + self.offset
-        rate = cosine @ self.sine.T + sine @ self.cosine.T
-        second = (cosine * frequency) @ self.cosine.T - (sine * frequency) @ self.sine.T
-        fade = Envelope(self.duration, self.fade_in, self.fade_out).evaluate(time)
-        level, slope, curvature = (part[:, None] for part in fade)
-        return (
-            level * value,
-            slope * value + level * rate,
-            curvature * value + 2.0 * slope * rate + level * second,
-        )
+        return self.series.coordinates(time)
 
     def evaluate(self, time: Array) -> PlatformMotion:
         """Motion at any times (N,) s; at rest at home before 0 and after ``duration``."""

@@ -22,12 +22,12 @@ def new_figure(width: float, height: float, rows: int, columns: int) -> tuple[Fi
     return figure, list(axes.ravel())
 
 
-def inline(figure: Figure, vector: bool = False) -> str:
+def inline(figure: Figure, vector: bool = False, dots_per_inch: int = 110) -> str:
     """Data URI; PNG for curves of thousands of samples, SVG for small drawings."""
     stream = io.BytesIO()
     if vector:
         figure.savefig(stream, format='svg', metadata={'Date': None})
     else:
-        figure.savefig(stream, format='png', dpi=110, metadata={'Software': None})
+        figure.savefig(stream, format='png', dpi=dots_per_inch, metadata={'Software': None})
     kind = 'svg+xml' if vector else 'png'
     return f'data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}'

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import fields
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -13,7 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from pkm_description.errors import PkmError
-from pkm_description.settings import AnySettings, default_of
+from pkm_description.settings import AnySettings, default_of, settings_of
 
 
 class ParameterError(PkmError):
@@ -23,7 +22,9 @@ class ParameterError(PkmError):
 def declare_settings(
     node: Node, settings: type[AnySettings], names: Container[str] | None = None
 ) -> AnySettings:
-    """Declare the fields of a settings class as read-only parameters and return their values.
+    """Declare the settings of a class as read-only parameters and return their values.
+
+    Settings of sections have names with a dot.
 
     Parameters
     ----------
@@ -35,16 +36,17 @@ def declare_settings(
     ParameterError, ConfigurationError
         A value given at start does not fit; names the parameter, the value and what is allowed.
     """
+    _refuse_moved(node, settings.moved)
     values = {}
-    for entry in fields(settings):
-        if names is not None and entry.name not in names:
+    for name, entry in settings_of(settings).items():
+        if names is not None and name not in names:
             continue
         default, metadata = default_of(entry), entry.metadata
         if isinstance(default, tuple):
             default = ','.join(default) if metadata['commas'] else list(default)
-        values[entry.name] = declare(
+        values[name] = declare(
             node,
-            entry.name,
+            name,
             default,
             metadata['description'],
             range=None if metadata['low'] is None else (metadata['low'], metadata['high']),
@@ -52,6 +54,15 @@ def declare_settings(
             choices=metadata['choices'] or None,
         )
     return settings.from_mapping(values)
+
+
+def _refuse_moved(node: Node, moved: Mapping[str, str]) -> None:
+    """Refuse values for names that are no parameters any more; ROS would ignore them without a word."""
+    for name, new in moved.items():
+        value = node.declare_parameter(name, None, ParameterDescriptor(dynamic_typing=True)).value
+        node.undeclare_parameter(name)
+        if value is not None:
+            raise ParameterError(f'parameter {name} = {value!r} is no setting any more: {new}')
 
 
 def declare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ def read_bag(
     require: Sequence[str] = (),
     as_recorded: bool = False,
     driver: Driver = STANDARD_DRIVER,
+    streams: Collection[str] = tuple(_STREAMS),
 ) -> RecordedData:
     """Read the suite's topics of a bag.
 
@@ -53,6 +54,7 @@ def read_bag(
         refusing them
     driver : of the machine; says which topics its joint states and raw IMU have. The arrays stay as recorded: who reads
         joints with :class:`pkm_description.joint_states.JointStateReader` converts them
+    streams : which attributes of :class:`RecordedData` to read; others are left out, which saves time and memory
 
     Returns
     -------
@@ -74,7 +76,7 @@ def read_bag(
     def full(topic: str) -> str:
         return full_topic(driver.topic(topic), namespace)
 
-    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items()}
+    wanted = {full(topic): (name, kind, decode) for name, (topic, kind, decode) in _STREAMS.items() if name in streams}
     with open_bag(path, driver, namespace) as bag:
         if not bag.message_count:
             raise BagError(f'{path}: the bag is empty (topics: {", ".join(sorted(bag.topics)) or "none"})')
@@ -82,13 +84,13 @@ def read_bag(
         for topic, time, data in bag.read(wanted):
             raw[topic].append((time, data))
         counts, types, warnings = bag.topics, bag.types, bag.warnings
-    streams = _decode(str(path), wanted, raw, types, as_recorded)
+    found = _decode(str(path), wanted, raw, types, as_recorded)
     for topic in require:
         if not raw.get(full(topic)):
             raise missing_topic(str(path), full(topic), counts)
     for warning in warnings:
         _logger.warning('%s: %s', path, warning)
-    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), driver=driver, **streams)
+    return RecordedData(path=str(path), topics=counts, warnings=tuple(warnings), driver=driver, **found)
 
 
 def _decode(

@@ -13,6 +13,8 @@ from pkm_estimation.filters import Innovation
 _BLOCK, _SETTLING = 100, 20
 #: largest factor of one change, and bounds of the factors: beyond them the cause is not noise
 _LARGEST_CHANGE, _LEAST, _MOST = 5.0, 1e-4, 1e7
+#: factor on the IMU noise of a lost filter, and how often in a row that is tried
+_RESCUE, _MOST_RESCUES = 25.0, 4
 #: exponent of the innovations' excess in the common factor, and change of log(Q / R) per correlation
 _ANSWER, _RATIO_GAIN = 0.7, 2.0
 
@@ -37,6 +39,7 @@ class NoiseAdaptation:
     def __init__(self, mode: str) -> None:
         self.mode, self.is_on = mode, mode != 'off'
         self.q_factor, self.r_factor = 1.0, 1.0
+        self._rescues = 0
         self._clear(0)
 
     def _clear(self, skip: int) -> None:
@@ -47,6 +50,20 @@ class NoiseAdaptation:
     def started(self) -> None:
         """Skip the first innovations after a start: they say nothing about the noise."""
         self._clear(_BLOCK)
+
+    def rescue(self, excess: float) -> bool:
+        """Raise the IMU noise of a filter that is lost; False if noise is not adapted, or if that does not help.
+
+        A model that is wrong in something (a delay, a mounting) loses a filter again after each start. With more noise
+        it follows the legs, and its claims are those of the legs. ``excess``: the NIS by that which counts as lost;
+        what is far beyond noise, as a jump, needs a new start.
+        """
+        if not excess < _RESCUE or not self.is_on or self._rescues >= _MOST_RESCUES or self.q_factor >= _MOST:
+            return False
+        self._rescues += 1
+        self.q_factor = min(_MOST, _RESCUE * self.q_factor)
+        self._clear(_SETTLING)
+        return True
 
     @property
     def constant_for(self) -> int | None:
@@ -84,4 +101,5 @@ class NoiseAdaptation:
         self.q_factor = min(_MOST, max(_LEAST, self.q_factor))
         self.r_factor = min(_MOST, max(_LEAST, self.r_factor))
         self._clear(_SETTLING)
+        self._rescues = 0
         return True

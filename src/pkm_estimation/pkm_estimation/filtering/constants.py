@@ -2,7 +2,7 @@
 
 A constant appears in products with other unknown states: mounting times bias, delay times speed. No sigma point
 varies both factors, so the linearised filter soon becomes overconfident in a wrong value.
-Four corrections, each of which only adds uncertainty (a fifth is :mod:`~pkm_estimation.filtering.input_curvature`):
+Four corrections, each of which only adds uncertainty:
 
 - The variance of the products is added as noise. Their error persists, so it counts as noise that lasts a second.
 - At first only speed and biases are estimated; the constants are considered, not corrected (Schmidt 1966).
@@ -15,13 +15,12 @@ Four corrections, each of which only adds uncertainty (a fifth is :mod:`~pkm_est
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
 from scipy.linalg import eigh
 
-from pkm_estimation.filtering.input_curvature import InputCurvature
 from pkm_estimation.filters import CovarianceError, KalmanFilter
 from pkm_estimation.models import ACCELEROMETER_BIAS, ATTITUDE, BIASES, GYROSCOPE_BIAS, POSITION, VELOCITY
 from pkm_estimation.models.attitude import rotation_of
@@ -88,35 +87,22 @@ class ConstantStates:
         self._prior = np.diag(std[self._rows] ** 2)
         self._bias_variance = std[BIASES] ** 2
         self._place_variance = 0.0 if layout.imu_position is None else float(std[layout.imu_position].max()) ** 2
-        self._curvature = InputCurvature()
         self.start()
 
     def start(self) -> None:
         """Begin with the prior."""
         self._memory = _Memory(0.0, self._prior)
-        self._curvature.start()
 
-    def snapshot(self) -> tuple[Any, ...]:
+    def snapshot(self) -> _Memory:
         """State for :meth:`restore`; it is never changed in place."""
-        return self._memory, self._curvature.memory
+        return self._memory
 
-    def restore(self, snapshot: tuple[Any, ...]) -> None:
+    def restore(self, snapshot: _Memory) -> None:
         """Restore a snapshot."""
-        self._memory, self._curvature.memory = snapshot
+        self._memory = snapshot
 
-    def bent(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> tuple[Array, Array]:
-        """Both samples (6,) with the mean curvature of the signal between them."""
-        correction = self._curvature.correction(imu_start, imu_end, duration, imu_interval)
-        return imu_start + correction, imu_end + correction
-
-    def advance(self, ukf: KalmanFilter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
-        """After a prediction over ``duration`` s between two samples (6,); ``gravity`` (3,) in the filter's axes.
-
-        Raises
-        ------
-        CovarianceError
-            The covariance is not positive definite, or not finite.
-        """
+    def grow(self, ukf: KalmanFilter, gravity: Array, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """After a prediction over ``duration`` s, input (6,) at both ends; ``gravity`` (3,) in the filter's axes."""
         settled, reference, look, forgetting, interval, acceleration = self._memory
         settled, look, forgetting = settled + duration, look - duration, forgetting - duration
         if self._layout.imu_rotation is not None:
@@ -126,6 +112,17 @@ class ConstantStates:
             linear = imu_end[:3] - ukf.state[ACCELEROMETER_BIAS] + felt
             turning = self._reach * (imu_end[3:] - imu_start[3:]) / duration
             acceleration = float(np.linalg.norm(linear) + np.linalg.norm(turning))
+        self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
+
+    def look(self, ukf: KalmanFilter) -> None:
+        """After :meth:`grow`: raise the covariance, if that is due.
+
+        Raises
+        ------
+        CovarianceError
+            The covariance is not positive definite, or not finite.
+        """
+        settled, reference, look, forgetting, *_ = self._memory
         if look <= 0.0:
             look = _INTERVAL
             if not np.isfinite(ukf.covariance).all():
@@ -137,10 +134,12 @@ class ConstantStates:
             forgetting = _PATIENCE
             if self._layout.imu_position is not None:
                 self._forget(ukf, self._layout.imu_position)
-        self._memory = _Memory(settled, reference, look, forgetting, interval + duration, acceleration)
+        self._memory = self._memory._replace(
+            settled=settled, reference=reference, until_look=look, until_forgetting=forgetting
+        )
 
-    def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array) -> None:
-        """After an update; ``state`` (n,), ``covariance`` (n, n) are those before it.
+    def after_update(self, ukf: KalmanFilter, state: Array, covariance: Array, carried: Array) -> None:
+        """After an update; ``state`` (n,), ``covariance`` (n, n), ``carried`` (n, c) are those before it.
 
         While speed and biases are being estimated, the constants are not corrected, but their correlation with the
         other states is, so the covariance stays consistent (Schmidt 1966).
@@ -149,6 +148,7 @@ class ConstantStates:
         if self._memory.settled < _SETTLING:
             ukf.state[self._rows] = state[self._rows]
             ukf.covariance[self._block] = covariance[self._block]
+            ukf.carried[self._rows] = carried[self._rows]
 
     def length_variance(self, ukf: KalmanFilter) -> float:
         """Second-order effect of an unknown delay, as variance [m^2] of independent noise of the leg lengths.

@@ -20,8 +20,8 @@ def update_with_constraints(
     noise_of_constraints: Array,
     used: NDArray[np.intp] | None = None,
     limit: float = inf,
-) -> Innovation:
-    """Correct with the drives' part of a measurement after its constraints; the innovation is that of the drives.
+) -> tuple[Innovation, float]:
+    """Correct with the drives' part of a measurement after its constraints.
 
     Parameters
     ----------
@@ -31,15 +31,19 @@ def update_with_constraints(
     used : drives to correct with; default all
     limit : NIS beyond which the drives' part is left out
 
+    Returns
+    -------
+    The innovation of the drives, and the NIS of the constraints
+
     Raises
     ------
     CovarianceError
         A covariance is not positive definite.
     """
-    drives = _onto_constraints(ukf, legs, values, noise_of_constraints)
+    drives, nis = _onto_constraints(ukf, legs, values, noise_of_constraints)
     used = np.arange(drives) if used is None else used
     innovation = ukf.update_iterated(legs, values, noise, used, limit)
-    return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis)
+    return Innovation(innovation.residual[:drives], innovation.variance[:drives], innovation.nis), nis
 
 
 def predicted_with_constraints(
@@ -49,15 +53,14 @@ def predicted_with_constraints(
 
     Raises CovarianceError.
     """
-    state, covariance = ukf.state.copy(), ukf.covariance.copy()
-    drives = _onto_constraints(ukf, legs, values, noise_of_constraints)
+    state, covariance, carried = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
+    drives, _ = _onto_constraints(ukf, legs, values, noise_of_constraints)
     residual, spread = ukf.predicted_innovation(legs, values, noise)
-    ukf.state[:], ukf.covariance[:] = state, covariance
+    ukf.state[:], ukf.covariance[:], ukf.carried[:] = state, covariance, carried
     return residual[:drives], spread[:drives, :drives]
 
 
-def _onto_constraints(ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array) -> int:
-    """Correct with the constraints, the last of ``values`` (m,); returns the number of values before them."""
+def _onto_constraints(ukf: KalmanFilter, legs: LegModel, values: Array, noise: Array) -> tuple[int, float]:
+    """Correct with the constraints, the last of ``values`` (m,); the number of values before them, and the NIS."""
     drives = len(values) - legs.constraint_count
-    ukf.update_iterated(legs, values, noise, np.arange(drives, len(values)))
-    return drives
+    return drives, ukf.update_iterated(legs, values, noise, np.arange(drives, len(values))).nis

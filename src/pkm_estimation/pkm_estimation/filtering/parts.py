@@ -71,13 +71,25 @@ def measurement_model(
     return LegLengthModel(geometry.base_points, points, geometry.lengths_at_zero, geometry.gravity, layout)
 
 
-def walk_variances(layout: StateLayout, config: EstimatorConfig) -> Array | None:
-    """Growth of the variances (n,) per second by random walks, ``None`` if no random walk is set."""
+def walk_variances(layout: StateLayout, config: EstimatorConfig, machine: Machine | None) -> Array | None:
+    """Growth of the variances (n,) per second by random walks, ``None`` if nothing walks.
+
+    Biases walk as the settings say, or else as the machine's IMU does; for the paper's filter only by settings.
+    """
     walk = np.zeros(layout.size)
-    walk[ACCELEROMETER_BIAS] = config.accelerometer_bias_walk**2
-    walk[GYROSCOPE_BIAS] = config.gyroscope_bias_walk**2
+    imu = None if machine is None or config.filter == 'paper' else machine.imu
+    for rows, setting, name in (
+        (ACCELEROMETER_BIAS, config.accelerometer_bias_walk, 'accelerometer_bias_walk'),
+        (GYROSCOPE_BIAS, config.gyroscope_bias_walk, 'gyroscope_bias_walk'),
+    ):
+        if setting >= 0.0:
+            walk[rows] = setting**2
+        elif imu is not None:
+            walk[rows] = np.square(imu.rotation_platform_imu) @ np.square(getattr(imu, name))
     if layout.leg_offsets is not None:
         walk[layout.leg_offsets] = config.leg_offset_walk**2
+    if layout.imu_delay is not None:
+        walk[layout.imu_delay] = config.imu_delay_walk**2
     return walk if walk.any() else None
 
 

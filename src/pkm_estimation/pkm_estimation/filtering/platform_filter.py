@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf, sqrt
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,22 +19,21 @@ from pkm_estimation.filtering.parts import constant_states, make_filter, measure
 from pkm_estimation.filtering.platform_points import PlatformPoints, observed
 from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, point_motions
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
-from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation
+from pkm_estimation.filtering.step_watcher import StepWatcher
+from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep
-
-#: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
-CHART_RADIUS = 0.1
 
 
 class PlatformFilter:
     """Unscented filter whose state describes the IMU's point (Miletovic Eq. 25); IMU samples come in platform axes.
 
     ``filter: manifold`` keeps the attitude states near zero in a chart that moves with the platform; with
-    ``filter: paper`` the chart is always the base frame, as printed. ``ekf`` and ``iekf`` are extended Kalman filters
-    in that frame.
+    ``filter: paper`` the chart is always the base frame, a step's input goes through two samples (by Euler's rule: it
+    is the first one), and the noise of each step is its own, as printed. ``ekf`` and ``iekf`` are extended Kalman
+    filters in that frame.
 
     Parameters
     ----------
@@ -50,7 +49,9 @@ class PlatformFilter:
     legs : measurement model of the legs
     walk : growth of the variances (n,) per second, ``None`` if there is none
     moves : whether the chart moves
+    record : takes note of all steps, for smoothing; default: nothing does
     length_covariance : (m, m) of the leg measurements, including constraints
+    constraint_nis : normalised innovation squared of the constraints at the last :meth:`update`
 
     Raises
     ------
@@ -70,15 +71,23 @@ class PlatformFilter:
     ) -> None:
         self.geometry, self.config = geometry, config
         self.layout = StateLayout.of(STATE_SIZE, len(geometry.lengths_at_zero), config.estimate)
-        self.process = InertialProcess(geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation)
+        # as printed, a step knows two samples
+        longest_gap = 0.0 if config.filter == 'paper' else config.maximum_imu_gap
+        self.process = InertialProcess(
+            geometry.gravity, INTEGRATORS[config.integrator], self.layout.imu_rotation, longest_gap
+        )
         self._step = InertialStep(self.process)
+        paper = config.filter == 'paper'
+        self.process.set_stamp_jitter(*(0.0, 0.0) if paper else (config.imu_stamp_jitter, config.leg_stamp_jitter))
         self.legs = measurement_model(geometry, self.layout, config.estimate, machine)
+        self.constraint_nis = 0.0
         self._nominal_noise = imu_covariance, length_covariance
         self.ukf = make_filter(config, self.layout, geometry)
-        self.walk = walk_variances(self.layout, config)
+        self.walk = walk_variances(self.layout, config, machine)
         self._set_chart(np.eye(3))
         self.moves = config.filter == 'manifold'
         self._constants = constant_states(self.layout, geometry, config)
+        self.record: StepWatcher | None = None
         self.set_noise(1.0, 1.0)
 
     def set_noise(self, q_factor: float, r_factor: float) -> None:
@@ -91,6 +100,11 @@ class PlatformFilter:
             noise = block_diag(noise, config.constraint_std**2 * np.eye(self.legs.constraint_count))
         self.length_covariance = noise
         self.process.set_noise(self.imu_covariance)
+        if config.filter == 'paper':  # noise as printed
+            self.process.set_loudness(0.0, inf)
+        elif len(self.geometry.base_points):  # other drives: it is not known what they measure of a motion
+            self.process.set_loudness(self.geometry.radius, float(noise.diagonal().min()) ** 0.5)
+        self.ukf.carried[:] = 0.0  # what was carried was that of other noise
 
     @property
     def state(self) -> Array:
@@ -118,12 +132,14 @@ class PlatformFilter:
         """Number of sigma points with ``q.q > 1`` so far."""
         return self.process.outside_unit_sphere + self.legs.outside_unit_sphere
 
-    def start_at(self, pose: Pose) -> None:
-        """Start from a known pose of the platform origin, at rest, biases unknown (S3-33)."""
+    def start_at(self, pose: Pose, position_std: float | None = None, attitude_std: float | None = None) -> None:
+        """Start from a known pose of the platform origin, at rest, biases unknown (S3-33); default: stds as set."""
         config = self.config
         rotation = pose.rotation_base_platform
         position = pose.position + rotation @ self.geometry.imu_position
-        self._start(position, rotation, config.start_position_std, config.start_attitude_std)
+        position_std = config.start_position_std if position_std is None else position_std
+        attitude_std = config.start_attitude_std if attitude_std is None else attitude_std
+        self._start(position, rotation, position_std, attitude_std)
 
     def start_as_printed(self) -> None:
         """Start from the paper's far-off state (Miletovic Eq. 22)."""
@@ -137,10 +153,14 @@ class PlatformFilter:
         state = np.zeros(self.layout.size)
         state[POSITION] = self.chart.T @ position
         state[ATTITUDE] = quaternion_from_matrix(self.chart.T @ rotation)[:3]
+        if self.record is not None:
+            self.record.started(state)
         std = start_std(self.config, self.layout, position_std, attitude_std)
         spread = start_spread(self.layout, state, self.legs.observe) * std
         self.ukf.state = state
         self.ukf.covariance = spread @ spread.T
+        self.ukf.carried[:] = 0.0
+        self.process.forget()
         if self._constants is not None:
             self._constants.start()
 
@@ -170,29 +190,68 @@ class PlatformFilter:
 
         return likeliest_update(ukf, lambda begin: ukf.update_from(begin, legs, values, noise, drives), here)
 
-    def predict(self, imu_start: Array, imu_end: Array, duration: float, imu_interval: float) -> None:
-        """Predict over ``duration`` seconds with IMU samples (6,) at both ends.
+    def predict(self, imu_start: Array, imu_end: Array, duration: float) -> None:
+        """Predict over the ``duration`` s between two IMU samples (6,) that follow each other.
 
-        ``imu_interval`` is the time between two IMU samples. The error of one sample acts that long, so the process
-        noise is ``duration * imu_interval * G Q G^T``: the printed ``dt^2 G Q G^T`` where both are equal, and the same
-        growth of the covariance where an interval is divided into steps.
+        A sample that ends one call and begins the next is the same one: the input goes through those before, too.
         """
-        process, ukf = self.process, self.ukf
-        bent_start, bent_end = imu_start, imu_end
-        if self._constants is not None:
-            bent_start, bent_end = self._constants.bent(imu_start, imu_end, duration, imu_interval)
-        ukf.predict(self._step.between(bent_start, bent_end, duration, sqrt(duration * imu_interval)))
+        self.process.take_next(imu_start, imu_end, duration)
+        self._predict(0.0, duration)
+
+    def predict_between(self, stamps: Sequence[int], samples: Sequence[Array], begin: float, duration: float) -> None:
+        """Predict over ``duration`` s within the interval of the first two of the samples around it.
+
+        Parameters
+        ----------
+        stamps, samples : newest first: the end of the interval, its beginning, and up to two before; ns and (6,)
+        begin : s after the beginning of the interval
+        """
+        self.process.take(stamps, samples)
+        self.process.observe_imu_stamp(stamps[0])
+        self._predict(begin, duration)
+
+    def _predict(self, begin: float, duration: float) -> None:
+        """Predict between the samples that the process has taken."""
+        process, ukf, record = self.process, self.ukf, self.record
+        step = self._step.over(begin, duration)
+        if record is not None:
+            record.before_step(self)
+        ukf.predict(step)
+        if record is not None:
+            record.after_step(self, begin + duration, duration)
         if self.walk is not None:
             ukf.covariance.ravel()[:: len(self.walk) + 1] += duration * self.walk
-        if self.moves:
-            x, y, z = ukf.state[ATTITUDE].tolist()
-            if x * x + y * y + z * z > CHART_RADIUS**2:
-                chart = move_chart(self.chart, ukf.state, ukf.covariance, POSITION, ATTITUDE)
-                self._set_chart(chart)
-        if self.layout.imu_delay is not None:
-            self.legs.follow(imu_start, imu_end, duration)
+        if self.moves and step.left_chart:
+            self._move_chart()
+            if isinstance(ukf, UnscentedKalmanFilter):
+                process.set_rates(ukf.state, begin + duration, ukf.memory.data.rates)
         if self._constants is not None:
-            self._constants.advance(ukf, process.gravity, imu_start, imu_end, duration)
+            ends = process.input_at(begin), process.input_at(begin + duration)
+            self.legs.follow(*ends, duration)
+            self._constants.grow(ukf, process.gravity, *ends, duration)
+        if record is not None:
+            record.settled(self)
+        if self._constants is not None:
+            self._constants.look(ukf)
+
+    def _move_chart(self) -> None:
+        """Move the chart to the present attitude."""
+        ukf = self.ukf
+        chart, transport = move_chart(self.chart, ukf.state, ukf.covariance, ukf.carried, POSITION, ATTITUDE)
+        self._set_chart(chart)
+        if self.record is not None:
+            self.record.moved(transport)
+
+    def forget_rates(self) -> None:
+        """Let jitter of stamps count nothing before the next prediction: how fast the platform moves is not known."""
+        if isinstance(self.ukf, UnscentedKalmanFilter):
+            self.ukf.memory.data.rates[:] = 0.0
+
+    def observe_leg_stamp(self, stamp: int) -> None:
+        """Take the stamp [ns] of the next leg measurement: stamps that scatter make it less certain."""
+        variance = self.process.observe_leg_stamp(stamp)
+        if isinstance(self.ukf, UnscentedKalmanFilter):
+            self.ukf.memory.data.stamp_variance[0] = variance
 
     def update(
         self,
@@ -210,13 +269,16 @@ class PlatformFilter:
         ukf, legs, noise, constants = self.ukf, self.legs, self._leg_noise(noise_scale), self._constants
         values = legs.measured(drive_positions)
         if legs.constraint_count:
-            return update_with_constraints(ukf, legs, values, noise, self._leg_noise(1.0), used, limit)
+            innovation, self.constraint_nis = update_with_constraints(
+                ukf, legs, values, noise, self._leg_noise(1.0), used, limit
+            )
+            return innovation
         if constants is None:
             return ukf.update_iterated(legs, values, noise, used, limit)
-        state, covariance = ukf.state.copy(), ukf.covariance.copy()
+        before = ukf.state.copy(), ukf.covariance.copy(), ukf.carried.copy()
         innovation = ukf.update_iterated(legs, values, noise, used, limit)
         if innovation.nis <= limit:
-            constants.after_update(ukf, state, covariance)
+            constants.after_update(ukf, *before)
         return innovation
 
     def _leg_noise(self, scale: float) -> Array:
@@ -242,7 +304,14 @@ class PlatformFilter:
         """
         count = len(value)
         model = FunctionModel(lambda points: observed(observe, self.points(points, imu), count).T)
-        return self.ukf.update(model, value, noise_covariance, limit=limit)
+        if not isinstance(self.ukf, UnscentedKalmanFilter):
+            return self.ukf.update(model, value, noise_covariance, limit=limit)
+        stamps = self.ukf.memory.data.stamp_variance
+        of_legs, stamps[0] = stamps.item(), 0.0  # their stamps say nothing about this one
+        try:
+            return self.ukf.update(model, value, noise_covariance, limit=limit)
+        finally:
+            stamps[0] = of_legs
 
     def points(self, states: Array, imu: Array) -> PlatformPoints:
         """Motions of the platform for the filter's own states (N, n), with the current IMU sample (6,)."""
@@ -251,20 +320,23 @@ class PlatformFilter:
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`."""
         constants = None if self._constants is None else self._constants.snapshot()
+        carried = self.ukf.carried.copy(), self.ukf.carried_count, int(self.process.data.newest[0])
         state, covariance, legs = self.ukf.state.copy(), self.ukf.covariance.copy(), self.legs.snapshot()
-        return state, covariance, self.chart, legs, self._noise_factors, constants
+        return state, covariance, self.chart, legs, self._noise_factors, constants, carried, self.process.snapshot()
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        state, covariance, chart, legs, noise_factors, constants = snapshot
+        state, covariance, chart, legs, noise_factors, constants, carried, process = snapshot
         self.ukf.state[:], self.ukf.covariance[:] = state, covariance
         if chart is not self.chart:
             self._set_chart(chart)
         if noise_factors != self._noise_factors:
             self.set_noise(*noise_factors)
+        self.ukf.carried[:], self.ukf.carried_count, self.process.data.newest[0] = carried
         if self._constants is not None:
             self._constants.restore(constants)
         self.legs.restore(legs)
+        self.process.restore(process)
 
     def predicted_innovation(self, drive_positions: Array, noise_scale: float = 1.0) -> tuple[Array, Array]:
         """Innovation (A,) and its covariance (A, A) for positions (A,) of the drives; the state is not changed."""
@@ -295,4 +367,7 @@ class PlatformFilter:
         """Current values for :class:`FilterStates`, without its leading axis; ``imu`` (6,) is the current sample."""
         state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
         turning = self.legs.angular_acceleration
-        return state, covariance, self.chart, self.chart_quaternion, imu, turning, self.imu_covariance
+        known = state, covariance, self.chart, self.chart_quaternion, imu, turning, self.imu_covariance
+        if self.record is not None:
+            self.record.estimated(self, known)
+        return known

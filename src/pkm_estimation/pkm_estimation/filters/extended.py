@@ -13,6 +13,7 @@ from pkm_description.arrays import Array
 
 from pkm_estimation.filters.interface import MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
+from pkm_estimation.kernels.unscented import CARRIED_NOISES
 
 #: step of the central differences; states are metres, m/s, 1, m/s^2, rad/s, all of order one
 _STEP = 1e-5
@@ -29,21 +30,30 @@ class ExtendedKalmanFilter(KalmanFilter):
     state : (n,)
     covariance : (n, n)
     iterations : linearisations per update; 1 is the EKF, more the iterated EKF (Gauss-Newton on the posterior)
+
+    Attributes
+    ----------
+    slope : (n, n) Jacobian of the last prediction
     """
 
     def __init__(self, state: Array, covariance: Array, iterations: int = 1) -> None:
         self.state = np.array(state, dtype=float)
         self.covariance = np.array(covariance, dtype=float)
+        self.carried = np.zeros((len(state), CARRIED_NOISES))
+        self.carried_count = CARRIED_NOISES
         self.iterations = iterations
+        self.slope = np.eye(len(state))
         step = _STEP * np.eye(len(state))
         self._steps = np.vstack([np.zeros(len(state)), step, -step])
 
     def predict(self, step: ProcessStep) -> None:
         """Move the state by a step of a process."""
-        noise_factor = step.noise_factor(self.state)
         moved, slope = self._linearise(step.propagate, self.state)
+        self.slope = slope
+        self.covariance[:] = slope @ self.covariance @ slope.T
+        self.carried[:] = slope @ self.carried
+        step.add_noise(self.state, self.covariance, self.carried)
         self.state[:] = moved
-        self.covariance[:] = slope @ self.covariance @ slope.T + noise_factor @ noise_factor.T
 
     def update(
         self,
@@ -83,6 +93,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         kept = np.eye(len(prior)) - gain @ slope
         self.state[:] = here
         self.covariance[:] = kept @ self.covariance @ kept.T + gain @ noise @ gain.T
+        self.carried[:] = kept @ self.carried
         if not np.isfinite(self.covariance).all():
             raise CovarianceError('state covariance is not finite')
         assert first is not None

@@ -52,6 +52,17 @@ class ProcessStep(ABC):
     def noise_factor(self, state: Array) -> Array:
         """Square root (n, k), k <= 6, of the process noise at a state (n,)."""
 
+    def add_noise(self, state: Array, covariance: Array, carried: Array) -> None:
+        """Add the process noise to a covariance (n, n) after the step.
+
+        Parameters
+        ----------
+        state : (n,) before the step
+        carried : (n, c) covariances with causes of noise that act again; changed in place, too
+        """
+        factor = self.noise_factor(state)
+        covariance += factor @ factor.T
+
     def predict(self, memory: FilterMemory) -> int:
         """Predict an unscented filter; returns the kernels' status. Compiled models do so in a single call."""
         data, struct = memory
@@ -62,7 +73,7 @@ class ProcessStep(ABC):
         noise[:] = 0.0
         noise[: factor.shape[1], : len(factor)] = factor.T
         data.points[:] = self.propagate(data.points)
-        predict_from_points(struct)
+        predict_from_points(struct, NOISES)
         return status
 
 

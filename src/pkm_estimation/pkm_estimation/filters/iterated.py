@@ -108,6 +108,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
                 covariance = kept @ prior_covariance @ kept.T + gain @ (noise + excess) @ gain.T
                 self.covariance[:] = 0.5 * (covariance + covariance.T)
                 if np.abs(step / np.sqrt(covariance.diagonal())).max() < _SETTLED:
+                    self.carried[:] = kept @ self.carried
                     return _innovation(residual, spread, rows, len(measurement))
         raise CovarianceError(f'the iterated update did not settle within {MAX_ITERATIONS} iterations')
 

@@ -47,10 +47,14 @@ class KalmanFilter(ABC):
     ----------
     state : (n,)
     covariance : (n, n)
+    carried : (n, c) covariances of the state with causes of process noise that act in more than one step
+    carried_count : columns of it that are in use
     """
 
     state: Array
     covariance: Array
+    carried: Array
+    carried_count: int
 
     @abstractmethod
     def predict(self, step: ProcessStep) -> None:

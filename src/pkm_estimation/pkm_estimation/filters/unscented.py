@@ -59,6 +59,24 @@ class UnscentedKalmanFilter(KalmanFilter):
     def covariance(self, covariance: Array) -> None:
         self.memory.data.covariance[:] = covariance
 
+    @property
+    def carried(self) -> Array:
+        """Covariances (n, c) of the state with causes of process noise that act in more than one step."""
+        return self.memory.data.carried
+
+    @carried.setter
+    def carried(self, carried: Array) -> None:
+        self.memory.data.carried[:] = carried
+
+    @property
+    def carried_count(self) -> int:
+        """Columns of it that are in use."""
+        return self.memory.data.carried_count.item()
+
+    @carried_count.setter
+    def carried_count(self, count: int) -> None:
+        self.memory.data.carried_count[0] = count
+
     def predict(self, step: ProcessStep) -> None:
         """Move the state by a step of a process."""
         _check(step.predict(self.memory))

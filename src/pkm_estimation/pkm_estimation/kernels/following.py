@@ -6,7 +6,6 @@ that is not, everything is as it was before it.
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 from pkm_description.arrays import Array
@@ -15,15 +14,17 @@ from pkm_description.kernels.model import Integers, ModelData, ScratchData
 
 from pkm_estimation.kernels.differentiator import differentiate
 from pkm_estimation.kernels.drives import DrivesData, drives_of_all
+from pkm_estimation.kernels.input_path import input_at, take_samples
 from pkm_estimation.kernels.leg_fit import SCALE, accept
 from pkm_estimation.kernels.leg_lengths import LegsData
-from pkm_estimation.kernels.process import ATTITUDE_ROW, ProcessData
+from pkm_estimation.kernels.process import ACCELEROMETER_ROW, ProcessData, left_chart
+from pkm_estimation.kernels.stamp_jitter import VARIANCE, observe_stamp
 from pkm_estimation.kernels.steps import predict, update
 from pkm_estimation.kernels.unscented import CorrectionData, FilterData, correct, draw_points
 
 _NANOSECOND = 1e-9
 #: places in ``times``
-NOW, LOOK_FROM, LOOK_BEFORE = 0, 1, 2
+NOW, LOOK_FROM, LOOK_BEFORE, SINCE = 0, 1, 2, 3
 #: places in ``ages``
 AGE, INTERVAL = 0, 1
 
@@ -33,9 +34,10 @@ class FollowData(NamedTuple):
 
     Attributes
     ----------
-    times : (3,) ns, clock of the IMU: of the state, and from which on and before which the pose need not be looked at
-    place : (1,) first IMU sample that is still needed
-    now, end : (6,) IMU sample at the state, and at the end of a step
+    times : (4,) ns, clock of the IMU: of the state, from which on and before which the pose need not be looked at, and
+        of the filter's start
+    place : (1,) last IMU sample at the state or before it
+    now, end : (6,) input at the state, and at the end of a step
     differentiated : (3, 3) memory of the differentiator of the angular rate
     ages : (2,) s, since the differentiator began, and between its last samples
     fit : (4 + A,) statistics of :mod:`pkm_estimation.kernels.leg_fit`
@@ -43,16 +45,19 @@ class FollowData(NamedTuple):
     normal : (n,) what it measures of the state must be above ``height``
     walk : (n,) growth of the variances per second
     lengths_at_zero : (A,) m
-    kept_state, kept_covariance, kept_differentiated, kept_joints : before the measurement
+    kept_state, kept_covariance, kept_carried, kept_differentiated, kept_joints : before the measurement
+    kept_slopes, kept_scatter, kept_stamps : of the process, too: (4, 6), (2, 6), (2, 3)
     longest_step, longest_imu_gap, longest_leg_gap : s
     chart_radius : size of the quaternion's vector part at which the chart must move
     has_struts : 1 if the legs are struts; else the machine's model says what its drives measure
-    iteration_nis : above it a correction is iterated
     fitting_nis : largest NIS of a model that fits, see :class:`~pkm_estimation.legs.gate.LegGate`
     largest_nis : above it other things must happen
     is_judged : 1 if there is a gate
     stiffness, drag : of the differentiator
     height : m
+    largest_biases : (6,) beyond them something else must be wrong, m/s^2 and rad/s
+    largest_scale : of the innovations, beyond it the same
+    largest_constraint_nis : NIS of the constraints, beyond it the same
     """
 
     times: Integers
@@ -68,20 +73,26 @@ class FollowData(NamedTuple):
     lengths_at_zero: Array
     kept_state: Array
     kept_covariance: Array
+    kept_carried: Array
     kept_differentiated: Array
     kept_joints: Array
+    kept_slopes: Array
+    kept_scatter: Array
+    kept_stamps: Integers
     longest_step: float
     longest_imu_gap: float
     longest_leg_gap: float
     chart_radius: float
     has_struts: int
-    iteration_nis: float
     fitting_nis: float
     largest_nis: float
     is_judged: int
     stiffness: float
     drag: float
     height: float
+    largest_biases: Array
+    largest_scale: float
+    largest_constraint_nis: float
 
 
 class FollowedData(NamedTuple):
@@ -92,6 +103,7 @@ class FollowedData(NamedTuple):
     states, covariances : (N, n), (N, n, n)
     samples : (N, 6) IMU
     residuals, variances, nis : (N, A), (N, A), (N,) innovations
+    white : (N, A) residuals divided by the root of their covariance
     rates, ages : (N, 3), (N, 2) differentiated angular rate
     """
 
@@ -103,6 +115,7 @@ class FollowedData(NamedTuple):
     nis: Array
     rates: Array
     ages: Array
+    white: Array
 
 
 @kernel
@@ -121,21 +134,20 @@ def put_rows(rows: Array, into: Array) -> None:
 
 
 @kernel
-def advance(filter_: FilterData, process: ProcessData, data: FollowData, stamp: int, between_samples: float) -> bool:
-    """Predict up to the IMU sample ``end`` of ``stamp`` [ns]; whether that was an ordinary step."""
-    duration = (stamp - data.times[NOW]) * _NANOSECOND
-    interval = max(duration, between_samples)
+def advance(filter_: FilterData, process: ProcessData, data: FollowData, stamp: int) -> bool:
+    """Predict up to ``stamp`` [ns] within the present interval of samples; whether that was an ordinary step."""
+    duration, interval = (stamp - data.times[NOW]) * _NANOSECOND, process.times[0]
     if duration > data.longest_step or interval > data.longest_imu_gap:
         return False
+    input_at(process, (stamp - process.stamps[1]) * _NANOSECOND, data.end)
     differentiate(data.differentiated, data.end, 3, duration, data.stiffness, data.drag)
     data.ages[AGE] += duration
     data.ages[INTERVAL] = interval
-    if predict(filter_, process, data.now, data.end, duration, sqrt(duration * interval)) < 0:
+    if predict(filter_, process, (data.times[NOW] - process.stamps[1]) * _NANOSECOND, duration) < 0:
         return False
-    state, q = filter_.state, ATTITUDE_ROW
-    for i in range(len(state)):
+    for i in range(len(filter_.state)):
         filter_.covariance[i, i] += duration * data.walk[i]
-    if state[q] * state[q] + state[q + 1] * state[q + 1] + state[q + 2] * state[q + 2] > data.chart_radius**2:
+    if left_chart(filter_.state, data.chart_radius):
         return False
     data.times[NOW] = stamp
     put(data.end, data.now)
@@ -146,26 +158,22 @@ def advance(filter_: FilterData, process: ProcessData, data: FollowData, stamp: 
 def advance_to(
     filter_: FilterData, process: ProcessData, data: FollowData, stamps: Integers, samples: Array, due: int
 ) -> bool:
-    """Predict along the IMU samples up to ``due`` [ns], where the input is interpolated linearly."""
-    last, end = data.place[0], data.end
-    if not (due - data.times[NOW] > 0 and (due - data.times[NOW]) * _NANOSECOND <= data.longest_leg_gap):
+    """Predict along the IMU samples up to ``due`` [ns]."""
+    last, times = data.place[0], data.times
+    if not (due - times[NOW] > 0 and (due - times[NOW]) * _NANOSECOND <= data.longest_leg_gap):
         return False
+    while times[NOW] < due:
+        while last + 1 < len(stamps) and stamps[last + 1] <= times[NOW]:
+            last += 1
+        if not (stamps[last] <= times[NOW] and last + 1 < len(stamps)):
+            return False
+        take_samples(process, stamps, samples, last, times[SINCE])
+        if not advance(filter_, process, data, min(due, stamps[last + 1])):
+            return False
     while last + 1 < len(stamps) and stamps[last + 1] <= due:
         last += 1
-        if stamps[last] > data.times[NOW]:
-            put(samples[last], end)
-            if not advance(filter_, process, data, stamps[last], (stamps[last] - stamps[last - 1]) * _NANOSECOND):
-                return False
     data.place[0] = last
-    if data.times[NOW] == due:
-        return True
-    if not (stamps[last] < due and last + 1 < len(stamps)):
-        return False
-    interval = (stamps[last + 1] - stamps[last]) * _NANOSECOND
-    weight = (due - stamps[last]) * _NANOSECOND / interval
-    for i in range(6):
-        end[i] = samples[last, i] + weight * (samples[last + 1, i] - samples[last, i])
-    return advance(filter_, process, data, due, interval)
+    return True
 
 
 @kernel
@@ -207,11 +215,13 @@ def correct_and_judge(
     """Correct with the measured positions; whether they fit and the result is sound."""
     limit = data.largest_nis
     if data.is_judged:
+        if data.fit[SCALE] > data.largest_scale:
+            return False
         limit = min(limit, data.fitting_nis * max(1.0, data.fit[SCALE]))
     if data.has_struts:
         status = update(filter_, legs, correction, limit)
     elif correction.used_count[0] < len(correction.used) and not onto_constraints(
-        filter_, model, scratch, drives, correction, data.iteration_nis
+        filter_, model, scratch, drives, correction, data.largest_constraint_nis
     ):
         return False
     else:
@@ -223,6 +233,9 @@ def correct_and_judge(
         above += data.normal[i] * filter_.state[i]
     if not above > data.height:
         return False
+    for i in range(len(data.largest_biases)):
+        if not abs(filter_.state[ACCELEROMETER_ROW + i]) <= data.largest_biases[i]:
+            return False
     if data.is_judged:
         accept(correction.residual, correction.variance, data.fit, data.squares)
     return True
@@ -250,6 +263,7 @@ def follow(
     nis: Array,
     rates: Array,
     ages: Array,
+    white: Array,
 ) -> int:
     """Follow measurements up to the first that is not ordinary, or after which to look at the pose; returns how many.
 
@@ -265,11 +279,20 @@ def follow(
         put(estimate, data.kept_state)
         put(drives.start, data.kept_joints)
         put_rows(covariance, data.kept_covariance)
+        put_rows(filter_.carried, data.kept_carried)
         put_rows(data.differentiated, data.kept_differentiated)
+        put_rows(process.slopes, data.kept_slopes)
+        put(process.imu_scatter, data.kept_scatter[0])
+        put(process.leg_scatter, data.kept_scatter[1])
+        for i in range(3):
+            data.kept_stamps[0, i], data.kept_stamps[1, i] = process.imu_stamps[i], process.leg_stamps[i]
+        newest, columns = process.newest[0], filter_.carried_count[0]
         now, place, age, interval = data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL]
         outside_process, outside_legs, outside_drives = process.outside[0], legs.outside[0], drives.outside[0]
         for leg in range(len(data.lengths_at_zero)):
             correction.measurement[leg] = positions[k, leg] + data.lengths_at_zero[leg]
+        observe_stamp(process.leg_scatter, process.leg_stamps, due[k])
+        filter_.stamp_variance[0] = process.leg_scatter[VARIANCE]
         is_ordinary = advance_to(filter_, process, data, stamps, samples, due[k])
         if not is_ordinary or not correct_and_judge(
             filter_, legs, model, scratch, drives, correction, data
@@ -277,6 +300,13 @@ def follow(
             put(data.kept_state, estimate)
             put(data.kept_joints, drives.start)
             put_rows(data.kept_covariance, covariance)
+            put_rows(data.kept_carried, filter_.carried)
+            put_rows(data.kept_slopes, process.slopes)
+            put(data.kept_scatter[0], process.imu_scatter)
+            put(data.kept_scatter[1], process.leg_scatter)
+            for i in range(3):
+                process.imu_stamps[i], process.leg_stamps[i] = data.kept_stamps[0, i], data.kept_stamps[1, i]
+            process.newest[0], filter_.carried_count[0] = newest, columns
             put_rows(data.kept_differentiated, data.differentiated)
             data.times[NOW], data.place[0], data.ages[AGE], data.ages[INTERVAL] = now, place, age, interval
             process.outside[0], legs.outside[0], drives.outside[0] = outside_process, outside_legs, outside_drives
@@ -286,6 +316,7 @@ def follow(
         put(data.now, taken[k])
         for drive in range(residuals.shape[1]):
             residuals[k, drive], variances[k, drive] = correction.residual[drive], correction.variance[drive]
+            white[k, drive] = correction.white[drive]
         nis[k] = correction.nis[0]
         put(data.differentiated[0], rates[k])
         put(data.ages, ages[k])

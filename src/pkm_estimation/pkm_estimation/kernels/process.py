@@ -20,6 +20,9 @@ from pkm_estimation.kernels.attitude import IDENTITY, exponential, rotation, sca
 #: first rows of the states
 POSITION_ROW, VELOCITY_ROW, ATTITUDE_ROW, ACCELEROMETER_ROW, GYROSCOPE_ROW = 0, 3, 6, 9, 12
 
+#: size of the quaternion's vector part (0.2 rad of rotation) at which the manifold filter moves its chart
+CHART_RADIUS = 0.1
+
 #: rates of c, V, q, e0
 Rates = tuple[Vector, Vector, Vector, float]
 
@@ -30,24 +33,68 @@ class ProcessData(NamedTuple):
     Attributes
     ----------
     gravity : (3,) m/s^2, axes of the positions
-    nodes, weights : (S,) of the integrator, in parts of the step
+    nodes, weights, looks, mixture : (S,), (S,), (S,), (S, S) of the integrator, see
+        :class:`~pkm_estimation.filters.Integrator`
     mounting : (1,) first row of a rotation vector from the IMU's nominal to the true platform axes, where that is a
         state; else -1. Biases are in nominal axes, all else in true ones
-    noise_root : (6, 6) square root of Q, the covariance of one IMU sample (Eq. 23)
-    before, after : (6,) IMU samples of a step
-    inputs : (S, 6) memory: the input at the nodes
+    noise, noise_root : (6, 6) Q, the covariance of one IMU sample (Eq. 23), and a square root of it
+    loudness : (4,) standard deviations of the legs by which a sample's noise moves what they measure, per s and per s^2
+        of its interval; the same by an angular rate of 1 rad/s and a specific force of 1 m/s^2
+    longest_gap : (1,) s, between earlier samples that the input goes through; 0: through none
+    stamps, times : (4,) ns, and (4,) s after the second: of the samples 1, 0, -1, -2 of the present interval
+    samples : (4, 6) of the IMU
+    available, used : (1,) how many there are where they were taken one by one, and how many the input goes through
+    before, after : (6,) the next two samples to take
+    has_gap, gap_variance : (1,) whether samples are missing, and (6,) then, of the error of that path
+    newest : (1,) ns, stamp of the sample whose error has the first columns of the carried ones
+    basis, pulses, moments, effect, effect_at, inputs : (4,), (3,), (3,), (9, 6), (16,), (S, 6) memory of a step, see
+        :mod:`~pkm_estimation.kernels.input_path` and :mod:`~pkm_estimation.kernels.input_noise`
+    slopes : (4, 6) of the input in time, times the standard deviation of the stamps: at the samples 1, 0 and -1
+        of the carried noise, and in the present interval
+    imu_scatter, imu_stamps, leg_scatter, leg_stamps : (6,), (3,) jitter of the stamps of the IMU and of the legs, see
+        :mod:`~pkm_estimation.kernels.stamp_jitter`
     outside : (1,) number of evaluated points with ``q.q > 1`` so far
     """
 
     gravity: Array
     nodes: Array
     weights: Array
+    looks: Array
+    mixture: Array
     mounting: Integers
+    noise: Array
     noise_root: Array
+    loudness: Array
+    longest_gap: Array
+    stamps: Integers
+    times: Array
+    samples: Array
+    available: Integers
+    used: Integers
     before: Array
     after: Array
+    has_gap: Integers
+    gap_variance: Array
+    newest: Integers
+    basis: Array
+    pulses: Array
+    moments: Array
+    effect: Array
+    effect_at: Array
     inputs: Array
+    slopes: Array
+    imu_scatter: Array
+    imu_stamps: Integers
+    leg_scatter: Array
+    leg_stamps: Integers
     outside: Integers
+
+
+@kernel
+def left_chart(state: Array, radius: float) -> bool:
+    """Whether the attitude of a state (n,) is so large that the chart has to move."""
+    x, y, z = state[ATTITUDE_ROW], state[ATTITUDE_ROW + 1], state[ATTITUDE_ROW + 2]
+    return x * x + y * y + z * z > radius * radius
 
 
 @kernel
@@ -66,15 +113,6 @@ def rates(velocity: Vector, q: Vector, e0: float, force: Vector, omega: Vector, 
 
 
 @kernel
-def set_inputs(process: ProcessData, before: Array, after: Array) -> None:
-    """Input at the nodes of a step, linear between two samples (6,)."""
-    for stage in range(len(process.nodes)):
-        part = process.nodes[stage]
-        for i in range(6):
-            process.inputs[stage, i] = (1.0 - part) * before[i] + part * after[i]
-
-
-@kernel
 def rates_of_point(process: ProcessData, points: Array, point: int, sample: Array) -> Rates:
     """``f(x, u)`` of a point (row) with an IMU sample (6,)."""
     q = triple(points, point, ATTITUDE_ROW)
@@ -89,7 +127,7 @@ def rates_of_point(process: ProcessData, points: Array, point: int, sample: Arra
 
 @kernel
 def propagate(process: ProcessData, points: Array, point: int, duration: float) -> None:
-    """Advance a point (row) by ``duration`` s with the inputs of :func:`set_inputs`: a Runge-Kutta step."""
+    """Advance a point (row) by ``duration`` s with the inputs of its stages: a Runge-Kutta step."""
     gravity = process.gravity[0], process.gravity[1], process.gravity[2]
     velocity, q = triple(points, point, VELOCITY_ROW), triple(points, point, ATTITUDE_ROW)
     accelerometer, gyroscope = triple(points, point, ACCELEROMETER_ROW), triple(points, point, GYROSCOPE_ROW)
@@ -120,14 +158,6 @@ def propagate(process: ProcessData, points: Array, point: int, duration: float) 
 
 
 @kernel
-def propagate_all(process: ProcessData, points: Array, before: Array, after: Array, duration: float) -> None:
-    """Advance all points by ``duration`` s, the input linear between two samples (6,)."""
-    set_inputs(process, before, after)
-    for point in range(len(points)):
-        propagate(process, points, point, duration)
-
-
-@kernel
 def noise_factor(process: ProcessData, state: Array, duration: float, factor: Array, first: int) -> None:
     """``duration G(x) Q^(1/2)`` (Eq. 19), transposed: V and q of six rows of ``factor`` (k, n), from ``first`` on."""
     velocity = state[VELOCITY_ROW], state[VELOCITY_ROW + 1], state[VELOCITY_ROW + 2]
@@ -143,3 +173,26 @@ def noise_factor(process: ProcessData, state: Array, duration: float, factor: Ar
         for i in range(3):
             factor[first + column, VELOCITY_ROW + i] = by_velocity[i]
             factor[first + column, ATTITUDE_ROW + i] = by_attitude[i]
+
+
+@kernel
+def set_rates(process: ProcessData, state: Array, sample: Array, into: Array) -> None:
+    """``f(x, u)`` of a state (n,) with an IMU sample (6,), for constants 0."""
+    q: Vector = (state[ATTITUDE_ROW], state[ATTITUDE_ROW + 1], state[ATTITUDE_ROW + 2])
+    velocity: Vector = (state[VELOCITY_ROW], state[VELOCITY_ROW + 1], state[VELOCITY_ROW + 2])
+    a, g = ACCELEROMETER_ROW, GYROSCOPE_ROW
+    force: Vector = (sample[0] - state[a], sample[1] - state[a + 1], sample[2] - state[a + 2])
+    omega: Vector = (sample[3] - state[g], sample[4] - state[g + 1], sample[5] - state[g + 2])
+    if process.mounting[0] >= 0:
+        m = process.mounting[0]
+        mounting = exponential((state[m], state[m + 1], state[m + 2]))
+        force, omega = turn(mounting, force), turn(mounting, omega)
+    square = 1.0 - dot(q, q)
+    gravity = process.gravity[0], process.gravity[1], process.gravity[2]
+    e0 = sqrt(square) if square > 0.0 else 0.0
+    by_position, by_velocity, by_attitude, _ = rates(velocity, q, e0, force, omega, gravity)
+    for i in range(len(state)):
+        into[i] = 0.0
+    for i in range(3):
+        into[POSITION_ROW + i], into[VELOCITY_ROW + i] = by_position[i], by_velocity[i]
+        into[ATTITUDE_ROW + i] = by_attitude[i]

@@ -5,29 +5,85 @@ from __future__ import annotations
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 
+from pkm_estimation.kernels.carried import carry
+from pkm_estimation.kernels.input_noise import (
+    COLUMNS,
+    LASTING_COLUMNS,
+    add_independent_noise,
+    add_input_noise,
+    forget_carried,
+    is_loud,
+    set_effect,
+    set_slope,
+    shift_carried,
+)
+from pkm_estimation.kernels.input_path import set_inputs
 from pkm_estimation.kernels.leg_lengths import LegsData, lengths_of_all
-from pkm_estimation.kernels.process import ProcessData, noise_factor, propagate_all
-from pkm_estimation.kernels.unscented import CorrectionData, FilterData, correct, draw_points, predict_from_points
+from pkm_estimation.kernels.process import (
+    ACCELEROMETER_ROW,
+    CHART_RADIUS,
+    ProcessData,
+    left_chart,
+    propagate,
+    set_rates,
+)
+from pkm_estimation.kernels.stamp_jitter import VARIANCE
+from pkm_estimation.kernels.unscented import (
+    DONE,
+    CorrectionData,
+    FilterData,
+    correct,
+    draw_points,
+    predict_from_points,
+)
+
+#: what a prediction returns that is done, and whose attitude is beyond the chart's radius
+LEFT_CHART = 1
+#: s, half of what stamps can say
+_SHORTEST = 0.5e-9
 
 
 @kernel
-def predict(
-    filter_: FilterData, process: ProcessData, before: Array, after: Array, duration: float, noise_duration: float
-) -> int:
-    """Predict over ``duration`` s between two IMU samples (6,); ``noise_duration`` s is that of the noise."""
+def propagate_all(process: ProcessData, points: Array, begin: float, duration: float) -> None:
+    """Advance all points by ``duration`` s from ``begin`` s after the second of the present samples."""
+    set_inputs(process, begin, duration)
+    for point in range(len(points)):
+        propagate(process, points, point, duration)
+
+
+@kernel
+def predict(filter_: FilterData, process: ProcessData, begin: float, duration: float) -> int:
+    """Predict over ``duration`` s from ``begin`` s after the second of the present samples."""
     status = draw_points(filter_)
     if status < 0:
         return status
-    noise_factor(process, filter_.state, noise_duration, filter_.rows, 2 * len(filter_.state))
-    propagate_all(process, filter_.points, before, after, duration)
-    predict_from_points(filter_)
+    set_effect(process, filter_.state)
+    if process.imu_scatter[VARIANCE] > 0.0:
+        set_slope(process)
+    propagate_all(process, filter_.points, begin, duration)
+    predict_from_points(filter_, 0)
+    if filter_.stamp_variance[0] > 0.0:
+        set_rates(process, filter_.state, process.inputs[len(process.nodes) - 1], filter_.rates)
+    if not is_loud(process):
+        forget_carried(process, filter_.carried)
+        filter_.carried_count[0] = 0
+        add_independent_noise(process, filter_.covariance, duration)
+        return status
+    first, half = shift_carried(process, filter_.carried), 0.5 / filter_.scaling[0]
+    carry(
+        filter_.factor, filter_.points, half, ACCELEROMETER_ROW, first, filter_.carried, filter_.along, filter_.squares
+    )  # fmt: skip
+    add_input_noise(process, filter_.covariance, filter_.carried, duration)
+    is_whole = begin + duration > process.times[0] - _SHORTEST
+    filter_.carried_count[0] = LASTING_COLUMNS if is_whole else COLUMNS
     return status
 
 
 @kernel
-def predict_step(filter_: FilterData, process: ProcessData, duration: float, noise_duration: float) -> int:
-    """As :func:`predict`, between the samples that ``process`` holds."""
-    return predict(filter_, process, process.before, process.after, duration, noise_duration)
+def predict_step(filter_: FilterData, process: ProcessData, begin: float, duration: float) -> int:
+    """As :func:`predict`; ``LEFT_CHART`` where the attitude is so large."""
+    status = predict(filter_, process, begin, duration)
+    return LEFT_CHART if status == DONE and left_chart(filter_.state, CHART_RADIUS) else status
 
 
 @kernel

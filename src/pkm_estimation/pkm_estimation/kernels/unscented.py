@@ -22,11 +22,16 @@ from pkm_description.arrays import Array
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import Integers
 
+from pkm_estimation.kernels.carried import correct_carried
+from pkm_estimation.kernels.stamp_jitter import along_factor
+
 #: what the kernels return
 DONE, STATE_INDEFINITE, INNOVATION_INDEFINITE = 0, -1, -2
 
 #: causes of the process noise, at most
 NOISES = 6
+#: causes of noise that are carried along: of three samples
+CARRIED_NOISES = 3 * NOISES
 #: columns of a sum of squares that are computed together
 BLOCK = 4
 
@@ -40,9 +45,14 @@ class FilterData(NamedTuple):
     scaling : (3,) distance r of the points in standard deviations, their weight w, ``beta - alpha^2``
     factor : (n, n) lower Cholesky factor L of the covariance
     points : (2 n + 1, n) as rows
-    rows : (2 n + 6, n') deviations of the moved points and, in the last six, the root of the process noise: the
-        covariance is the sum of their squares; n' is n, rounded up to whole blocks of :func:`sum_of_squares`
+    rows : (2 n + 6, n') deviations of the moved points and, in the last six, the root of independent process noise:
+        the covariance is the sum of their squares; n' is n, rounded up to whole blocks of :func:`sum_of_squares`
     squares : (n', n')
+    carried : (n, c) covariances of the state with causes of noise that act again
+    carried_count : (1,) columns of it that are in use
+    along : (n, c) the same along the columns of the factor: ``L^-1 C``
+    stamp_variance : (1,) s^2, by which stamps of measurements are wrong
+    rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
     """
 
     state: Array
@@ -52,6 +62,12 @@ class FilterData(NamedTuple):
     points: Array
     rows: Array
     squares: Array
+    carried: Array
+    carried_count: Integers
+    along: Array
+    stamp_variance: Array
+    rates: Array
+    along_rates: Array
 
 
 class CorrectionData(NamedTuple):
@@ -64,11 +80,13 @@ class CorrectionData(NamedTuple):
     used, used_count : (m,), (1,) the numbers to use: so many first entries of ``used``, in ascending order
     slopes, bends : (m, n) S, and what is seen of the curvature
     shift : (m,) of the mean of the predictions from that of the centre
+    speeds : (m,) slopes in time of the predictions
     excess : (m, m) E, all but the linear part of the innovation covariance
     spread, root : (m, m) innovation covariance ``P_yy`` and its lower Cholesky factor
     excess_root : (m, m) lower Cholesky factor C of E
     white : (m,) residual divided by the root
     gain : (m, n) transposed
+    seen : (m, c) covariances of the whitened measurement with the carried causes of noise
     rows : (n + m, n') the corrected covariance is the sum of their squares, as in :class:`FilterData`
     residual, variance : (m,) of the innovation; NaN where not used
     nis : (1,) normalised innovation squared
@@ -82,12 +100,14 @@ class CorrectionData(NamedTuple):
     slopes: Array
     bends: Array
     shift: Array
+    speeds: Array
     excess: Array
     spread: Array
     root: Array
     excess_root: Array
     white: Array
     gain: Array
+    seen: Array
     rows: Array
     residual: Array
     variance: Array
@@ -100,6 +120,9 @@ def filter_data(size: int, spread: float, weight: float, shift_weight: float) ->
         state=np.zeros(size), covariance=np.eye(size), scaling=np.array([sqrt(spread), weight, shift_weight]),
         factor=np.zeros((size, size)), points=np.zeros((2 * size + 1, size)),
         rows=np.zeros((2 * size + NOISES, whole_blocks(size))), squares=np.zeros((whole_blocks(size),) * 2),
+        carried=np.zeros((size, CARRIED_NOISES)), carried_count=np.zeros(1, dtype=np.int64),
+        along=np.zeros((size, CARRIED_NOISES)), stamp_variance=np.zeros(1), rates=np.zeros(size),
+        along_rates=np.zeros(size),
     )  # fmt: skip
 
 
@@ -112,7 +135,8 @@ def correction_data(size: int, count: int) -> CorrectionData:
     return CorrectionData(
         values=zeros(2 * size + 1, count), measurement=zeros(count), noise=zeros(count, count), used=np.arange(count),
         used_count=np.array([count]), slopes=zeros(count, size), bends=zeros(count, size), shift=zeros(count),
-        excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count), gain=zeros(count, size),
+        speeds=zeros(count), excess=zeros(count, count), spread=zeros(count, count), root=zeros(count, count),
+        gain=zeros(count, size), seen=zeros(count, CARRIED_NOISES),
         excess_root=zeros(count, count), white=zeros(count), rows=zeros(size + count, whole_blocks(size)),
         residual=zeros(count), variance=zeros(count), nis=zeros(1),
     )  # fmt: skip
@@ -182,8 +206,8 @@ def draw_points(filter_: FilterData) -> int:
 
 
 @kernel
-def predict_from_points(filter_: FilterData) -> None:
-    """Mean and covariance of the moved points; the root of the process noise is in its place already."""
+def predict_from_points(filter_: FilterData, noises: int) -> None:
+    """Mean and covariance of the moved points, with as many rows of process noise, which are in their place already."""
     state, covariance, points, rows = filter_.state, filter_.covariance, filter_.points, filter_.rows
     size, weight, root_of_weight = len(filter_.state), filter_.scaling[1], sqrt(filter_.scaling[1])
     for i in range(size):
@@ -193,7 +217,7 @@ def predict_from_points(filter_: FilterData) -> None:
             deviation = points[point + 1, i] - points[0, i]
             rows[point, i] = root_of_weight * deviation
             state[i] += deviation
-    sum_of_squares(rows, len(rows), filter_.squares)
+    sum_of_squares(rows, 2 * size + noises, filter_.squares)
     for i in range(size):
         state[i] *= weight
         for j in range(i + 1):
@@ -209,7 +233,9 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
     values, shift, used, count = correction.values, correction.shift, correction.used, correction.used_count[0]
     slopes, bends, excess, spread = correction.slopes, correction.bends, correction.excess, correction.spread
     size, half = len(filter_.state), 0.5 / filter_.scaling[0]
-    twice_weight = 2.0 * filter_.scaling[1]
+    twice_weight, late = 2.0 * filter_.scaling[1], filter_.stamp_variance[0]
+    if late > 0.0:
+        along_factor(filter_.factor, filter_.rates, filter_.along_rates)
     for i in range(len(correction.residual)):
         correction.residual[i] = correction.variance[i] = nan
     for k in range(count):
@@ -219,12 +245,17 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
             slopes[k, j] = half * (above - below)
             bends[k, j] = 0.5 * (above + below) - values[0, number]
             total += bends[k, j]
-        shift[k] = twice_weight * total
+        shift[k], correction.speeds[k] = twice_weight * total, 0.0
+        if late > 0.0:
+            for j in range(size):
+                correction.speeds[k] += slopes[k, j] * filter_.along_rates[j]
         correction.residual[number] = correction.measurement[number] - values[0, number] - shift[k]
     for i in range(count):
         for j in range(i + 1):
             excess[i, j] = twice_weight * product_of_rows(bends, i, bends, j, size)
             excess[i, j] += filter_.scaling[2] * shift[i] * shift[j] + correction.noise[used[i], used[j]]
+            if late > 0.0:
+                excess[i, j] += late * correction.speeds[i] * correction.speeds[j]
             spread[i, j] = product_of_rows(slopes, i, slopes, j, size) + excess[i, j]
             excess[j, i], spread[j, i] = excess[i, j], spread[i, j]
         correction.variance[used[i]] = spread[i, i]
@@ -301,4 +332,9 @@ def correct(filter_: FilterData, correction: CorrectionData, limit: float) -> in
     correction.nis[0] = nis
     if not nis > limit:
         correct_estimate(filter_, correction)
+        if filter_.carried_count[0]:
+            correct_carried(
+                filter_.factor, correction.slopes, correction.gain, correction.used_count[0], filter_.carried,
+                filter_.carried_count[0], correction.seen,
+            )  # fmt: skip
     return DONE

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
-from scipy.special import chdtri, ndtr
+from scipy.special import betainc, chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
 from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
@@ -91,7 +92,8 @@ class LegGate:
         return self.fit.item(NOISE_SCALE)
 
     @property
-    def _scale(self) -> float:
+    def scale(self) -> float:
+        """Running mean square of the normalised innovations."""
         return self.fit.item(SCALE)
 
     @property
@@ -104,9 +106,22 @@ class LegGate:
         """Whether the start is not confirmed yet: legs are not left out, and the start may be discarded."""
         return self._confirmations < _PROBATION and self._given_up < _GIVEN_UP_STARTS
 
+    def forgive(self, samples: int) -> None:
+        """Use legs again that have been left out for fewer measurements."""
+        self.faults = {leg: fault for leg, fault in self.faults.items() if fault.samples >= samples}
+
     def disbelieves(self, legs: Indices) -> bool:
         """Whether all of these legs are left out."""
         return bool(self.faults) and self.faults.keys() >= set(legs.tolist())
+
+    @property
+    def given_up_starts(self) -> int:
+        """Starts in a row that were not confirmed."""
+        return self._given_up
+
+    def confirm_start(self) -> None:
+        """Take a start as confirmed: legs may be left out from now on."""
+        self._confirmations, self._given_up = _PROBATION, 0
 
     def give_up_start(self) -> None:
         """Count a start that was not confirmed."""
@@ -114,7 +129,7 @@ class LegGate:
 
     def limit(self, count: int) -> float:
         """Normalised innovation squared of ``count`` legs above which single legs are tested."""
-        return self._limits[count] * max(1.0, self._scale) if self.active else float('inf')
+        return self._limits[count] * max(1.0, self.scale) if self.active else float('inf')
 
     def limit_of(self, count: int) -> float:
         """Bound of the same probability for any measurement of ``count`` numbers."""
@@ -133,6 +148,34 @@ class LegGate:
         if self._confirmations < _PROBATION <= self._confirmations + count:
             self._given_up = 0
         self._confirmations += count
+
+    def accused(self, available: Indices, residual: Array, covariance: Array) -> tuple[int, ...] | None:
+        """Legs that :meth:`judge` would leave out beyond those that are; ``None`` if they were too many."""
+        return self._failing([leg for leg in available.tolist() if leg not in self.faults], residual, covariance)
+
+    def chance(
+        self, accused: tuple[int, ...], available: Indices, residual: Array, covariance: Array
+    ) -> float:
+        """Probability that a wrong prediction, in any direction, looks like errors of as few legs as these.
+
+        The part of the NIS that is left without k of A legs is then beta distributed, with (A - k) / 2 and k / 2; it is
+        small for one of the sets of k legs with at most as many times that probability as there are sets.
+        """
+        legs = [leg for leg in available.tolist() if leg not in self.faults]
+        rest = [leg for leg in legs if leg not in accused]
+        part = _nis(rest, residual, covariance) / _nis(legs, residual, covariance)
+        count, fewer = len(legs), len(accused)
+        return comb(count, fewer) * float(betainc(0.5 * (count - fewer), 0.5 * fewer, min(part, 1.0)))
+
+    def misfit(self, available: Indices, residual: Array, covariance: Array) -> str:
+        """Size of the misfit of legs that go on smoothly, in words."""
+        legs = [leg for leg in available.tolist() if leg not in self.faults]
+        worst = max(legs, key=lambda leg: abs(residual[leg]))
+        nis = _nis(legs, residual, covariance)
+        return (
+            f'its prediction is {1e3 * abs(residual[worst]):.3g} mm off legs that go on smoothly '
+            f'(NIS {nis:.3g} of {len(legs)})'
+        )
 
     # -- judgement -----------------------------------------------------------------------------------------------------
 
@@ -154,7 +197,7 @@ class LegGate:
             return self._disagreement(believed, residual, covariance, available, complain)
         self._disagree = False
         kept = [leg for leg in believed if leg not in failing]
-        back, bound = [], self._gate * max(1.0, self._scale) ** 0.5
+        back, bound = [], self._gate * max(1.0, self.scale) ** 0.5
         alone = len(self.faults) == 1
         for leg in available.tolist():
             if leg in kept:
@@ -207,7 +250,7 @@ class LegGate:
                 if not rest:
                     return None
                 nis = _nis(rest, residual, covariance)
-                limit = self._clean[len(rest)] * max(1.0, self._scale) if count else self.limit(len(rest))
+                limit = self._clean[len(rest)] * max(1.0, self.scale) if count else self.limit(len(rest))
                 if nis <= min(best_nis, limit):
                     best, best_nis = left_out, nis
             if best is not None:

@@ -42,15 +42,18 @@ def scalar_parts(vector_parts: Array) -> Array:
     return np.sqrt(np.maximum(_LEAST_SQUARE, 1.0 - np.add.reduce(vector_parts * vector_parts, axis=1)))
 
 
-def move_chart(chart: Array, state: Array, covariance: Array, position: slice, attitude: slice) -> Array:
+def move_chart(
+    chart: Array, state: Array, covariance: Array, carried: Array, position: slice, attitude: slice
+) -> tuple[Array, Array]:
     """Move the chart to the present attitude: afterwards the state's quaternion is zero.
 
-    Changes ``state`` (n,) and ``covariance`` (n, n) in place. The transport is exact for the mean and linear in the
+    Changes ``state`` (n,), ``covariance`` (n, n) and ``carried`` (n, c), covariances of the state with other things, in
+    place. The transport is exact for the mean and linear in the
     deviations: ``q' = q_mean^-1 q``.
 
     Returns
     -------
-    (3, 3) rotation of the new chart
+    (3, 3) rotation of the new chart, and (n, n) what maps deviations of the state
     """
     mean = state[attitude].copy()
     scalar = scalar_part(mean)
@@ -62,4 +65,5 @@ def move_chart(chart: Array, state: Array, covariance: Array, position: slice, a
     state[attitude] = 0.0
     moved = transport @ covariance @ transport.T
     covariance[:] = 0.5 * (moved + moved.T)
-    return chart @ rotation
+    carried[:] = transport @ carried
+    return chart @ rotation, transport

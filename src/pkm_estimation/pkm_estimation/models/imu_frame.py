@@ -19,13 +19,15 @@ class ImuFrame:
 
     Attributes
     ----------
-    noise_covariance : (6, 6) of one sample, specific force and angular rate, platform axes
+    noise_covariance : (6, 6) of one sample, specific force and angular rate, platform axes; rounding of digits counts
+        as noise of a twelfth of their step's square
     """
 
     def __init__(self, imu: ImuSensor, conversion: ImuConversion = STANDARD_IMU) -> None:
         self._scale = None if conversion.is_standard else conversion.scale
         self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
-        variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2
+        steps = np.concatenate([imu.accelerometer_resolution, imu.gyroscope_resolution])
+        variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2 + steps**2 / 12.0
         self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
 
     def to_platform(self, sample: Array) -> Array:

@@ -7,17 +7,31 @@ both already turned into platform axes. The equations are in :mod:`pkm_estimatio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kernels.jit import bound, structure
+from pkm_description.kernels.model import Integers
 
 from pkm_estimation.filters.integrators import Integrator
 from pkm_estimation.filters.interface import FilterMemory, ProcessStep
-from pkm_estimation.kernels.process import ProcessData, noise_factor, propagate_all, rates_of_point
-from pkm_estimation.kernels.steps import predict_step
+from pkm_estimation.kernels.input_noise import (
+    NO_STAMP,
+    add_independent_noise,
+    add_input_noise,
+    forget_carried,
+    is_loud,
+    set_effect,
+    set_slope,
+    shift_carried,
+)
+from pkm_estimation.kernels.input_path import CARRIED, SAMPLES, choose_count, input_at, take_next
+from pkm_estimation.kernels.process import ProcessData, noise_factor, rates_of_point, set_rates
+from pkm_estimation.kernels.stamp_jitter import NUMBERS, SETTING, VARIANCE, observe_stamp
+from pkm_estimation.kernels.steps import LEFT_CHART, predict_step, propagate_all
 
 POSITION = slice(0, 3)
 VELOCITY = slice(3, 6)
@@ -28,6 +42,7 @@ GYROSCOPE_BIAS = slice(12, 15)
 BIASES = slice(9, 15)
 STATE_SIZE = 15
 INPUT_SIZE = 6
+_FORCE, _RATE = slice(0, 3), slice(3, 6)
 
 STATE_GROUPS = {
     'position': POSITION,
@@ -85,25 +100,52 @@ class InertialProcess:
     integrator : one of :mod:`pkm_estimation.filters.integrators`
     mounting : rows of a rotation vector from the IMU's nominal to the true platform axes, where that is a state;
         biases are in nominal axes, all else in true ones. Constant states may follow: they stay as they are
+    longest_gap : s, between earlier samples that the input goes through; 0: through none
 
     Attributes
     ----------
     data, struct : what the kernels read, for NumPy and for kernels
     """
 
-    def __init__(self, gravity: Array, integrator: Integrator, mounting: slice | None = None) -> None:
+    def __init__(
+        self, gravity: Array, integrator: Integrator, mounting: slice | None = None, longest_gap: float = inf
+    ) -> None:
         self.data = ProcessData(
             gravity=np.array(gravity, dtype=float),
             nodes=np.array(integrator.nodes),
             weights=np.array(integrator.weights),
+            looks=np.array(integrator.looks or integrator.nodes),
+            mixture=np.array(integrator.mixture or np.eye(len(integrator.nodes))),
             mounting=np.array([-1 if mounting is None else mounting.start]),
+            noise=np.zeros((INPUT_SIZE, INPUT_SIZE)),
             noise_root=np.zeros((INPUT_SIZE, INPUT_SIZE)),
+            loudness=np.array([inf, 0.0, inf, 0.0]),
+            longest_gap=np.array([longest_gap]),
+            stamps=np.zeros(SAMPLES, dtype=np.int64),
+            times=np.zeros(SAMPLES),
+            samples=np.zeros((SAMPLES, INPUT_SIZE)),
+            available=np.zeros(1, dtype=np.int64),
+            used=np.array([2]),
             before=np.zeros(INPUT_SIZE),
             after=np.zeros(INPUT_SIZE),
+            has_gap=np.zeros(1, dtype=np.int64),
+            gap_variance=np.zeros(INPUT_SIZE),
+            newest=np.full(1, NO_STAMP),
+            basis=np.zeros(SAMPLES),
+            pulses=np.zeros(CARRIED),
+            moments=np.zeros(CARRIED),
+            effect=np.zeros((9, INPUT_SIZE)),
+            effect_at=np.zeros(16),
             inputs=np.zeros((len(integrator.nodes), INPUT_SIZE)),
+            slopes=np.zeros((CARRIED + 1, INPUT_SIZE)),
+            imu_scatter=np.zeros(NUMBERS),
+            imu_stamps=np.zeros(3, dtype=np.int64),
+            leg_scatter=np.zeros(NUMBERS),
+            leg_stamps=np.zeros(3, dtype=np.int64),
             outside=np.zeros(1, dtype=np.int64),
         )
         self.struct = structure(self.data)
+        self._take_next = bound(take_next, self.struct, numbers=1)
 
     @property
     def gravity(self) -> Array:
@@ -116,7 +158,61 @@ class InertialProcess:
 
     def set_noise(self, imu_covariance: Array) -> None:
         """Covariance (6, 6) of one IMU sample (Miletovic Eq. 23)."""
-        self.data.noise_root[:] = np.linalg.cholesky(imu_covariance)
+        self.data.noise[:], self.data.noise_root[:] = imu_covariance, np.linalg.cholesky(imu_covariance)
+
+    def set_loudness(self, platform_radius: float, leg_noise: float) -> None:
+        """Say how far joints are from the platform's origin [m], and the noise of what they measure [m]."""
+        gyroscope, accelerometer = (float(self.data.noise.diagonal()[part].max()) ** 0.5 for part in (_RATE, _FORCE))
+        turning, pushing = platform_radius / leg_noise, 1.0 / leg_noise
+        self.data.loudness[:] = turning * gyroscope, pushing * accelerometer, turning, pushing
+
+    def take(self, stamps: Sequence[int], samples: Sequence[Array]) -> None:
+        """Take the samples around a step, newest first: up to four, of ``stamps`` [ns], (6,) each."""
+        data, available = self.data, min(len(stamps), SAMPLES)
+        data.available[0] = 0
+        for j in range(available):
+            data.stamps[j], data.samples[j] = stamps[j], samples[j]
+        choose_count(self.struct, available)
+
+    def take_next(self, before: Array, after: Array, interval: float) -> None:
+        """Take two samples (6,), ``interval`` s apart, and keep earlier ones if ``before`` was the last of them."""
+        self.data.before[:], self.data.after[:] = before, after
+        self._take_next(interval)
+
+    def set_stamp_jitter(self, imu: float, legs: float) -> None:
+        """Standard deviations [s] of the stamps of the IMU and of the legs; negative: as the stamps' scatter says."""
+        for scatter, size in ((self.data.imu_scatter, imu), (self.data.leg_scatter, legs)):
+            scatter[SETTING], scatter[VARIANCE] = size, max(0.0, size) ** 2
+
+    def observe_imu_stamp(self, stamp: int) -> None:
+        """Take the stamp [ns] of the sample at the end of the next interval, for the size of the stamps' jitter."""
+        observe_stamp(self.data.imu_scatter, self.data.imu_stamps, stamp)
+
+    def observe_leg_stamp(self, stamp: int) -> float:
+        """Take the stamp [ns] of the next leg measurement; returns the variance [s^2] of such stamps."""
+        observe_stamp(self.data.leg_scatter, self.data.leg_stamps, stamp)
+        return self.data.leg_scatter.item(VARIANCE)
+
+    def forget(self) -> None:
+        """Keep no earlier samples and stamps."""
+        self.data.available[0] = self.data.imu_stamps[2] = self.data.leg_stamps[2] = 0
+
+    def input_at(self, time: float) -> Array:
+        """Input (6,) ``time`` s after the second of the samples that were taken."""
+        value = np.empty(INPUT_SIZE)
+        input_at(self.struct, time, value)
+        return value
+
+    def snapshot(self) -> tuple[Array, Array, Array, Integers, Integers]:
+        """What stamps and samples left behind, for :meth:`restore`."""
+        data = self.data
+        imu, legs = data.imu_scatter.copy(), data.leg_scatter.copy()
+        return data.slopes.copy(), imu, legs, data.imu_stamps.copy(), data.leg_stamps.copy()
+
+    def restore(self, snapshot: tuple[Array, Array, Array, Integers, Integers]) -> None:
+        """Restore a snapshot."""
+        data = self.data
+        data.slopes[:], data.imu_scatter[:], data.leg_scatter[:], data.imu_stamps[:], data.leg_stamps[:] = snapshot
 
     @property
     def outside_unit_sphere(self) -> int:
@@ -129,6 +225,10 @@ class InertialProcess:
         rates[POSITION], rates[VELOCITY], rates[ATTITUDE], _ = rates_of_point(self.struct, state[None], 0, imu)
         return rates
 
+    def set_rates(self, state: Array, time: float, into: Array) -> None:
+        """Write ``f(x, u)`` of a state (n,) ``time`` s after the second of the samples that were taken."""
+        set_rates(self.struct, state, self.input_at(time), into)
+
     def input_matrix(self, state: Array) -> Array:
         """Return the non-zero rows 3-8 of ``G(x)`` (6, 6) for one state (15,) (Eq. 19)."""
         factor = np.zeros((INPUT_SIZE, len(state)))
@@ -137,7 +237,10 @@ class InertialProcess:
 
     def propagate(self, points: Array, imu_start: Array, imu_end: Array, duration: float) -> Array:
         """Advance ``points`` (N, n) in place by ``duration`` seconds, input linear between two samples (6,)."""
-        propagate_all(self.struct, as_points(points), imu_start, imu_end, duration)
+        data, points = self.data, as_points(points)
+        data.times[0], data.times[1], data.used[0] = duration, 0.0, 2
+        data.samples[0], data.samples[1], data.available[0] = imu_end, imu_start, 0
+        propagate_all(self.struct, points, 0.0, duration)
         return points
 
     def noise_factor(self, state: Array, duration: float) -> Array:
@@ -148,38 +251,55 @@ class InertialProcess:
 
 
 class InertialStep(ProcessStep):
-    """Step of the process between two IMU samples, which is used again for the next step.
+    """Step of the process between samples that it has taken; the object is used again for the next step.
 
     Parameters
     ----------
     process : the model
+
+    Attributes
+    ----------
+    left_chart : whether the last prediction of an unscented filter ended with an attitude beyond the chart's radius
     """
 
     def __init__(self, process: InertialProcess) -> None:
         self._process = process
-        self._duration, self._noise_duration = 0.0, 0.0
+        self.left_chart = False
+        self._begin, self._duration = 0.0, 0.0
         self._memory: FilterMemory | None = None
         self._predict: Callable[..., int]
 
-    def between(self, imu_start: Array, imu_end: Array, duration: float, noise_duration: float) -> InertialStep:
-        """Step over ``duration`` s between two samples (6,); ``noise_duration`` s: see :meth:`noise_factor`."""
-        data = self._process.data
-        data.before[:], data.after[:] = imu_start, imu_end
-        self._duration, self._noise_duration = duration, noise_duration
+    def over(self, begin: float, duration: float) -> InertialStep:
+        """Step over ``duration`` s from ``begin`` s after the second sample."""
+        self._begin, self._duration = begin, duration
         return self
 
     def propagate(self, points: Array) -> Array:
         """Points (N, n) after the step, in place."""
-        data = self._process.data
-        return self._process.propagate(points, data.before, data.after, self._duration)
+        propagate_all(self._process.struct, as_points(points), self._begin, self._duration)
+        return points
 
     def noise_factor(self, state: Array) -> Array:
-        """Square root (n, 6) of the process noise at a state (n,)."""
-        return self._process.noise_factor(state, self._noise_duration)
+        """No independent noise: what samples add depends on the steps before, see :meth:`add_noise`."""
+        return np.zeros((len(state), 0))
+
+    def add_noise(self, state: Array, covariance: Array, carried: Array) -> None:
+        """Add the samples' noise after the step."""
+        process = self._process.struct
+        set_effect(process, state)
+        set_slope(process)
+        if is_loud(process):
+            shift_carried(process, carried)
+            add_input_noise(process, covariance, carried, self._duration)
+        else:
+            forget_carried(process, carried)
+            add_independent_noise(process, covariance, self._duration)
 
     def predict(self, memory: FilterMemory) -> int:
         """Predict an unscented filter in a single call."""
         if memory is not self._memory:
             self._memory = memory
             self._predict = bound(predict_step, memory.struct, self._process.struct, numbers=2)
-        return self._predict(self._duration, self._noise_duration)
+        status = self._predict(self._begin, self._duration)
+        self.left_chart = status == LEFT_CHART
+        return status

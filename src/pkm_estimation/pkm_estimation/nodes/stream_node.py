@@ -226,7 +226,7 @@ class StreamNode(LifecycleNode):
         for name, count in report.event_counts.items():
             detail = details.get(name, 'not among the last events')
             text = f'{name}: {detail}' if count == 1 else f'{name} ({count} times): {detail}'
-            if name in ('started', 'reset'):
+            if name in ('started', 'reset', 'foreign_joints'):
                 self.get_logger().info(text)
             else:  # a call of its own: rclpy ties the severity to the line of the call
                 self.get_logger().warning(text)

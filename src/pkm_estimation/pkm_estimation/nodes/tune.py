@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overl
 from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
 from pkm_estimation.tuning.delay import delay_report, estimate_delay
 from pkm_estimation.tuning.leg_motion import LONG_WINDOW, motion_of_legs
-from pkm_estimation.tuning.noise_scales import scales_report, suggest_noise_scales
+from pkm_estimation.tuning.model_choice import choice_report, choose_model
 from pkm_estimation.tuning.observability import observability
 from pkm_estimation.tuning.observability_report import observability_report
 from pkm_estimation.tuning.static_calibration import (
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
-    kind.add_argument('--motion', action='store_true', help='it moves: delay, observability, Q and R from innovations')
+    kind.add_argument('--motion', action='store_true', help='it moves: delay, models of errors, Q and R, observability')
     add_driver_arguments(parser)
     parser.add_argument('--config', type=Path, help='settings of the estimator that Q and R start from (YAML)')
     parser.add_argument('--keep-r', action='store_true', help='suggest Q alone')
@@ -102,7 +102,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.profile is not None:
         print(*observability_report(observability(machine, _profile(machine, options), config=config)), sep='\n')
         return
-    data = read_bag(options.bag, namespace=options.namespace, driver=machine.driver)
+    data = read_bag(options.bag, namespace=options.namespace, as_recorded=True, driver=machine.driver)
     streams = SensorStreams.from_recording(machine, data)
     if streams.dropped:
         print(
@@ -179,6 +179,7 @@ def _motion(
     config: EstimatorConfig,
     found: _Findings,
 ) -> None:
+    late = config.imu_delay
     try:
         delay = estimate_delay(machine, streams)
     except TuningError as error:  # the rest can be told all the same
@@ -186,14 +187,17 @@ def _motion(
     else:
         found.tell(delay_report(delay))
         # a delay that cannot be told from none is none
-        value = round(delay.delay, 5) if abs(delay.delay) > 2.0 * delay.std else 0.0
-        if value != config.imu_delay:
-            found.settings['imu_delay'] = value
-            config = replace(config, imu_delay=value)
-    scales = suggest_noise_scales(machine, streams, config, options.keep_r, _say)
-    found.tell([*scales_report(scales), f'(with imu_delay: {config.imu_delay:g})'])
-    found.settings |= {'q_scale': float(f'{scales.q_scale:.4g}'), 'r_scale': float(f'{scales.r_scale:.4g}')}
-    config = replace(config, q_scale=scales.q_scale, r_scale=scales.r_scale)
+        late = delay.delay if abs(delay.delay) > 2.0 * delay.std else 0.0
+    found.settings.clear()  # unless better ones are found
+    try:
+        choice = choose_model(machine, streams, config, late, options.keep_r, _say)
+    except TuningError as error:
+        found.tell([f'no settings: {error}'])
+    else:
+        found.tell(choice_report(choice))
+        if choice.is_better:
+            config = choice.config
+            found.settings |= _changed(config)
     if not _moves(machine, streams):
         found.tell(['observability: the platform stands still, which shows none of the constants'])
         return

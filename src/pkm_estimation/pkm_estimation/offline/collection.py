@@ -14,7 +14,7 @@ from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorOutput
 from pkm_estimation.stream.health import HealthReport
-from pkm_estimation.stream.output import OutputBlock, OutputModel
+from pkm_estimation.stream.output import OutputBlock, OutputModel, without_biases
 
 Stamps = NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class Collection:
         """Everything, with a baseline that was estimated meanwhile or afterwards."""
         motion = MotionEstimate(*self.columns(*(f'motion_{entry.name}' for entry in fields(MotionEstimate))))
         names = [name for name in (entry.name for entry in fields(EstimationResult)) if name in self._blocks[0]]
-        others = dict(zip(names, self.columns(*names), strict=True))
+        others: dict[str, Any] = dict(zip(names, self.columns(*names), strict=True))
         return EstimationResult(motion=motion, baseline=baseline, extra_states=extra_states, health=health, **others)
 
 
@@ -115,7 +115,7 @@ def streamed_baseline(stamped: Sequence[tuple[int, BaselineEstimate | None]]) ->
 def _columns(block: OutputBlock, model: OutputModel) -> dict[str, NDArray[Any]]:
     """Arrays by the names of :class:`EstimationResult`."""
     known = block.known
-    motion, inertial = model.motion(known), vars(model.inertial(known))
+    motion, inertial = model.motion(known), vars(without_biases(model.inertial(known), block.by_legs_alone)).copy()
     inertial.pop('imu_covariance')
     return inertial | {
         'epoch': block.epochs,
@@ -131,6 +131,7 @@ def _columns(block: OutputBlock, model: OutputModel) -> dict[str, NDArray[Any]]:
         'innovation': block.residual,
         'innovation_std': np.sqrt(block.variance),
         'nis': block.nis,
+        'by_legs_alone': block.by_legs_alone,
         'angular_acceleration': model.imu_frame.vector_to_imu(block.rates),
         'state': model.state(known, block.imu_delay),
         'state_std': block.state_std,

@@ -20,19 +20,23 @@ class LiveComparison:
     ----------
     recorded : number of recorded messages
     reproduced : how many of them the offline run reproduces to the last bit, up to the first difference
+    only_live : how many of them come before its first estimate, e.g. because the sensors were recorded later
     only_offline : estimates between the first and the last recorded message that were not recorded
     difference : the first difference in words, ``None`` if there is none
+    largest : m, largest difference of a position of those that both have
     """
 
     recorded: int
     reproduced: int
+    only_live: int
     only_offline: int
     difference: str | None
+    largest: float
 
     @property
     def identical(self) -> bool:
-        """True if there is something to compare and all of it is the same."""
-        return self.difference is None and self.recorded > 0
+        """True if there is something to compare and all of it is the same; ``only_live`` does not count."""
+        return self.difference is None and self.reproduced > 0
 
 
 def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComparison:
@@ -42,17 +46,24 @@ def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComp
     """
     recorded = len(live)
     if not recorded:
-        return LiveComparison(0, 0, 0, 'no live estimate was recorded')
+        return LiveComparison(0, 0, 0, 0, 'no live estimate was recorded', 0.0)
     where = _in_order(offline.stamps, live.stamps)
     found = where[where >= 0]
     only_offline = int(found[-1] - found[0]) + 1 - len(found) if len(found) else 0
+    both = np.flatnonzero(where >= 0)
+    if not len(both):
+        nothing = f'the offline run has none of the {recorded} recorded estimates'
+        return LiveComparison(recorded, 0, recorded, 0, nothing, 0.0)
+    begin = int(both[0])
     same = where >= 0
     for name in _FIELDS:
         same &= _same_bits(getattr(offline, name)[where], getattr(live, name))
-    if same.all():
-        return LiveComparison(recorded, recorded, only_offline, None)
-    first = int(np.argmin(same))
-    return LiveComparison(recorded, first, only_offline, _describe(offline, live, first, int(where[first])))
+    largest = float(np.linalg.norm(offline.position[where[both]] - live.position[both], axis=1).max())
+    if same[begin:].all():
+        return LiveComparison(recorded, recorded - begin, begin, only_offline, None, largest)
+    first = begin + int(np.argmin(same[begin:]))
+    told = _describe(offline, live, first, int(where[first]))
+    return LiveComparison(recorded, first - begin, begin, only_offline, told, largest)
 
 
 def _in_order(offline: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.intp]:

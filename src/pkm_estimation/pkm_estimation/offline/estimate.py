@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +15,27 @@ from pkm_description.machine import Machine
 from pkm_estimation.bags import Imu, JointStates, RecordedData
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.collection import Collection, baseline_motion, streamed_baseline
+from pkm_estimation.offline.recorded_samples import RecordedSamples
 from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.offline.smoothing import Checkpoints, check_smoothable, smoothed
 from pkm_estimation.sensors import SensorData, SimulatedData
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.baseline import BaselineStream
 from pkm_estimation.stream.baseline_series import baseline_series
 from pkm_estimation.stream.messages import LegSample
 from pkm_estimation.stream.output import OutputBlock
+from pkm_estimation.stream.repeatable import RepeatablePipeline
 from pkm_estimation.stream.samples import Instant
-from pkm_estimation.stream.stretch import Stretch, StretchPipeline
 
 Stamps = NDArray[np.int64]
 
 #: samples that are processed at once: fewer, if they had to be looked at one by one, most, if all is well
 _FEWEST, _MOST = 10, 1000
+_LONGEST_QUEUE = 1_000_000
 
 
 def estimate(
-    machine: Machine, data: SensorData | RecordedData, config: EstimatorConfig | None = None
+    machine: Machine, data: SensorData | RecordedData, config: EstimatorConfig | None = None, smooth: bool = False
 ) -> EstimationResult:
     """Estimate the motion of the platform from all samples of IMU and drives, in the order of their stamps.
 
@@ -41,6 +45,9 @@ def estimate(
     data : arrays, from :func:`pkm_estimation.measure` or :func:`pkm_estimation.simulate_sensors`, or a recording, from
         :func:`pkm_estimation.read_bag`
     config : settings; default: those of the estimator node
+    smooth : take later measurements into account, too (fixed-interval smoothing, Rauch, Tung and Striebel 1965): for
+        recordings only, as the node cannot know them. Each stretch between two starts of the filter is smoothed by
+        itself. Takes three to ten times as long
 
     Returns
     -------
@@ -54,6 +61,8 @@ def estimate(
     ------
     MissingTopicError
         The recording lacks ``joint_states`` or ``imu/data_raw``.
+    ConfigurationError
+        With these settings nothing can be smoothed; says why.
     PkmError
         Nothing could be estimated; says why.
 
@@ -64,9 +73,9 @@ def estimate(
     >>> deviation = np.sqrt(np.diagonal(result.motion.pose_covariance, axis1=1, axis2=2))  # (N, 6) m, rad
     """
     if isinstance(data, RecordedData):
-        return estimate_recording(machine, data, config)
+        return estimate_recording(machine, data, config, smooth=smooth)
     # these arrays are in the suite's convention, whatever the machine's driver publishes
-    return estimate_recording(machine.as_converted, _recorded(machine, data), config)
+    return estimate_recording(machine.as_converted, _recorded(machine, data), config, smooth=smooth)
 
 
 def _recorded(machine: Machine, data: SensorData) -> RecordedData:
@@ -101,6 +110,7 @@ def estimate_recording(
     start_stamp_ns: int | None = None,
     baseline_stamp_ns: int | None = None,
     progress: Callable[[float], None] | None = None,
+    smooth: bool = False,
 ) -> EstimationResult:
     """Run the estimator over recorded ``joint_states`` and ``imu/data_raw``.
 
@@ -112,6 +122,7 @@ def estimate_recording(
     baseline_stamp_ns : run the baseline sample by sample from this stamp on, as the node does for subscribers;
         by default it runs over everything at once: the same to rounding, at a tenth of the time
     progress : called with the finished part (0-1) at least a hundred times
+    smooth : as in :func:`estimate`
 
     Raises
     ------
@@ -120,8 +131,19 @@ def estimate_recording(
     PkmError
         If nothing could be estimated; says why.
     """
+    # what a recorder on a busy computer wrote late waits for the other topic: nothing is dropped for that
+    config = replace(config or EstimatorConfig(), queue_length=_LONGEST_QUEUE)
+    if smooth:
+        check_smoothable(config)
+        config = replace(config, legs_alone=False)  # steps without the IMU are not recorded
     with _older_objects_left_alone():
-        return _estimate(StretchPipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress)
+        return _estimate(
+            RepeatablePipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress or _quietly, smooth
+        )
+
+
+def _quietly(_part: float) -> None:
+    return
 
 
 @contextmanager
@@ -138,51 +160,41 @@ def _older_objects_left_alone() -> Iterator[None]:
 
 
 def _estimate(
-    pipeline: StretchPipeline,
+    pipeline: RepeatablePipeline,
     data: RecordedData,
     start_stamp_ns: int | None,
     baseline_stamp_ns: int | None,
-    progress: Callable[[float], None] | None,
+    progress: Callable[[float], None],
+    smooth: bool,
 ) -> EstimationResult:
     pipeline.baseline_wanted = False  # afterwards, all at once: a tenth of the time
-    collection = Collection()
-    imu = data.require(data.imu_data_raw, 'imu/data_raw')
-    legs = data.require(data.joint_states, 'joint_states')
-    is_imu, total = _in_recorded_order(imu.recorded_at, legs.recorded_at), len(imu) + len(legs)
-    imu_before = np.concatenate([[0], np.cumsum(is_imu)]).tolist()
-    samples, names = np.concatenate([imu.specific_force, imu.angular_rate], axis=1), tuple(legs.names)
-    first_leg = int((np.append(legs.stamps, start_stamp_ns or 0) >= (start_stamp_ns or 0)).argmax())
-
-    def one_by_one(begin: int, end: int) -> Iterator[EstimatorOutput]:
-        for done in range(begin, end):
-            row, leg = imu_before[done], done - imu_before[done]
-            if is_imu[done]:
-                yield from pipeline.add_imu(int(imu.stamps[row]), samples[row, :3], samples[row, 3:])
-            elif leg >= first_leg:
-                unlike = legs.unlike.get(leg) or (names, legs.positions[leg], legs.efforts[leg])
-                yield from pipeline.add_joint_positions(int(legs.stamps[leg]), *unlike)
-
-    end, step, most = 0, _FEWEST, min(_MOST, total // 100 + 1)
+    collection, samples = Collection(), RecordedSamples(data, start_stamp_ns)
+    checkpoints = Checkpoints(pipeline) if smooth else None
+    end, step, total = 0, _FEWEST, len(samples)
+    most = min(_MOST, total // 100 + 1)
     while end < total:
         begin, end = end, min(end + step, total)
-        row = slice(imu_before[begin], imu_before[end])
-        leg = slice(begin - row.start, end - row.stop)
+        if checkpoints is not None:
+            checkpoints.pass_by(begin, collection.count)
+        stretch = samples.stretch(begin, end)
         outputs: Iterable[EstimatorOutput | OutputBlock] | None = None
-        if leg.start >= first_leg and not legs.unlike:
-            stretch = Stretch(
-                imu.stamps[row], samples[row], legs.stamps[leg], names, legs.positions[leg], legs.efforts[leg]
-            )
+        if stretch is not None:
             outputs = pipeline.add_stretch(stretch)
         step = min(_FEWEST if outputs is None else 2 * step, most)
-        for output in one_by_one(begin, end) if outputs is None else outputs:
+        for output in samples.one_by_one(pipeline, begin, end) if outputs is None else outputs:
             collection.add(output)
-        if progress is not None:
-            progress(end / total)
+        progress((0.3 if smooth else 1.0) * end / total)
     if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
-        raise PkmError(f'{data.path}: no estimate from {len(legs)} leg and {len(imu)} IMU samples ({counters})')
+        raise PkmError(
+            f'{data.path}: no estimate from {len(samples.legs)} leg and {len(samples.imu)} IMU samples ({counters})'
+        )
     baseline = _baseline(pipeline, collection, baseline_stamp_ns)
-    return collection.result(baseline, pipeline.health.report(), pipeline.filter.layout.groups)
+    pipeline.lasting.finish()
+    result = collection.result(baseline, pipeline.health.report(), pipeline.filter.layout.groups)
+    if checkpoints is None:
+        return result
+    return smoothed(result, pipeline, samples, checkpoints, lambda part: progress(0.3 + 0.7 * part))
 
 
 def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: int | None) -> MotionEstimate:
@@ -204,9 +216,3 @@ def _baseline(pipeline: EstimatorPipeline, collection: Collection, first_stamp: 
     ]
     return streamed_baseline(estimates)
 
-
-def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> NDArray[np.bool_]:
-    """Merge two streams by the recorder's time, each in its own order: which of the samples are the IMU's."""
-    # running maximum: a recorder's clock that steps back must not change the order within a stream
-    at = np.concatenate([np.maximum.accumulate(imu_at), np.maximum.accumulate(legs_at)])
-    return np.repeat([True, False], [len(imu_at), len(legs_at)])[np.argsort(at, kind='stable')]

@@ -73,6 +73,9 @@ def _provenance(
         'estimates': f'{len(result)} in {result.motion.duration:.2f} s, from {result.motion.stamps[0]} ns',
         'rates of accepted samples': f'IMU {result.health.imu_rate:.5g} Hz, legs {result.health.leg_rate:.5g} Hz',
         'starts': int(result.started.sum()),
+        'later measurements': 'in motion, biases and states (smoothed), not in innovations and NIS'
+        if result.is_smoothed
+        else 'not used: what the filter knew at each instant',
     }
 
 

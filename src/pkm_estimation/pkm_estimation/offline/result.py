@@ -35,7 +35,10 @@ class EstimationResult:
     angular_acceleration : (N, 3) rad/s^2, IMU axes, with the differentiator's lag; NaN while that settles
     state, state_std : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
     extra_states : columns of the further states that were estimated, by name
+    by_legs_alone : (N,) True where the IMU was left out: specific force and rate are then the legs', biases NaN
     health : counters and events of the whole run
+    is_smoothed : whether motion, biases, states and corrected samples take later measurements into account, too;
+        innovations, ``nis`` and what ``health`` says are the filter's
     """
 
     motion: MotionEstimate
@@ -54,8 +57,10 @@ class EstimationResult:
     angular_acceleration: Array
     state: Array
     state_std: Array
+    by_legs_alone: NDArray[np.bool_]
     extra_states: dict[str, slice]
     health: HealthReport
+    is_smoothed: bool = False
 
     def __len__(self) -> int:
         return len(self.motion)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pkm_estimation.sensors.imu_faults import ImuFault
+
 Interval = tuple[float, float]
 
 
@@ -29,6 +31,7 @@ class SensorConditions:
     accelerometer_step, gyroscope_step, length_step : quantisation, 0: none
     imu_loss, leg_loss : part of the samples that get lost at random
     imu_gaps, leg_gaps : intervals (begin, end) s after the first sample without samples
+    imu_faults : failures of the IMU, one after the other
     """
 
     noise: bool = True
@@ -51,10 +54,13 @@ class SensorConditions:
     leg_loss: float = 0.0
     imu_gaps: tuple[Interval, ...] = ()
     leg_gaps: tuple[Interval, ...] = ()
+    imu_faults: tuple[ImuFault, ...] = ()
 
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = getattr(self, entry.name)
+            if entry.name == 'imu_faults':
+                continue
             if not np.isfinite(np.asarray(value, dtype=float)).all():
                 raise ValueError(f'{entry.name} = {value!r}: must be finite')
         for name in ('imu_delay_fluctuation', 'burst_std', 'accelerometer_step', 'gyroscope_step', 'length_step'):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.kinematics.rotation import rotated, rotation_exp
 from pkm_description.machine import Machine, PlatformMotion
 
 from pkm_estimation.models.drives import measured_positions
@@ -62,6 +62,11 @@ def simulate_sensors(
         raise ValueError('time needs at least two equidistant samples')
     legs = _drives(machine, evaluate(time), time - time[0], conditions, seed)
     signals = _imu(machine, evaluate, time, conditions, seed)
+    if conditions.imu_faults:
+        turned = evaluate(time).rotation_base_platform @ machine.imu.rotation_platform_imu
+        gravity = rotated(turned.transpose(0, 2, 1), machine.gravity)
+        for fault in conditions.imu_faults:
+            signals = fault.apply(signals, time - time[0], gravity)
     random = _stream(seed, _LOSS)
     received = [
         (random.random(len(time)) >= loss) & ~_inside(time - time[0], gaps)

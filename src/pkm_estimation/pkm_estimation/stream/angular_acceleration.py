@@ -69,7 +69,7 @@ class AngularAcceleration:
 
     def advance(self, segment: Segment) -> None:
         """Process the input of a segment; a segment that was processed before (repeated prediction) is ignored."""
-        start, end, duration, imu_interval = segment
+        start, end, duration, imu_interval = segment.start, segment.end, segment.duration, segment.imu_interval
         if self.last is None:
             self.differentiate.advance(start.value[3:], 0.0)
         elif end.instant <= self.last:

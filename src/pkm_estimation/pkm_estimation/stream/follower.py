@@ -12,7 +12,6 @@ from pkm_description.kernels.jit import structure
 from pkm_description.kernels.model import Integers
 
 from pkm_estimation.baseline import BaselineEstimate
-from pkm_estimation.filtering.platform_filter import CHART_RADIUS
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filters import Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.following import (
@@ -21,15 +20,18 @@ from pkm_estimation.kernels.following import (
     LOOK_BEFORE,
     LOOK_FROM,
     NOW,
+    SINCE,
     FollowData,
     FollowedData,
     follow,
 )
+from pkm_estimation.kernels.process import CHART_RADIUS
+from pkm_estimation.kernels.stamp_jitter import NUMBERS as STAMP_NUMBERS
 from pkm_estimation.models import LegLengthModel
 from pkm_estimation.models.drives import DriveModel
 from pkm_estimation.stream.angular_acceleration import RawRate
 from pkm_estimation.stream.output import EstimatorOutput, OutputBlock, OutputModel
-from pkm_estimation.stream.samples import ImuSample, Instant
+from pkm_estimation.stream.samples import EARLIER, ImuSample, Instant
 
 if TYPE_CHECKING:
     from pkm_estimation.stream.tracker_parts import TrackerParts
@@ -44,7 +46,7 @@ class Followed:
     now : of the filter's state after them
     epoch, stamps : of the measurements, (N,) ns
     positions : (N, A) m
-    place : first IMU sample that is still needed
+    place : first IMU sample that is still needed: two before the last one at the state or before it
     data : (N, ...) results
     constant : chart, its quaternion; angular acceleration; noise of the IMU: as in :class:`FilterStates`
     model, settling : for outputs, and s until the differentiated rate is usable
@@ -96,6 +98,7 @@ class Followed:
             np.full(count, self.epoch), self.stamps, np.zeros(count, dtype=bool),
             FilterStates(data.states, data.covariances, chart, quaternion, data.samples, turning, noise),
             data.residuals, data.variances, data.nis, rates, self.positions, np.full(count, self.imu_delay),
+            np.zeros(count, dtype=bool),
         )  # fmt: skip
 
 
@@ -119,7 +122,7 @@ class Follower:
         self._size, count = filter_.layout.size, legs.drive_count
         differentiator = self._angular_acceleration.differentiate
         self._data = FollowData(
-            times=np.zeros(3, dtype=np.int64),
+            times=np.zeros(4, dtype=np.int64),
             place=np.zeros(1, dtype=np.int64),
             now=np.zeros(6),
             end=np.zeros(6),
@@ -132,20 +135,26 @@ class Follower:
             lengths_at_zero=legs.measured(np.zeros(count))[:count],
             kept_state=np.zeros(self._size),
             kept_covariance=np.zeros((self._size, self._size)),
+            kept_carried=np.zeros_like(ukf.carried),
             kept_differentiated=np.zeros((3, 3)),
             kept_joints=np.zeros_like(self._drives.data.start),
+            kept_slopes=np.zeros_like(filter_.process.data.slopes),
+            kept_scatter=np.zeros((2, STAMP_NUMBERS)),
+            kept_stamps=np.zeros((2, 3), dtype=np.int64),
             longest_step=config.maximum_step,
             longest_imu_gap=config.maximum_imu_gap,
             longest_leg_gap=config.maximum_leg_gap,
             chart_radius=CHART_RADIUS if filter_.moves else inf,
             has_struts=int(legs is self._struts),
-            iteration_nis=ukf.iteration_nis,
             fitting_nis=gate.fitting_nis,
             largest_nis=min(ukf.iteration_nis, config.divergence_nis),
             is_judged=int(gate.active),
             stiffness=differentiator.stiffness,
             drag=differentiator.drag,
             height=side.height,
+            largest_biases=parts.largest_biases,
+            largest_scale=parts.largest_scale,
+            largest_constraint_nis=parts.largest_constraint_nis,
         )
         self._struct = structure(self._data)
 
@@ -166,7 +175,14 @@ class Follower:
         )
 
     def follow(
-        self, now: ImuSample, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array, delay: int
+        self,
+        now: ImuSample,
+        since: int,
+        imu_stamps: Integers,
+        samples: Array,
+        stamps: Integers,
+        positions: Array,
+        delay: int,
     ) -> Followed:
         """Follow measurements up to the first that is not ordinary, which is left as if it had not come, or to a look.
 
@@ -175,6 +191,7 @@ class Follower:
         Parameters
         ----------
         now : of the filter's state
+        since : ns, of its start
         imu_stamps, samples : (M,) ns, (M, 6), of the same epoch
         stamps, positions : (N,) ns, (N, A) m, of the same epoch, in order
         delay : ns, of the IMU's stamps
@@ -183,7 +200,7 @@ class Follower:
         stamps = stamps[: self._noise.constant_for]
         begin, before = self._watch.quiet
         data.times[NOW], data.times[LOOK_FROM], data.times[LOOK_BEFORE] = stamp, begin + delay, before + delay
-        data.place[0] = 0
+        data.times[SINCE], data.place[0] = since, 0
         data.now[:], data.normal[:], data.fit[:] = now.value, self._side.normal(self._filter), self._gate.fit
         data.differentiated[:] = turning.differentiate.memory
         data.ages[AGE], data.ages[INTERVAL] = turning.age, turning.interval
@@ -199,8 +216,8 @@ class Follower:
         if count:
             now = ImuSample(Instant(epoch, stamps.item(count - 1) + delay), results.samples[count - 1])
         followed = Followed(
-            now, epoch, stamps, positions, data.place.item(), results, constant, self._model, turning.settling,
-            1e-9 * delay,
+            now, epoch, stamps, positions, max(data.place.item() - EARLIER, 0), results, constant, self._model,
+            turning.settling, 1e-9 * delay,
         )  # fmt: skip
         if count < len(positions):
             followed = followed.first(count)
@@ -220,4 +237,5 @@ def followed_data(count: int, size: int, drives: int) -> FollowedData:
     return FollowedData(
         np.empty((count, size)), np.empty((count, size, size)), np.empty((count, 6)), np.empty((count, drives)),
         np.empty((count, drives)), np.empty(count), np.empty((count, 3)), np.empty((count, 2)),
+        np.empty((count, drives)),
     )  # fmt: skip

@@ -46,6 +46,23 @@ class Event(NamedTuple):
     detail: str
 
 
+class Finding(NamedTuple):
+    """A cause that explains why innovations are larger than claimed, see :mod:`~pkm_estimation.stream.ranking`.
+
+    Attributes
+    ----------
+    name, size, mend : in words
+    nis : mean NIS with it
+    score : twice the logarithm of what it makes the window more likely, less the price of its parameters
+    """
+
+    name: str
+    size: str
+    mend: str
+    nis: float
+    score: float
+
+
 @dataclass(frozen=True)
 class HealthReport:
     """Statistics since the last report.
@@ -66,6 +83,8 @@ class HealthReport:
     left_out : legs that are currently left out, by name, with the reason
     noise_factors : adapted factors on the noise variances of IMU and legs
     user_measurements : per name: number, mean NIS and its expected value
+    lasting : what was wrong with the innovations for seconds, with its likeliest causes; empty: nothing
+    findings : those causes, the likeliest first
     """
 
     samples: int
@@ -83,6 +102,8 @@ class HealthReport:
     left_out: dict[str, str] = field(default_factory=dict)
     user_measurements: dict[str, tuple[int, float, int]] = field(default_factory=dict)
     noise_factors: tuple[float, float] = (1.0, 1.0)
+    lasting: str = ''
+    findings: tuple[Finding, ...] = ()
 
 
 class HealthMonitor:
@@ -94,6 +115,8 @@ class HealthMonitor:
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
         self.noise_factors = 1.0, 1.0
+        self.lasting = ''
+        self.findings: tuple[Finding, ...] = ()
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
         self._convergence_time: dict[str, float] = {}
@@ -259,6 +282,8 @@ class HealthMonitor:
             dict(self.left_out),
             {name: (count, total / count, size) for name, (count, total, size) in self._user.items()},
             self.noise_factors,
+            self.lasting,
+            self.findings,
         )
         self._events.clear()
         self._clear_window()

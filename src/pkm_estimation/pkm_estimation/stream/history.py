@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.stream.messages import Measurement, measurement_order
-from pkm_estimation.stream.samples import ImuSample, Instant
+from pkm_estimation.stream.samples import EARLIER, ImuSample, Instant
 
 
 class Memory:
@@ -70,9 +70,9 @@ class History:
         """History as the settings say, ``None`` where samples must come in order."""
         if config.history <= 0.0:
             return None
-        # a late IMU sample changes measurements since the sample before it
+        # a late IMU sample changes measurements since the sample before it; the input goes through two earlier ones
         gap = config.maximum_imu_gap
-        margin = 2.0 * gap + abs(config.imu_delay)
+        margin = (2.0 + EARLIER) * gap + abs(config.imu_delay)
         return cls(round(1e9 * (config.history + gap)), round(1e9 * margin))
 
     def add_imu(self, sample: ImuSample) -> None:

@@ -122,6 +122,7 @@ class LegMessageReader:
         self._reader = JointStateReader.of_drives(machine)
         self.minimum_legs = min(minimum_legs, len(self._names))
         self.all = np.arange(len(self._names))
+        self._foreign: set[tuple[str, ...]] = set()
 
     def read(
         self,
@@ -138,7 +139,7 @@ class LegMessageReader:
             complain(error.reason, str(error))
             return None
         if order.unknown:
-            complain('unknown_joint', order.unknown_text())
+            self._name_unknown(order, complain)
         # plain floats are faster than numpy for six numbers
         inside = [low <= value <= high for value, (low, high) in zip(drives.tolist(), self._ranges, strict=True)]
         if all(inside):
@@ -152,9 +153,21 @@ class LegMessageReader:
             drives = order.by_joint(positions)
         except JointStateError:
             return None
-        if order.unknown or not ((drives >= self._lowest) & (drives <= self._highest)).all():
+        if self._is_new(order) or not ((drives >= self._lowest) & (drives <= self._highest)).all():
             return None
         return drives, order.by_joint_or_nan(efforts)
+
+    def _is_new(self, order: JointOrder) -> bool:
+        """Whether a message has names that must be told."""
+        return bool(order.unknown) and (bool(order.missing) or order.names not in self._foreign)
+
+    def _name_unknown(self, order: JointOrder, complain: Callable[[str, str], None]) -> None:
+        """Names beside those of all drives are told once: a gripper. Where drives are missing, they may be meant."""
+        if order.missing:
+            complain('unknown_joint', order.unknown_text())
+        elif self._is_new(order):
+            self._foreign.add(order.names)
+            complain('foreign_joints', order.unknown_text())
 
     def _doubtful(
         self, positions: Array, order: JointOrder, efforts: Array, complain: Callable[[str, str], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +42,14 @@ class InertialEstimate:
     accelerometer_bias: Array
     gyroscope_bias: Array
     bias_std: Array
+
+
+def without_biases(inertial: InertialEstimate, rows: NDArray[np.bool_]) -> InertialEstimate:
+    """The same with biases NaN in ``rows`` (N,): they are not known while the IMU is left out."""
+    if not rows.any():
+        return inertial
+    names = ('accelerometer_bias', 'gyroscope_bias', 'bias_std')
+    return replace(inertial, **{name: np.where(rows[:, None], np.nan, getattr(inertial, name)) for name in names})
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,7 @@ class OutputBlock:
     rates : (N, 3) rad/s^2 differentiated angular rate, platform axes, NaN while that settles
     drive_positions : (N, A)
     imu_delay : (N,) s
+    by_legs_alone : (N,) whether the IMU was left out
     """
 
     epochs: Integers
@@ -121,6 +130,7 @@ class OutputBlock:
     rates: Array
     drive_positions: Array
     imu_delay: Array
+    by_legs_alone: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.stamps)
@@ -145,6 +155,7 @@ class OutputBlock:
             np.array(epochs), np.array(stamps), np.array([output.started for output in outputs]),
             FilterStates(*map(np.array, known)), np.array(residual), np.array(variance), np.array(nis),
             np.array(rates), positions, np.array([output.imu_delay for output in outputs]),
+            np.array([output.by_legs_alone for output in outputs]),
         )  # fmt: skip
 
     @classmethod
@@ -174,6 +185,7 @@ class EstimatorOutput:
     efforts : (A,) N as received with the measurement, NaN where absent
     baseline : conventional estimate of the reference point, ``None`` if it failed or does not run
     imu_delay : s, declared delay, including what was estimated and declared so far
+    by_legs_alone : whether the IMU was left out; specific force and angular rate are then the legs', biases are NaN
     """
 
     def __init__(
@@ -188,13 +200,14 @@ class EstimatorOutput:
         efforts: Array,
         baseline: BaselineEstimate | None,
         imu_delay: float,
+        by_legs_alone: bool = False,
     ) -> None:
         self.instant, self.stamp = instant, instant.stamp
         self.started, self.model = started, model
         self.innovation, self.differentiated = innovation, differentiated
         self.drive_positions, self.efforts = drive_positions, efforts
         self.baseline, self.imu_delay = baseline, imu_delay
-        self.filter_state = known
+        self.filter_state, self.by_legs_alone = known, by_legs_alone
 
     @cached_property
     def known(self) -> FilterStates:
@@ -210,6 +223,8 @@ class EstimatorOutput:
     def inertial(self) -> InertialEstimate:
         """Corrected IMU sample and biases; arrays without the leading axis."""
         batch = self.model.inertial(self.known)
+        if self.by_legs_alone:
+            batch = without_biases(batch, np.ones(1, dtype=bool))
         return InertialEstimate(*(values[0] for values in vars(batch).values()))
 
     @property

@@ -18,6 +18,7 @@ from pkm_estimation.filtering.platform_points import PlatformPoints
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.history import History, Processed
+from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.messages import (
     LegMeasurement,
     LegMessageReader,
@@ -36,7 +37,7 @@ class EstimatorPipeline:
     """Estimator driven by message stamps alone.
 
     A leg measurement is processed as soon as an IMU sample with the same or a later stamp has arrived; the IMU input at
-    its stamp is interpolated linearly. The result depends on the samples and on their order within each topic, not on
+    its stamp is interpolated. The result depends on the samples and on their order within each topic, not on
     the order in which messages of different topics arrive. (The queues are bounded: this holds as long as neither topic
     is more than ``queue_length`` samples behind the other.)
 
@@ -67,6 +68,7 @@ class EstimatorPipeline:
         self.baseline = self.tracker.baseline.estimator
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(self.machine, config.minimum_legs)
+        self.lasting = LastingTest(machine, config, self.health)
         self._clear()
 
     @property
@@ -101,7 +103,9 @@ class EstimatorPipeline:
         self._last: Measurement | None = None
         self._known: dict[tuple[Instant, str], bool] = {}  # what is processed again, and whether it was answered
         self._history = History.of(self.config)
+        self.lasting.clear()
         self.tracker.reset()
+        self.tracker.imu_watch.reset()
 
     def _new_gate(self) -> StampGate:
         return StampGate(self.config.clock_jump, self.config.history)
@@ -125,6 +129,7 @@ class EstimatorPipeline:
         instant = self._admit('imu', self._imu_gate, self._leg_gate, stamp)
         if instant is None:
             return []
+        self.tracker.imu_watch.take(instant, value)
         sample = ImuSample(instant, self.imu_frame.to_platform(value))
         if len(self._imu) >= self.config.queue_length:
             self._imu.popleft()
@@ -136,6 +141,7 @@ class EstimatorPipeline:
             if self._imu and instant < self._imu[-1].instant:
                 return self._take_late_imu(sample, self._history)
         self._imu.append(sample)
+        self.lasting.add_imu(sample)
         return self._process_ready()
 
     def add_joint_positions(
@@ -268,6 +274,7 @@ class EstimatorPipeline:
             output, answered = (self._process_silently if self._known else self._process)(measurement)
             if output is not None:
                 self.health.output(output)
+                self.lasting.add(output)
                 outputs.append(output)
             if not answered:
                 self.health.count(f'{measurement.topic}_rejected')

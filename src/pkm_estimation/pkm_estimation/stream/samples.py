@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
+from pkm_estimation.kernels.input_path import SAMPLES
+
 NANOSECOND = 1e-9
+#: samples before an interval that its input goes through
+EARLIER = SAMPLES - 2
 
 
 class StampVerdict(Enum):
@@ -145,38 +149,42 @@ class ImuSample(NamedTuple):
     value: Array
 
 
+#: IMU input at an instant within the interval of the first two samples, by them and up to two before, newest first
+Interpolate = Callable[[Sequence['ImuSample'], Instant], Array]
+
+
 class Segment(NamedTuple):
-    """Input that is linear from ``start`` to ``end``.
+    """Input from ``start`` to ``end`` within the interval between two samples.
 
     Attributes
     ----------
-    duration : s, of the segment
-    imu_interval : s, between the IMU samples around it
+    samples : newest first: the two samples of the interval, and up to two before
     """
 
     start: ImuSample
     end: ImuSample
-    duration: float
-    imu_interval: float
+    samples: Sequence[ImuSample]
 
-    @classmethod
-    def between(cls, start: ImuSample, end: ImuSample, imu_interval: float) -> Segment:
-        """Segment whose duration is that of its stamps."""
-        return cls(start, end, seconds(start.instant, end.instant), imu_interval)
+    @property
+    def duration(self) -> float:
+        """Of the segment [s]."""
+        return seconds(self.start.instant, self.end.instant)
+
+    @property
+    def imu_interval(self) -> float:
+        """Between the IMU samples around it [s]."""
+        return seconds(self.samples[1].instant, self.samples[0].instant)
 
     @property
     def is_empty(self) -> bool:
         """Whether no time passes."""
         return self.end.instant <= self.start.instant
 
-    def steps(self, longest: float) -> Iterable[tuple[Array, Array, float]]:
-        """Input (6,) at both ends and duration [s] of equal steps that are no longer than ``longest`` seconds."""
-        first, last, duration = self.start.value, self.end.value, self.duration
-        if duration <= longest:
-            return ((first, last, duration),)
+    def steps(self, longest: float) -> Iterable[tuple[float, float]]:
+        """Begin [s] in the interval, and duration [s], of equal steps that are no longer than ``longest`` seconds."""
+        begin, duration = seconds(self.samples[1].instant, self.start.instant), self.duration
         count = ceil(duration / longest - 1e-9)
-        inputs = first + np.linspace(0.0, 1.0, count + 1)[:, None] * (last - first)
-        return ((start, end, duration / count) for start, end in pairwise(inputs))
+        return ((begin + k * duration / count, duration / count) for k in range(count))
 
 
 class InputPath(NamedTuple):
@@ -196,31 +204,52 @@ class InputPath(NamedTuple):
         return None
 
 
-def take_input(queue: deque[ImuSample], now: ImuSample | None, instant: Instant, maximum_gap: float) -> InputPath | str:
-    """Input from ``now`` to ``instant``, both ends interpolated if needed; or the reason why there is none.
+def take_input(
+    queue: deque[ImuSample],
+    now: ImuSample | None,
+    since: Instant | None,
+    instant: Instant,
+    maximum_gap: float,
+    interpolate: Interpolate,
+) -> InputPath | str:
+    """Input from ``now`` to ``instant``; or the reason why there is none.
 
-    Drops samples before the last one at or before ``instant``; ``queue`` must hold a sample at ``instant`` or later.
+    Between samples it goes through earlier ones, too, but none before ``since``, the filter's start: what comes out
+    after a start does not depend on what was there before.
+
+    ``queue`` must hold a sample at ``instant`` or later. Samples that are no longer needed are dropped: all but two
+    before the last one at or before ``instant``.
     """
-    segments: list[Segment] = []
-    while len(queue) > 1 and queue[1].instant <= instant:
-        before = queue.popleft()
-        if now is not None and queue[0].instant > now.instant:
-            segments.append(Segment.between(now, queue[0], seconds(before.instant, queue[0].instant)))
-            now = queue[0]
-    before = queue[0]
-    if before.instant > instant or before.instant.epoch != instant.epoch:
+    samples: list[ImuSample] = list(takewhile(lambda sample: sample.instant <= instant, queue))
+    last = len(samples) - 1
+    if len(queue) > len(samples):
+        samples.append(queue[len(samples)])
+    for _ in range(last - EARLIER):
+        queue.popleft()
+    if last < 0 or samples[last].instant.epoch != instant.epoch:
         return 'no_imu_before'
+    segments: list[Segment] = []
+    for index in range(last if now is not None else 0):
+        if now is not None and samples[index + 1].instant > now.instant:
+            segments.append(Segment(now, samples[index + 1], _around(samples, index, since)))
+            now = samples[index + 1]
+    before = samples[last]
     if before.instant == instant:
         return InputPath(segments, before)
-    after = queue[1]
-    interval = seconds(before.instant, after.instant)
-    if after.instant.epoch != instant.epoch or interval > maximum_gap:
+    around = _around(samples, last, since)
+    if around[0].instant.epoch != instant.epoch or seconds(before.instant, around[0].instant) > maximum_gap:
         return 'in_imu_gap'
-    weight = seconds(before.instant, instant) / interval
-    end = ImuSample(instant, before.value + weight * (after.value - before.value))
+    end = ImuSample(instant, interpolate(around, instant))
     if now is not None:
-        segments.append(Segment.between(now, end, interval))
+        segments.append(Segment(now, end, around))
     return InputPath(segments, end)
+
+
+def _around(samples: Sequence[ImuSample], index: int, since: Instant | None) -> list[ImuSample]:
+    """Samples around the interval that begins with one, newest first, without earlier ones before ``since``."""
+    earlier = samples[max(0, index - EARLIER) : index]
+    usable = [sample for sample in reversed(earlier) if since is not None and sample.instant >= since]
+    return [samples[index + 1], samples[index], *usable]
 
 
 def samples_until(queue: deque[ImuSample], instant: Instant) -> tuple[NDArray[np.int64], Array] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ class StretchPipeline(EstimatorPipeline):
         legs = self._admitted(stretch, waiting)
         if legs is None:
             return None
+        self.lasting.add_imus(stretch.imu_stamps, self.imu_frame.to_platform(stretch.imu))
         samples = _Samples(
             self._imu_gate.epoch,
             np.array([*(item.instant.stamp for item in self._imu), *stretch.imu_stamps.tolist()], dtype=np.int64),
@@ -75,6 +77,7 @@ class StretchPipeline(EstimatorPipeline):
         legs = self._reader.read_all(stretch.names, stretch.positions, stretch.efforts)
         if legs is None or any(not np.isfinite(item.sample.positions).all() for item in waiting):
             return None
+        tracker.imu_watch.take_all(imu_gate.epoch, stretch.imu_stamps, stretch.imu)
         for topic, gate, stamps in (('imu', imu_gate, stretch.imu_stamps), ('legs', leg_gate, stretch.leg_stamps)):
             if len(stamps):
                 gate.go_on(int(stamps[-1]))
@@ -86,8 +89,8 @@ class StretchPipeline(EstimatorPipeline):
         outputs: Outputs = []
         leg, imu = 0, 0
         while leg < (ready := self._ready(samples)):
-            here, there = slice(imu, None), slice(leg, ready)
-            followed = self.tracker.can_follow and self.tracker.follow(
+            here, there = slice(imu, None), slice(leg, self._good(samples, ready))
+            followed = there.stop > leg and self.tracker.can_follow and self.tracker.follow(
                 samples.imu_stamps[here], samples.imu[here], samples.leg_stamps[there], samples.positions[there]
             )
             if followed:
@@ -109,6 +112,14 @@ class StretchPipeline(EstimatorPipeline):
         reached = samples.imu_stamps[-1:] - self.tracker.delay.nanoseconds
         return int(np.searchsorted(samples.leg_stamps, reached, side='right').sum())
 
+    def _good(self, samples: _Samples, ready: int) -> int:
+        """How many of them come before samples of the IMU that cannot be right."""
+        tracker = self.tracker
+        begin = inf if tracker.now is None else tracker.imu_watch.next_begin(tracker.now.instant)
+        if begin == inf:
+            return ready
+        return min(ready, int(np.searchsorted(samples.leg_stamps, begin - tracker.delay.nanoseconds, side='right')))
+
     def _outputs(self, followed: Followed, samples: _Samples, last: int) -> Outputs:
         """Estimates at measurements that were followed, the last of which has the index ``last``."""
         outputs: Outputs = []
@@ -118,6 +129,7 @@ class StretchPipeline(EstimatorPipeline):
         if len(sound):
             block = sound.block()
             self.health.outputs(block, sound.output(-1, samples.efforts[last - is_lost], None))
+            self.lasting.add_block(block)
             outputs.append(block)
         if is_lost:
             started = self.tracker.start(measurement, followed.now)

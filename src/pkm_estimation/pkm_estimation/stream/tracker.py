@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -15,13 +16,13 @@ from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
+from pkm_estimation.stream.legs_alone_tracker import ImuSuspectError, LegsAloneTracker
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, take_input
-from pkm_estimation.stream.tracker_parts import TrackerParts
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, seconds, take_input
 
 
-class Tracker(TrackerParts):
+class Tracker(LegsAloneTracker):
     """Takes the parts from measurement to measurement; parameters and attributes as those of the parts."""
 
     def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
@@ -33,6 +34,8 @@ class Tracker(TrackerParts):
         self._stop()
         self.baseline.reset()
         self.leg_gate.reset()
+        self.continuity.reset()
+        self.imu_fault.reset()
 
     # -- measurements --------------------------------------------------------------------------------------------------
 
@@ -53,10 +56,28 @@ class Tracker(TrackerParts):
         path = self._path(measurement.instant, queue)
         if path is None:
             return None
+        output = self._process_along(measurement, path)
+        self.continuity.add(np.array([stamp]), sample.positions[None])
+        return output
+
+    def _process_along(self, measurement: LegMeasurement, path: InputPath) -> EstimatorOutput | None:
+        """Estimate at a measurement at the end of a path."""
+        stamp, sample, gate = measurement.instant.stamp, measurement.sample, self.leg_gate
         if self.now is None:
             return self.start(measurement, path.end)
+        if self.imu_fault.is_on:
+            return self._process_alone(measurement, path)
+        bad = self._bad_samples(self.now.instant, path.end.instant, sample)
+        if bad is not None:
+            self._leave_out_imu(measurement, *bad)
+            if bad[0] == 'imu_frozen':  # not at once
+                return self._go_on_alone(measurement, path.end) or self.start(measurement, path.end)
+            self.alone.go_on_from(self.filter, self.now.value)
+            return self._process_alone(measurement, path)
         innovation = None
+        self.filter.observe_leg_stamp(path.end.instant.stamp)
         try:
+            self._check_scale()
             self._predict_along(path)
             if gate.faults:
                 innovation = self._correct_with_believed(stamp, sample)
@@ -69,6 +90,10 @@ class Tracker(TrackerParts):
                     gate.accept(sample.positions, innovation)
                 else:
                     innovation = self._correct_surprised(stamp, sample)
+            self._check_plausible()
+        except ImuSuspectError as suspect:
+            self._leave_out_imu(measurement, suspect.kind, suspect.detail)
+            return self._go_on_alone(measurement, path.end) or self.start(measurement, path.end)
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             innovation = None
@@ -90,10 +115,10 @@ class Tracker(TrackerParts):
             return False
         limit = self.leg_gate.limit_of(len(measurement.value))
         try:
-            self._predict_along(path)
+            filter_, imu = self._predict_for_user(path)
             self.now = path.end  # also where the user's function raises
-            innovation = self.filter.update_with(
-                measurement.observe, measurement.value, measurement.covariance, path.end.value, limit
+            innovation = filter_.update_with(
+                measurement.observe, measurement.value, measurement.covariance, imu, limit
             )
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
@@ -116,7 +141,7 @@ class Tracker(TrackerParts):
             detail = 'the IMU delay became shorter, the filter is already past this stamp: rejected'
             self.health.event(instant.stamp, 'before_the_filter', detail)
             return None
-        path = take_input(queue, self.now, due, self.config.maximum_imu_gap)
+        path = take_input(queue, self.now, self.since, due, self.config.maximum_imu_gap, self._input_at)
         if isinstance(path, str):
             self.health.event(instant.stamp, path, 'measurement without IMU samples around it: rejected')
             return None
@@ -131,7 +156,9 @@ class Tracker(TrackerParts):
     @property
     def can_follow(self) -> bool:
         """Whether :meth:`follow` can be called."""
-        return self._follower is not None and self._follower.can_follow(self.now)
+        if self._follower is None or self.filter.record is not None:  # what is recorded goes step by step
+            return False
+        return not self.imu_fault.is_on and self._follower.can_follow(self.now)
 
     def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed:
         """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`.
@@ -140,11 +167,15 @@ class Tracker(TrackerParts):
         """
         assert self._follower is not None
         assert self.now is not None
-        followed = self._follower.follow(self.now, imu_stamps, samples, stamps, positions, self.delay.nanoseconds)
+        assert self.since is not None
+        followed = self._follower.follow(
+            self.now, self.since.stamp, imu_stamps, samples, stamps, positions, self.delay.nanoseconds
+        )
         self.now = followed.now
         if len(followed):
             self.lost_samples = 0
             self.health.left_out = {}
+            self.continuity.add(followed.stamps, followed.positions)
             self._has_possible_pose(int(followed.stamps[-1]))
         return followed
 
@@ -155,7 +186,10 @@ class Tracker(TrackerParts):
             return None
         if measurement.instant.epoch != self.now.instant.epoch:
             return None
-        needed = samples_until(queue, self.due(measurement.instant))
+        due = self.due(measurement.instant)
+        if self.imu_watch.touching(self.now.instant, due) is not None:
+            return None
+        needed = samples_until(queue, due)
         if needed is None:
             return None
         followed = self.follow(*needed, np.array([measurement.instant.stamp]), sample.positions[None])
@@ -173,6 +207,8 @@ class Tracker(TrackerParts):
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
         """Correct with a measurement that does not fit the prediction; ``None`` if the filter was stopped."""
         if self.leg_gate.on_probation and self.config.start == 'forward_kinematics':
+            if self.leg_gate.given_up_starts and self.judges_imu:
+                raise ImuSuspectError('imu_off_prediction', 'no start fits what it predicts')
             self.leg_gate.give_up_start()
             self._fail(stamp, 'start_not_confirmed', 'the measurements after the start do not fit it')
             return None
@@ -186,6 +222,9 @@ class Tracker(TrackerParts):
             self.health.event(stamp, reason, detail)
 
         predicted = filter_.predicted_innovation(sample.positions, gate.noise_scale)
+        accused = gate.accused(sample.used, *predicted)
+        if accused != () and self._is_not_the_legs(stamp, sample, accused, *predicted):
+            raise ImuSuspectError('imu_off_prediction', gate.misfit(sample.used, *predicted))
         judgement = gate.judge(sample.positions, sample.used, *predicted, complain)
         innovation = filter_.update(sample.positions, judgement.used, noise_scale=judgement.noise_scale)
         gate.accept(sample.positions, innovation)
@@ -212,45 +251,34 @@ class Tracker(TrackerParts):
         if not self._has_possible_pose(stamp):
             return False
         self.lost_samples = self.lost_samples + 1 if is_lost else 0
+        excess = innovation.nis / self.config.divergence_nis
+        if self.lost_samples >= self.config.divergence_samples and self.noise.rescue(excess):
+            self.lost_samples, factors = 0, (self.noise.q_factor, self.noise.r_factor)
+            self.health.noise_factors = factors
+            self.filter.set_noise(*factors)
+            self.health.event(stamp, 'noise_raised', f'NIS {innovation.nis:.3g} again and again: IMU noise raised')
         if self.lost_samples >= self.config.divergence_samples:
             self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row')
             return False
         return True
 
-    def _has_possible_pose(self, stamp: int) -> bool:
-        """Look at the pose, if it is time to; False if the filter was stopped."""
-        trouble = self.pose_watch.look(self.filter, stamp)
-        if trouble == 'wrong_assembly_mode':
-            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
-            return False
-        if trouble:
-            self.health.event(stamp, 'near_singular_pose', trouble)
-        return True
-
-    def _predict_along(self, path: InputPath) -> None:
-        for segment in path.segments:
-            if segment.is_empty:
-                continue
-            self.angular_acceleration.advance(segment)
-            imu_interval = max(segment.duration, segment.imu_interval)
-            for start, end, duration in segment.steps(self.config.maximum_step):
-                self.filter.predict(start, end, duration, imu_interval)
+    def _input_at(self, samples: Sequence[ImuSample], instant: Instant) -> Array:
+        """IMU input (6,) at an instant, as the process model has it."""
+        process = self.filter.process
+        process.take([sample.instant.stamp for sample in samples], [sample.value for sample in samples])
+        return process.input_at(seconds(samples[1].instant, instant))
 
     # -- start and stop ------------------------------------------------------------------------------------------------
-
-    def _stop(self) -> None:
-        self.now = None
-        self.angular_acceleration.reset()
-        self.lost_samples = 0
-        self.health.left_out = {}
-
-    def _fail(self, stamp: int, reason: str, detail: str) -> None:
-        self.health.event(stamp, reason, f'{detail}: restarting the filter')
-        self._stop()
 
     def start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
         """Start the filter with this measurement; needs all legs."""
         stamp, sample = measurement.instant.stamp, measurement.sample
+        before = Instant(imu.instant.epoch, imu.instant.stamp - 1)
+        bad = None if self.imu_fault.is_on else self._bad_samples(before, imu.instant, sample)
+        if bad is not None:
+            self._leave_out_imu(measurement, *bad)
+        if self.imu_fault.is_on:
+            return self._start_alone(measurement, imu)
         if len(sample.used) < self.machine.actuated_count:
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
             return None
@@ -266,19 +294,9 @@ class Tracker(TrackerParts):
         except (KinematicsError, CovarianceError) as error:
             self.health.event(stamp, 'start_failed', f'no start from these positions: {error}')
             return None
-        self.now = imu
+        self.now, self.since = imu, imu.instant
         self.leg_gate.started()
         self.pose_watch.reset()
         self.noise.started()
         self.health.event(stamp, 'started', f'filter started ({self.config.start})')
         return self._output(measurement, imu.value, innovation, started=True)
-
-    def _output(
-        self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
-    ) -> EstimatorOutput:
-        instant, sample = measurement.instant, measurement.sample
-        baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
-        return EstimatorOutput(
-            instant, started, self.filter.known(imu), self.output_model, innovation,
-            self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
-        )  # fmt: skip

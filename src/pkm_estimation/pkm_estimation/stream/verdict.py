@@ -15,7 +15,7 @@ NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
-NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset')
+NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset', 'foreign_joints')
 
 
 def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
@@ -23,6 +23,10 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
     trouble, last = _trouble(report)
     if report.samples == 0:
         return 'error', f'no estimate: {_missing(report)}{last}'
+    if 'unknown_joint' in report.event_counts:
+        return 'error', f'{trouble}{last}'
+    if report.lasting:
+        return 'warn', f'over-confident: {report.lasting}'
     if report.left_out:
         return 'warn', f'left out: {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
     if trouble:

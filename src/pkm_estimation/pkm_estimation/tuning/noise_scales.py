@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from scipy.optimize import minimize_scalar
 
-from pkm_estimation.offline.collection import collect
+from pkm_estimation.bags import Imu, JointStates, RecordedData
+from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.result import EstimationResult
-from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.streams import SensorStreams, TuningError
 
 #: s after a start whose innovations are not looked at
@@ -45,12 +48,16 @@ class InnovationStatistics:
     objective: float
 
     @classmethod
-    def of(cls, result: EstimationResult) -> InnovationStatistics:
-        """Statistics of a run, without the time after its starts; raises TuningError if too few are left."""
+    def of(cls, result: EstimationResult, after: float = 0.0) -> InnovationStatistics:
+        """Statistics of a run, ``after`` s and without the time after its starts; raises TuningError if few are left.
+
+        Times are those of the streams of :func:`run_estimator`.
+        """
         stamps, begin = result.motion.stamps, np.flatnonzero(result.started)
         since = stamps - stamps[begin[np.maximum(0, np.searchsorted(begin, np.arange(len(stamps)), side='right') - 1)]]
-        rows = (since >= SETTLING * 1e9) & np.isfinite(result.innovation).any(axis=1)
-        if np.count_nonzero(rows) < 0.5 * np.count_nonzero(stamps - stamps[0] >= SETTLING * 1e9) or rows.sum() < 100:
+        wanted = (stamps - stamps[0] >= SETTLING * 1e9) & (stamps >= _stamps(np.array(after)))
+        rows = wanted & (since >= SETTLING * 1e9) & np.isfinite(result.innovation).any(axis=1)
+        if np.count_nonzero(rows) < 0.5 * np.count_nonzero(wanted) or rows.sum() < 100:
             raise TuningError(f'{np.count_nonzero(rows)} innovations in {len(stamps)} estimates: it restarts too often')
         normalised = result.innovation[rows] / result.innovation_std[rows]
         seen = np.isfinite(normalised)
@@ -76,7 +83,7 @@ class NoiseScales:
     before, after : innovations with the old settings and with these
     r_kept : True if R was left as it was
     runs : how many times the estimator ran
-    left_out : how often the leg gate of the settings leaves a leg out with these factors, by leg
+    left_out : how often the leg gate of the settings leaves a leg or the IMU out with these factors, by name
     """
 
     q_scale: float
@@ -89,26 +96,31 @@ class NoiseScales:
 
 
 def run_estimator(machine: Machine, streams: SensorStreams, config: EstimatorConfig) -> EstimationResult:
-    """Run the pipeline over both streams; raises PkmError if nothing comes out."""
-    pipeline = EstimatorPipeline(machine, config)
-    names = pipeline.machine.actuated_joint_names
-    positions = streams.drive_positions
-    # stamps are positive; of equal ones the IMU's comes first, which spares a queue
-    leg_stamps, imu_stamps = (
-        1_000_000_000 + np.rint(1e9 * time).astype(np.int64) for time in (streams.leg_time, streams.imu_time)
+    """Run the estimator over both streams; raises PkmError if nothing comes out."""
+    legs, imu = _stamps(streams.leg_time), _stamps(streams.imu_time)
+    unknown = np.full(streams.drive_positions.shape, np.nan)
+    recording = RecordedData(
+        path='streams',
+        topics={'joint_states': len(legs), 'imu/data_raw': len(imu)},
+        joint_states=JointStates(
+            legs, legs, machine.actuated_joint_names, streams.drive_positions, unknown, unknown
+        ),
+        imu_data_raw=Imu(
+            imu, imu, machine.imu.frame, streams.imu[:, :3], streams.imu[:, 3:], np.full((len(imu), 4), np.nan)
+        ),
     )
-    order = np.argsort(np.concatenate([imu_stamps, leg_stamps]), kind='stable')
-    outputs = []
-    for number in order.tolist():  # a filter takes one sample after the other
-        if number < len(imu_stamps):
-            outputs += pipeline.add_imu(int(imu_stamps[number]), streams.imu[number, :3], streams.imu[number, 3:])
-        else:
-            leg = number - len(imu_stamps)
-            outputs += pipeline.add_joint_positions(int(leg_stamps[leg]), names, positions[leg])
-    if not outputs:
-        counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
-        raise TuningError(f'no estimate from this recording ({counters})')
-    return collect(outputs, pipeline.health.report())
+    # streams are in the suite's convention, whatever the driver publishes
+    return estimate_recording(machine.as_converted, recording, replace(config, rank_causes=False))
+
+
+def _stamps(time: Array) -> NDArray[np.int64]:
+    """Stamps [ns] of times [s] of streams; stamps are positive."""
+    return 1_000_000_000 + np.rint(1e9 * time).astype(np.int64)
+
+
+def gate_off(config: EstimatorConfig) -> EstimatorConfig:
+    """Settings with which all innovations count: a gate would hide those that are worst explained."""
+    return replace(config, leg_gate=0.0, divergence_nis=1e12, iteration_nis=1e12, baseline=False, history=0.0)
 
 
 def suggest_noise_scales(
@@ -137,7 +149,7 @@ def suggest_noise_scales(
         The recording is too short, or the filter does not hold whatever Q is.
     """
     start = config or EstimatorConfig()
-    base = replace(start, leg_gate=0.0, divergence_nis=1e12, iteration_nis=1e12, baseline=False)
+    base = gate_off(start)
     streams = streams.between(float('-inf'), float(streams.leg_time[0]) + LONGEST)
     if np.ptp(streams.leg_time) < 2.0 * SETTLING:
         raise TuningError(f'{np.ptp(streams.leg_time):.1f} s are too short, {2.0 * SETTLING:g} s are needed')
@@ -166,6 +178,7 @@ def suggest_noise_scales(
     gated = run_estimator(machine, streams, replace(start, baseline=False, q_scale=q_scale, r_scale=r_scale))
     counters = gated.health.counters
     left_out = {name: counters.get(f'{name}_left_out', 0) for name in machine.drive_labels}
+    left_out['the IMU'] = counters.get('by_legs_alone', 0)
     left_out = {name: count for name, count in left_out.items() if count}
     return NoiseScales(q_scale, r_scale, before, after, keep_r, runs, left_out)
 
@@ -219,9 +232,10 @@ def scales_report(scales: NoiseScales) -> list[str]:
     if scales.left_out:
         legs = ', '.join(f'{name} ({count} times)' for name, count in scales.left_out.items())
         lines.append(
-            f'the innovations above are those of all legs; but with these factors the leg gate leaves out {legs}: such '
-            'a leg is wrong, or else what is predicted of it. Do not use them before that is mended (if it is delay, '
-            'mounting or place of the IMU: "estimate" what the motion shows, with q_scale as it was) or leg_gate is 0.0'
+            f'the innovations above are those of all legs; but with these factors the leg gate leaves out {legs}: '
+            'such a sensor is wrong, or else what is predicted of it. Do not use them before that is mended '
+            '(if it is delay, mounting or place of the IMU: "estimate" what the motion shows, with q_scale as '
+            'it was) or leg_gate is 0.0'
         )
     lines += [f'q_scale: {scales.q_scale:.4g}', f'r_scale: {scales.r_scale:.4g}']
     return lines

@@ -11,7 +11,7 @@ from pkm_description.errors import JointStateError, PkmError
 from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
-from pkm_estimation.bags import RecordedData
+from pkm_estimation.bags import JointStates, RecordedData
 
 #: a step of the stamps by more than so many usual ones is a gap
 GAP = 1.5
@@ -51,18 +51,13 @@ class SensorStreams:
         """
         legs = data.require(data.joint_states, 'joint_states')
         imu = data.require(data.imu_data_raw, 'imu/data_raw')
-        try:
-            order = JointStateReader.of_drives(machine).order(legs.names)
-            order.require_all()
-        except JointStateError as error:
-            raise TuningError(f'{data.path}: joint_states: {error}') from None
-        drive_positions = order.by_joint(legs.positions)
+        leg_stamps, drive_positions = _drive_positions(machine, data.path, legs)
         samples = np.hstack([imu.specific_force, imu.angular_rate]) * machine.driver.imu.scale
-        leg_rows, imu_rows = _usable(legs.stamps, drive_positions), _usable(imu.stamps, samples)
+        leg_rows, imu_rows = _usable(leg_stamps, drive_positions), _usable(imu.stamps, samples)
         for topic, rows in (('joint_states', leg_rows), ('imu/data_raw', imu_rows)):
             if np.count_nonzero(rows) < 2:
                 raise TuningError(f'{data.path}: {topic} has fewer than two usable samples of {len(rows)}')
-        leg_stamps, imu_stamps = legs.stamps[leg_rows], imu.stamps[imu_rows]
+        leg_stamps, imu_stamps = leg_stamps[leg_rows], imu.stamps[imu_rows]
         begin = min(int(leg_stamps[0]), int(imu_stamps[0]))
         dropped = int(np.count_nonzero(~leg_rows) + np.count_nonzero(~imu_rows))
         leg_time, imu_time = _seconds(leg_stamps, begin), _seconds(imu_stamps, begin)
@@ -82,6 +77,32 @@ class SensorStreams:
             imu_time=self.imu_time[imu_rows],
             imu=self.imu[imu_rows],
         )
+
+
+def _drive_positions(machine: Machine, path: str, legs: JointStates) -> tuple[NDArray[np.int64], Array]:
+    """Stamps (N,) ns and positions (N, L) of messages that name drives, in whatever order, and whatever further joints.
+
+    Messages of a gripper alone are left out; NaN where drives are missing.
+    """
+    reader = JointStateReader.of_drives(machine)
+    result, is_own = np.full((len(legs), machine.actuated_count), np.nan), np.zeros(len(legs), dtype=bool)
+    kinds = [(np.array([row not in legs.unlike for row in range(len(legs))]), legs.names, legs.positions)]
+    for row, (names, values, _) in legs.unlike.items():
+        kinds.append((np.arange(len(legs)) == row, names, values[None]))
+    error: JointStateError | None = None
+    for rows, names, values in kinds:
+        if not rows.any():
+            continue
+        try:
+            order = reader.order(names)
+            is_own[rows] = len(order.joints) > 0
+            order.require_all()
+            result[rows] = order.by_joint(values[rows] if len(values) == len(rows) else values)
+        except JointStateError as found:
+            error = error or found
+    if error is not None and np.isnan(result).all():
+        raise TuningError(f'{path}: joint_states: {error}')
+    return legs.stamps[is_own], result[is_own]
 
 
 def usual_interval(time: Array) -> float:

@@ -1,78 +1,72 @@
-"""The observation matrix: actuator forces as a linear function of bodies and friction."""
+"""The observation matrix: drive forces as a linear function of bodies, friction and further forces of the drives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Literal
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.dynamics import (
-    friction_parameter_names,
-    friction_parameters,
-    friction_regressor,
     rigid_body_parameter_names,
     rigid_body_parameters,
     rigid_body_regressor,
 )
+from pkm_description.dynamics.joint_shares import joint_shares
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
+from pkm_description.dynamics.reactions import joint_reactions
 from pkm_description.dynamics.rotors import rotor_parameters, rotor_regressor
 from pkm_description.errors import ConfigurationError
-from pkm_description.kinematics import joint_motion, joint_rates
+from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.machine import Machine, PlatformMotion
 
-#: samples per block: bounds the memory of the per-body intermediate results
-BLOCK = 4000
-
-
-@dataclass(frozen=True)
-class Reversals:
-    """What decides the sign of Coulomb friction.
-
-    When a joint reverses, friction jumps, so does the acceleration, and the velocity has a kink. A low-pass
-    rounds the kink and
-    shifts the zero crossing by milliseconds, always to the same side. So signs come from a livelier motion: velocities
-    bear a higher cut-off frequency than accelerations. Each sample's sign is averaged over its interval, for a reversal
-    falls between samples. No smoothing beyond that: with the kink it would shift the reversal again.
-
-    Attributes
-    ----------
-    motion : smoothed with a higher cut-off frequency, same samples
-    sample_period : s
-    """
-
-    motion: PlatformMotion
-    sample_period: float
+from pkm_identification.blocks import blocks, joined
+from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.joint_samples import JointSamples, passive_columns
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA
+from pkm_identification.columns.term import Term
 
 
 class ObservationModel:
     """Regressor of a machine for a chosen set of parameters.
 
+    The *structure* are the columns of the bodies. The *terms* are forces of single joints.
+
     Parameters
     ----------
     machine : geometry, and nominal values of parameters that are held fixed
     identical_legs, friction, fixed : see :class:`pkm_identification.configuration.IdentificationConfig`
+    terms : forces of joints; default with ``friction='actuated'`` the friction laws that the machine file has for the
+        driven joints, with ``'all'`` for all, else none
 
     Attributes
     ----------
-    names : free parameters, bodies first
-    body_count : how many of them are inertial
-    fixed_names : parameters held at their nominal values
+    all_names : parameters of the structure, then of the terms
+    structure_count : how many are the structure's
+    free, held : places in ``all_names`` of the parameters to identify, and of those at their nominal values
+    names, fixed_names : of both
+    body_count : how many of the free ones are inertial
     """
 
     def __init__(
-        self, machine: Machine, identical_legs: bool = True, friction: str = 'actuated', fixed: Sequence[str] = ()
+        self,
+        machine: Machine,
+        identical_legs: bool = True,
+        friction: str = 'actuated',
+        fixed: Sequence[str] = (),
+        terms: Sequence[Term] | None = None,
     ) -> None:
-        self.machine = machine
-        self.identical_legs = identical_legs
-        self.friction = friction
-        self._joints: Literal['actuated', 'all'] = 'all' if friction == 'all' else 'actuated'
+        self.machine, self.identical_legs, self.friction, self.fixed = machine, identical_legs, friction, tuple(fixed)
+        if terms is None:
+            terms = (FrictionTerm.of(machine, friction),) if friction != 'none' else ()
+        self.terms = tuple(terms)
         bodies = list(rigid_body_parameter_names(machine, identical_legs=identical_legs))
-        joints = [] if friction == 'none' else list(friction_parameter_names(machine, joints=self._joints))
-        self.all_names: tuple[str, ...] = (*bodies, *joints)
+        self.structure_count = len(bodies)
+        self.all_names: tuple[str, ...] = (*bodies, *(name for term in self.terms for name in term.names))
         held = np.array([any(fnmatchcase(name, pattern) for pattern in fixed) for name in self.all_names])
         unused = [pattern for pattern in fixed if not any(fnmatchcase(name, pattern) for name in self.all_names)]
         if unused:
@@ -84,74 +78,175 @@ class ObservationModel:
         self.names = tuple(self.all_names[index] for index in self.free)
         self.fixed_names = tuple(self.all_names[index] for index in self.held)
         self.body_count = int(np.sum(self.free < len(bodies)))
+        #: whether there are forces in passive joints
+        self.has_passive = any((term.column_places >= machine.actuated_count).any() for term in self.terms)
+
+    def with_terms(self, terms: Sequence[Term]) -> ObservationModel:
+        """The same structure with other forces of the drives."""
+        return ObservationModel(self.machine, self.identical_legs, self.friction, self.fixed, terms)
+
+    def with_own_legs(self) -> ObservationModel | None:
+        """The same model with own parameters for every leg; ``None`` where it has these or holds some of them."""
+        if not self.identical_legs:
+            return None
+        try:
+            other = ObservationModel(self.machine, False, self.friction, self.fixed, self.terms)
+        except ConfigurationError:  # held parameters are those of all legs together
+            return None
+        return other if len(other.all_names) > len(self.all_names) else None
+
+    def has_structure_of(self, other: ObservationModel) -> bool:
+        """Whether both have the same columns but for their terms."""
+        return self.machine is other.machine and self.identical_legs == other.identical_legs
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of the terms."""
+        return {term.kind for term in self.terms}
+
+    @property
+    def has_drive_friction(self) -> bool:
+        """Whether there is friction in the driven joints."""
+        count = self.machine.actuated_count
+        return any(isinstance(term, FrictionTerm) and min(term.places) < count for term in self.terms)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether drives are redundant, so that they share forces."""
+        return self.machine.actuated_count != self.machine.degrees_of_freedom
+
+    @property
+    def rubbing(self) -> str:
+        """Whose friction is identified: ``'actuated'``, ``'all'`` or ``'none'``."""
+        return 'all' if self.has_passive else 'actuated' if self.has_drive_friction else 'none'
+
+    @property
+    def has_rotors(self) -> bool:
+        """Whether inertia of the drives is identified."""
+        return DRIVE_INERTIA.kind in self.kinds
+
+    @property
+    def term_parts(self) -> list[slice]:
+        """Places of each term's parameters in :attr:`all_names`."""
+        ends = self.structure_count + np.cumsum([0, *(len(term.names) for term in self.terms)])
+        return [slice(int(begin), int(end)) for begin, end in pairwise(ends)]
 
     def all_parameters(self, machine: Machine) -> Array:
         """All parameters of a machine, free and held, in the order of :attr:`all_names`."""
         bodies = rigid_body_parameters(machine, identical_legs=self.identical_legs)
-        if self.friction == 'none':
-            return bodies
-        return np.concatenate([bodies, friction_parameters(machine, joints=self._joints)])
+        return np.concatenate([bodies, *(term.nominal(machine) for term in self.terms)])
 
     def parameters(self, machine: Machine) -> Array:
         """Free parameters (P,) of a machine, in the order of :attr:`names`."""
         return self.all_parameters(machine)[self.free]
 
-    def regressor(self, motion: PlatformMotion, reversals: Reversals | None = None) -> tuple[Array, Array]:
+    def complete(self, values: Array) -> Array:
+        """All parameters, free ones from ``values`` (P,), held ones nominal."""
+        everything = self.all_parameters(self.machine)
+        everything[self.free] = values
+        return everything
+
+    def regressor(self, motion: PlatformMotion) -> tuple[Array, Array]:
         """Observation matrix (N, A, P) of the free parameters and known forces (N, A) of the held ones and the rotors.
 
-        Without ``reversals`` Coulomb columns hold the sign of the motion's own joint velocities, sample by sample.
+        Signs are those of the motion's own velocities; forces that depend on loads take those of the nominal machine.
         """
-        regressor = np.empty((len(motion), self.machine.actuated_count, len(self.free)))
-        known = np.empty(regressor.shape[:2])
-        for part, matrix, forces in self.parts(motion, reversals):
-            regressor[part], known[part] = matrix, forces
-        return regressor, known
+        matrix = np.empty((len(motion), self.machine.actuated_count, len(self.free)))
+        known = np.empty(matrix.shape[:2])
+        for part, block, forces in self.parts(motion):
+            matrix[part], known[part] = block, forces
+        return matrix, known
 
-    def parts(
-        self, motion: PlatformMotion, reversals: Reversals | None = None
-    ) -> Iterator[tuple[slice, Array, Array]]:
+    def parts(self, motion: PlatformMotion) -> Iterator[tuple[slice, Array, Array]]:
         """Samples, observation matrix and known forces as of :meth:`regressor`, part by part.
 
         Long recordings do not fit into memory as one matrix; their normal equations do.
         """
-        held = self.all_parameters(self.machine)[self.held]
-        for start in range(0, len(motion), BLOCK):
-            part = slice(start, min(start + BLOCK, len(motion)))
-            everything = self._block(motion[part], reversals, part)
-            known = everything[..., self.held] @ held
-            if self.machine.rotor_inertia.any():
-                known += self._rotor_forces(motion[part])
-            yield part, everything[..., self.free], known
+        nominal = self.all_parameters(self.machine)
+        for part in blocks(len(motion)):
+            now = motion[part]
+            structure, samples = self.structure(now), self.joint_samples(now, now, 0.0)
+            if any(term.from_model for term in self.terms):
+                samples = self.with_forces(samples, now, self.machine, structure @ nominal[self.inertial], 0.0)
+            shares = self.shares(now) if self.has_shares else None
+            passive = self.passive_shares(now) if self.has_passive else None
+            columns = [
+                self.expanded(term.columns(samples), term.column_places, shares, passive) for term in self.terms
+            ]
+            everything = np.concatenate([structure, *columns], axis=-1)
+            yield part, everything[..., self.free], everything[..., self.held] @ nominal[self.held] + self.rotors(now)
 
-    def _rotor_forces(self, motion: PlatformMotion) -> Array:
-        """Forces (N, A) of rotors and screws, which are not identified but taken from the machine file."""
+    @property
+    def inertial(self) -> slice:
+        """Places of the bodies' parameters in :attr:`all_names`."""
+        return slice(0, self.structure_count)
+
+    def structure(self, motion: PlatformMotion) -> Array:
+        """Columns (N, A, S) of the structure."""
+        return rigid_body_regressor(self.machine, motion, identical_legs=self.identical_legs)
+
+    def joint_samples(
+        self, motion: PlatformMotion, lively: PlatformMotion, sample_period: float, passive: bool = False
+    ) -> JointSamples:
+        """What the drives do, and the passive joints if asked for, or a term needs them; without forces."""
+        smooth = joint_motion(self.machine, motion)
+        other = smooth if lively is motion else joint_motion(self.machine, lively)
+        return JointSamples.of(self.machine, smooth, other, sample_period, passive or self.has_passive)
+
+    def with_forces(
+        self, samples: JointSamples, motion: PlatformMotion, machine: Machine, efforts: Array, sample_rate: float
+    ) -> JointSamples:
+        """Samples with the forces that terms ask for.
+
+        Parameters
+        ----------
+        machine : with the bodies and the friction that are believed; it gives the forces in the joints
+        efforts : (N, A) N or N m, without friction
+        sample_rate : Hz, 0 for states by themselves
+        """
+        rates = np.gradient(efforts, 1.0 / sample_rate, axis=0) if sample_rate > 0.0 else np.zeros_like(efforts)
+        passive = samples.passive if self.has_passive else None
+        samples = replace(samples, efforts=efforts, effort_rates=rates, passive=passive)
+        return with_loads(samples, motion, machine) if any(term.needs_loads for term in self.terms) else samples
+
+    def shares(self, motion: PlatformMotion) -> Array:
+        """How redundant drives share forces, (N, A, A): the force in each drive on the forces of all.
+
+        Of a machine without redundant drives each force is its own drive's.
+        """
+        return joint_shares(self.machine, joint_motion(self.machine, motion), self.machine.drive_columns)
+
+    def passive_shares(self, motion: PlatformMotion) -> Array:
+        """Forces (N, P, A) in the drives per unit of force in each passive joint."""
+        return joint_shares(self.machine, joint_motion(self.machine, motion), passive_columns(self.machine))
+
+    def expanded(
+        self, columns: Array, places: NDArray[np.intp], shares: Array | None, passive: Array | None = None
+    ) -> Array:
+        """Columns (N, A, P) of all drives from those of single joints (N, P).
+
+        Parameters
+        ----------
+        places : (P,) of the joints, as of :class:`~pkm_identification.columns.term.Term`
+        shares, passive : see the methods of these names
+        """
+        drives = self.machine.actuated_count
+        result = np.zeros((len(columns), drives, len(places)))
+        for column, place in enumerate(places.tolist()):
+            if place >= drives:
+                assert passive is not None
+                result[..., column] = passive[:, place - drives] * columns[:, column, None]
+            elif shares is not None:
+                result[..., column] = shares[:, place] * columns[:, column, None]
+            else:
+                result[:, place, column] = columns[:, column]
+        return result
+
+    def rotors(self, motion: PlatformMotion) -> Array:
+        """Forces (N, A) of rotors and screws that are taken from the machine file, not identified."""
+        if not self.machine.rotor_inertia.any() or self.has_rotors:
+            return np.zeros((len(motion), self.machine.actuated_count))
         return rotor_regressor(self.machine, joint_motion(self.machine, motion)) @ rotor_parameters(self.machine)
-
-    def _block(self, motion: PlatformMotion, reversals: Reversals | None, part: slice) -> Array:
-        bodies = rigid_body_regressor(self.machine, motion, identical_legs=self.identical_legs)
-        if self.friction == 'none':
-            return bodies
-        friction = friction_regressor(self.machine, joint_motion(self.machine, motion), joints=self._joints)
-        if reversals is not None:
-            lively = joint_motion(self.machine, reversals.motion[part])
-            signs = friction_regressor(self.machine, lively, joints=self._joints)
-            # the velocity is linear over half a period either way, so its sign is constant except where it is small
-            change = 0.5 * reversals.sample_period * np.abs(lively.accelerations)
-            share = np.abs(lively.velocities) / np.maximum(change, 1e-300)
-            share = np.minimum(share, 1.0)
-            place = {name: index for index, name in enumerate(self.machine.joint_names)}
-            for column, name in enumerate(friction_parameter_names(self.machine, joints=self._joints)):
-                joint, _, parameter = name.rpartition('.')
-                # these columns jump with the sign
-                if parameter.startswith(('coulomb', 'static')):
-                    friction[..., column] = signs[..., column] * share[:, place[joint], None]
-        return np.concatenate([bodies, friction], axis=-1)
-
-    def drive_velocities(self, motion: PlatformMotion) -> Array:
-        """Velocities (N, A) of the driven joints, m/s or rad/s."""
-        pose = motion.position, motion.rotation_base_platform
-        _, velocities = joint_rates(self.machine, *pose, motion.linear_velocity, motion.angular_velocity)
-        return velocities[:, self.machine.drive_columns]
 
     def base_parameters(self, tolerance: float = 1e-8, samples: int = 150, seed: int = 0) -> BaseParameters:
         """Reduce to base parameters over random states all over the workspace.
@@ -160,3 +255,22 @@ class ObservationModel:
         """
         matrix, _ = self.regressor(random_states(self.machine, samples, seed))
         return reduce_parameters(matrix.reshape(-1, len(self.names)), self.names, tolerance, absence=1e-12)
+
+
+def with_loads(samples: JointSamples, motion: PlatformMotion, machine: Machine) -> JointSamples:
+    """Samples with the forces in the joints of a machine under its own friction."""
+    columns = passive_columns(machine) if samples.passive is not None else np.zeros(0, dtype=np.intp)
+    hinges = np.array([machine.joints[column].kind != 'prismatic' for column in columns], dtype=bool)
+
+    def forces(part: slice) -> Array:
+        reactions = joint_reactions(machine, motion[part])
+        across = reactions.loads[:, columns]
+        # what is not across the axis of a hinge is along it; a slide has its own force there
+        along = np.sqrt(np.maximum((reactions.joint_forces[:, columns] ** 2).sum(axis=-1) - across**2, 0.0))
+        along *= hinges & (not machine.planar)
+        return np.concatenate([reactions.loads[:, machine.drive_columns], along, across], axis=1)
+
+    found = joined(forces, len(motion))
+    drives, along, across = np.split(found, [machine.actuated_count, machine.actuated_count + len(columns)], axis=1)
+    passive = None if samples.passive is None else samples.passive.with_forces(along, across)
+    return replace(samples, loads=drives, passive=passive)

@@ -1,4 +1,4 @@
-"""Identifiability: which base parameters a recording determines, and how well."""
+"""Identifiability: which base parameters a recording determines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, reduce_parameters
 
 from pkm_identification.errors import NotExcitedError
-from pkm_identification.estimator.least_squares import Estimate
-
-#: status of a base parameter; one that is not excited stays nominal
-IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
-#: status where the model lacks a force: its standard deviation says nothing about its error
-NOT_TRUSTED = 'model insufficient'
+from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.judgement.significance import IDENTIFIED, WEAK
 
 #: relative singular value up to which columns differ only by what smoothing and differentiation get wrong
 EXCITATION_TOLERANCE = 1e-4
@@ -75,6 +71,6 @@ def excited_parameters(
 
 
 def classify(estimate: Estimate, max_relative_std: float) -> tuple[str, ...]:
-    """Status of every base parameter by its relative standard deviation (Mata et al. 2008, section 6.2)."""
+    """Status of every base parameter by the published rule alone: standard deviation over value (Mata et al., 6.2)."""
     limit = max_relative_std * np.abs(estimate.parameters)
     return tuple(IDENTIFIED if good else WEAK for good in estimate.std <= limit)

@@ -16,6 +16,16 @@ from pkm_description.dynamics.parameter_reduction.reduction import BaseParameter
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from scipy.linalg import cho_factor, cho_solve
 
+from pkm_identification.estimator.pseudo_inertia import (
+    bodies_by_name,
+    covariance_of_relative,
+    is_inertial,
+    places_of_bodies,
+    pseudo_inertia,
+    symmetric,
+)
+from pkm_identification.estimator.residual_covariance import definite
+
 
 @dataclass(frozen=True)
 class PhysicalParameters:
@@ -27,6 +37,9 @@ class PhysicalParameters:
     nominal, values : (P,)
     covariance : (P, P), contains what the trust in the nominal values leaves open
     infeasible : what is physically impossible, body by body; empty when all is well
+    method : of the setting ``physical``
+    active : limits of what can exist that hold the values back
+    remarks : what the user should know of them
     """
 
     names: tuple[str, ...]
@@ -34,6 +47,9 @@ class PhysicalParameters:
     values: Array
     covariance: Array
     infeasible: tuple[str, ...]
+    method: str = 'share_out'
+    active: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def std(self) -> Array:
@@ -46,49 +62,13 @@ def nominal_covariance(
 ) -> Array:
     """Prior covariance (P, P) of the bodies' parameters around their nominal values; zero for friction.
 
-    A body is its pseudo-inertia J = [[second moments, first moments], [.., mass]]. Its entries vary together as
-    ``cov(J_ij, J_kl) = s^2 / 2 (J_ik J_jl + J_il J_jk)``, the metric of the cone of possible bodies (Lee,
-    Wensing, Park 2020):
-    independent of units and axes, the mass has the relative standard deviation s, and a slender or flat body stays one.
+    Their pseudo-inertias vary as :func:`~pkm_identification.estimator.pseudo_inertia.covariance_of_relative` says.
     """
-    place = {name: index for index, name in enumerate(names)}
     covariance = np.zeros((len(names), len(names)))
-    for body, parameters in bodies_by_name(names, nominal).items():
+    for body, places in places_of_bodies(names).items():
         relative = platform_uncertainty if body == 'platform_link' else leg_uncertainty
-        inertia = _symmetric(parameters[4:])
-        pseudo = np.empty((4, 4))
-        pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-        pseudo[:3, 3] = pseudo[3, :3] = parameters[1:4]
-        pseudo[3, 3] = parameters[0]
-        fourth = np.einsum('ik,jl->ijkl', pseudo, pseudo) + np.einsum('il,jk->ijkl', pseudo, pseudo)
-        block = 0.5 * relative**2 * _FROM_PSEUDO @ fourth.reshape(16, 16) @ _FROM_PSEUDO.T
-        index = [place[f'{body}.{kind}'] for kind in INERTIAL_PARAMETERS]
-        covariance[np.ix_(index, index)] = block
+        covariance[np.ix_(places, places)] = covariance_of_relative(pseudo_inertia(nominal[places]), relative)
     return covariance
-
-
-def _symmetric(upper: Array) -> Array:
-    """Matrix (3, 3) of xx, xy, xz, yy, yz, zz."""
-    matrix = np.zeros((3, 3))
-    matrix[np.triu_indices(3)] = upper
-    return matrix + np.triu(matrix, 1).T
-
-
-def _from_pseudo() -> Array:
-    """Linear map (10, 16) from the pseudo-inertia's entries to the ten parameters."""
-    result = np.zeros((10, 4, 4))
-    result[0, 3, 3] = 1.0
-    for axis in range(3):
-        result[1 + axis, axis, 3] = 1.0
-    for row, (i, j) in zip(range(4, 10), zip(*np.triu_indices(3), strict=True), strict=True):
-        # I = tr(second moments) 1 - second moments
-        result[row, i, j] = -1.0
-        if i == j:
-            result[row, (0, 1, 2), (0, 1, 2)] += 1.0
-    return result.reshape(10, 16)
-
-
-_FROM_PSEUDO = _from_pseudo()
 
 
 def share_out(
@@ -111,7 +91,7 @@ def share_out(
     """
     mean, wide = nominal.copy(), prior.copy()
     alone = (base.combination != 0.0).sum(axis=1) == 1
-    friction = [index for index, name in enumerate(base.full_names) if not _is_inertial(name)]
+    friction = [index for index, name in enumerate(base.full_names) if not is_inertial(name)]
     free = [index for index in friction if prior[index, index] == 0.0]
     for index in free:
         rows = np.flatnonzero(base.combination[:, index])
@@ -124,7 +104,7 @@ def share_out(
     gain = wide @ base.combination.T
     innovation = base.combination @ gain + covariance
     scale = np.sqrt(np.diag(innovation))
-    factor = cho_factor(_definite(innovation / np.outer(scale, scale)))
+    factor = cho_factor(definite(innovation / np.outer(scale, scale)))
     difference = (values - base.combination @ mean) / scale
     result = mean + gain @ (cho_solve(factor, difference) / scale)
     left = wide - (gain / scale) @ cho_solve(factor, (gain / scale).T)
@@ -133,22 +113,12 @@ def share_out(
     return result, left
 
 
-def _definite(correlation: Array) -> Array:
-    """Correlation matrix with eigenvalues of zero or below made definite; variance is added, never taken away.
-
-    The covariance of correlated residuals is estimated pair by pair of legs, so that it can be indefinite after a short
-    motion that hardly excites some parameters.
-    """
-    missing = 1e-12 - float(np.linalg.eigvalsh(correlation)[0])
-    return correlation if missing <= 0.0 else correlation + missing * np.eye(len(correlation))
-
-
 def body_from_parameters(name: str, parameters: Array) -> RigidBody:
     """Body with mass, centre of mass and inertia about it from ten parameters (10,)."""
     mass = float(parameters[0])
     center = parameters[1:4] / mass
     return RigidBody(
-        name, mass, center, _symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
+        name, mass, center, symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
     )
 
 
@@ -180,11 +150,16 @@ def infeasibilities(bodies: dict[str, Array]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def bodies_by_name(names: tuple[str, ...], values: Array) -> dict[str, Array]:
-    """Collect ten parameters per body from named parameters; friction is left out."""
-    place = {name: index for index, name in enumerate(names)}
-    bodies = dict.fromkeys(name.rpartition('.')[0] for name in names if name.endswith('.m'))
-    return {body: np.array([values[place[f'{body}.{kind}']] for kind in INERTIAL_PARAMETERS]) for body in bodies}
+def least_eigenvalues(physical: PhysicalParameters) -> dict[str, float]:
+    """Least eigenvalue of the pseudo-inertia of each body of which all ten parameters are free."""
+    names = set(physical.names)
+    whole = [
+        name for name in physical.names
+        if is_inertial(name) and all(f'{name.rpartition(".")[0]}.{kind}' in names for kind in INERTIAL_PARAMETERS)
+    ]  # fmt: skip
+    value = dict(zip(physical.names, physical.values, strict=True))
+    bodies = bodies_by_name(whole, np.array([value[name] for name in whole]))
+    return {body: float(np.linalg.eigvalsh(pseudo_inertia(own))[0]) for body, own in bodies.items()}
 
 
 def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Machine:
@@ -192,7 +167,7 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
     bodies = bodies_by_name(names, values)
     friction: dict[str, dict[str, float]] = {}
     for name, value in zip(names, values, strict=True):
-        if not _is_inertial(name):
+        if not is_inertial(name):
             joint_name, _, parameter = name.rpartition('.')
             friction.setdefault(joint_name, {})[parameter] = float(value)
 
@@ -212,7 +187,3 @@ def machine_with(machine: Machine, names: tuple[str, ...], values: Array) -> Mac
         )
         legs.append(replace(leg, joints=joints))
     return replace(machine, platform=body(machine.platform), legs=tuple(legs))
-
-
-def _is_inertial(name: str) -> bool:
-    return name.rpartition('.')[2] in INERTIAL_PARAMETERS

@@ -8,6 +8,8 @@ whose white noise is close to independent.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
@@ -19,15 +21,18 @@ from pkm_identification.errors import RecordingError
 #: forward-backward Butterworth order; the pass band is flat to 2e-5 at half the cut-off frequency
 ORDER = 8
 
+#: cut-off frequency by sample rate from which on nothing is filtered
+UNFILTERED = 0.45
+
 
 def low_pass(values: Array, sample_rate: float, cutoff_frequency: float) -> Array:
     """Zero-phase Butterworth low-pass (forward and backward) of samples (N, ...) along the first axis.
 
-    ``cutoff_frequency`` [Hz]: gain 0.5 there. At or above 0.45 of the sample rate nothing is filtered.
+    ``cutoff_frequency`` [Hz]: gain 0.5 there. From :data:`UNFILTERED` of the sample rate on nothing is filtered.
     """
-    if cutoff_frequency >= 0.45 * sample_rate:
+    if cutoff_frequency >= UNFILTERED * sample_rate:
         return np.asarray(values, dtype=float)
-    sections = butter(ORDER, cutoff_frequency, fs=sample_rate, output='sos')
+    sections = _sections(sample_rate, cutoff_frequency)
     padding = settling_samples(sample_rate, cutoff_frequency)
     if len(values) <= padding:
         raise RecordingError(
@@ -37,9 +42,21 @@ def low_pass(values: Array, sample_rate: float, cutoff_frequency: float) -> Arra
     return sosfiltfilt(sections, values, axis=0, padtype='odd', padlen=padding)
 
 
+@lru_cache(maxsize=64)
+def _sections(sample_rate: float, cutoff_frequency: float) -> Array:
+    return butter(ORDER, cutoff_frequency, fs=sample_rate, output='sos')
+
+
 def settling_samples(sample_rate: float, cutoff_frequency: float) -> int:
     """Samples at either end that the filter's start still disturbs."""
     return int(np.ceil(2.0 * sample_rate / cutoff_frequency))
+
+
+@lru_cache(maxsize=64)
+def answer_samples(sample_rate: float, cutoff_frequency: float, size: float = 1e-13) -> int:
+    """Samples on either side after which the low-pass's answer to an impulse has faded to about ``size``."""
+    poles = butter(ORDER, cutoff_frequency, fs=sample_rate, output='zpk')[1]
+    return int(np.ceil(np.log(size) / np.log(np.abs(poles).max())))
 
 
 def derivatives(time: Array, values: Array) -> tuple[Array, Array]:
@@ -86,7 +103,7 @@ def kept_rows(excluded: NDArray[np.bool_], sample_rate: float, cutoff_frequency:
     which is where the filter's pulse response is large.
     """
     step = decimation_factor(sample_rate, cutoff_frequency)
-    half = int(np.ceil(reach * sample_rate / cutoff_frequency)) if cutoff_frequency < 0.45 * sample_rate else 0
+    half = int(np.ceil(reach * sample_rate / cutoff_frequency)) if cutoff_frequency < UNFILTERED * sample_rate else 0
     count = np.cumsum(np.concatenate([np.zeros((1, excluded.shape[1])), excluded]), axis=0)
     places = np.arange(0, len(excluded), step)
     upper = np.minimum(places + half + 1, len(excluded))

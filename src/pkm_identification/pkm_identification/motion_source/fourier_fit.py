@@ -19,7 +19,9 @@ def fourier_basis(time: Array, base_frequency: float, harmonics: int, derivative
     return np.concatenate([constant, waves.reshape(len(time), -1)], axis=1)
 
 
-def fourier_fit(time: Array, values: Array, base_frequency: float, harmonics: int) -> tuple[Array, Array, Array]:
+def fourier_fit(
+    time: Array, values: Array, base_frequency: float, harmonics: int, at: Array | None = None
+) -> tuple[Array, Array, Array]:
     """Fit periodic samples (N, M) and return the fitted values and their first two derivatives, each (N, M).
 
     Parameters
@@ -27,10 +29,13 @@ def fourier_fit(time: Array, values: Array, base_frequency: float, harmonics: in
     time : (N,) s; whole periods give the best-conditioned fit
     base_frequency : Hz, of the excitation
     harmonics : number of harmonics; take more than were commanded, friction adds some
+    at : (T,) s, times of the result; default: ``time``
     """
     basis = fourier_basis(time, base_frequency, harmonics)
     if len(time) < basis.shape[1]:
         raise ValueError(f'{len(time)} samples cannot determine {basis.shape[1]} Fourier coefficients')
     coefficients = np.linalg.lstsq(basis, values, rcond=None)[0]
-    first, second = (fourier_basis(time, base_frequency, harmonics, order) @ coefficients for order in (1, 2))
-    return basis @ coefficients, first, second
+    first, second = (
+        fourier_basis(time if at is None else at, base_frequency, harmonics, order) @ coefficients for order in (1, 2)
+    )
+    return (basis if at is None else fourier_basis(at, base_frequency, harmonics)) @ coefficients, first, second

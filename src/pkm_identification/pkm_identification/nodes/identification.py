@@ -60,7 +60,7 @@ class IdentificationNode(Node):
         streams, commands = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
         topic = machine.driver.joint_topic
         self.create_subscription(JointState, topic, self._take_joint_states, qos, callback_group=streams)
-        if config.motion_source == 'estimator':
+        if config.motion.source == 'estimator':
             self.create_subscription(Odometry, 'platform/odometry', self._take_odometry, qos, callback_group=streams)
         for name in ('start_recording', 'stop_recording', 'identify', 'save'):
             self.create_service(Trigger, f'~/{name}', self._answer(name), callback_group=commands)

@@ -9,20 +9,27 @@ from pathlib import Path
 
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
-from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 
 from pkm_identification.compare import ComparisonRow, compare_physical_with_truth, compare_with_truth
-from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.judgement.identifiability import IDENTIFIED, NOT_EXCITED, WEAK
-from pkm_identification.nodes.node_settings import load_config
+from pkm_identification.judgement.significance import IDENTIFIED, NOT_EXCITED, WEAK
+from pkm_identification.nodes.recording_options import add_recording_options, read_inputs
 from pkm_identification.pipeline import identify
-from pkm_identification.recording.bag_recordings import parse_split, read_recordings
 from pkm_identification.report.files import write_result
 from pkm_identification.result import INFEASIBLE, INSUFFICIENT, IdentificationResult
+from pkm_identification.validation.held_out import FAILED
+
+#: what the program returns; from 2 on all files are written that can be
+EXIT_CODES = {
+    0: 'done, and no declared limit is broken',
+    1: 'an error, which is printed; nothing is written',
+    2: 'infeasible: no machine that can exist has these values, so there is no overlay',
+    3: 'model insufficient: the model lacks a force, nothing is identified',
+    4: 'the force error on the held-out data breaks a declared limit',
+}
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the program; returns 0, 1 after an error, 2 if the identified bodies are infeasible (report is written)."""
+    """Run the program; returns a number of :data:`EXIT_CODES`."""
     options = _parser().parse_args(args)
     try:
         return _run(options)
@@ -36,24 +43,13 @@ def _parser() -> argparse.ArgumentParser:
         prog='identify',
         description='Identify masses, inertias and friction from a recording (MCAP or sqlite3) of joint_states '
         'with efforts.',
+        epilog='Exit codes: ' + '; '.join(f'{code}: {text}' for code, text in EXIT_CODES.items()) + '.',
     )
     parser.add_argument('bag', help='folder or file of the recording')
-    held_out = parser.add_mutually_exclusive_group()
-    held_out.add_argument('--validation', help='another recording, on which the forces are checked')
-    held_out.add_argument(
-        '--split', metavar='START:END[,START:END]',
-        help='seconds of the bag for identification and, after the comma, for validation',
-    )  # fmt: skip
     parser.add_argument(
         '-o', '--output', type=Path, default=Path('identification'), help='folder to write (default: ./identification)'
     )
-    parser.add_argument(
-        '--machine', default='srs', help='nominal machine: name or path of a machine file (default: srs)'
-    )
-    parser.add_argument('--overlay', type=Path, help='parameter overlay for the nominal machine')
-    add_driver_arguments(parser)
-    parser.add_argument('--config', type=Path, help="settings: a YAML file as for the node's parameters")
-    parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
+    add_recording_options(parser)
     parser.add_argument(
         '--truth', help='machine that was simulated (name or path): print errors against its parameters'
     )
@@ -61,20 +57,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    machine = machine_of_options(options)
-    config = load_config(options.config) if options.config else IdentificationConfig()
-    intervals = parse_split(options.split) if options.split else []
-    recordings = read_recordings(machine, options.bag, intervals[:2], options.namespace)
-    if options.validation:
-        recordings += read_recordings(machine, options.validation, (), options.namespace)
-    validation = recordings[1] if len(recordings) > 1 else None
-    result = identify(machine, recordings[0], validation, config, progress=lambda line: print(f'  {line}', flush=True))
+    machine, config, recording, validation = read_inputs(options)
+    result = identify(machine, recording, validation, config, progress=lambda line: print(f'  {line}', flush=True))
     files = write_result(result, options.output)
     print_result(result)
     if options.truth:
         print_truth(result, options.truth)
     print(f'wrote {files}')
-    return {INFEASIBLE: 2, INSUFFICIENT: 3}.get(result.status, 0)
+    return exit_code(result)
+
+
+def exit_code(result: IdentificationResult) -> int:
+    """Return the number of :data:`EXIT_CODES` for a result; the gravest matter counts."""
+    return {INFEASIBLE: 2, INSUFFICIENT: 3}.get(result.status, 4 if result.verdict.status == FAILED else 0)
 
 
 def print_result(result: IdentificationResult) -> None:
@@ -90,11 +85,17 @@ def print_result(result: IdentificationResult) -> None:
     for name, value, std, status in rows:
         note = '' if status == IDENTIFIED else f'  {status}'
         print(f'{name:<70s} {value:12.5g} {std:10.3g}{note}')
+    for name, value, std in zip(result.shape.names, result.shape.values, result.shape.std, strict=True):
+        print(f'{name:<70s} {value:12.5g} {std:10.3g}')
     for name in result.not_excited:
         print(f'{name:<70s} {"-":>12s} {"-":>10s}  {NOT_EXCITED}')
     for warning in result.warnings:
         print(f'warning: {warning}')
     print(result.summary)
+    print(result.verdict)
+    for part in (result.noise_floor, result.direct):
+        if part is not None:
+            print(part)
 
 
 def print_truth(result: IdentificationResult, truth: str) -> None:

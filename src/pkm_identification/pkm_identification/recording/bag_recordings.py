@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,8 @@ def read_recordings(
     machine: Machine, path: str | Path, intervals: Sequence[tuple[float, float]] = (), namespace: str = ''
 ) -> list[Recording]:
     """Recordings of a bag, one per interval, see :func:`read_recording`; the whole bag without intervals."""
-    data = read_bag(path, namespace, require=('joint_states',), driver=machine.driver)
+    streams = ('joint_states', 'platform_odometry')
+    data = read_bag(path, namespace, require=('joint_states',), driver=machine.driver, streams=streams)
     states = data.require(data.joint_states, 'joint_states')
     seconds = (states.stamps - states.stamps[0]) / 1e9
     result = []
@@ -75,11 +77,10 @@ def read_recordings(
         stamps = states.stamps[chosen]
         name = f'{Path(path).name} {start:g}-{end:g} s' if intervals else Path(path).name
         poses = _poses(data, int(stamps[0]), int(stamps[-1]))
-        result.append(
-            recording_from_joint_states(
-                machine, stamps, states.names, states.positions[chosen], states.efforts[chosen], name, poses
-            )
+        found = recording_from_joint_states(
+            machine, stamps, states.names, states.positions[chosen], states.efforts[chosen], name, poses
         )
+        result.append(replace(found, origin=str(Path(path).expanduser().resolve())))
     return result
 
 

@@ -40,6 +40,7 @@ class Recording:
     start_stamp : ns, stamp of the first sample
     source : where it comes from, for the report
     poses : of an estimator, if they were recorded
+    origin : path of the file, empty for arrays; two recordings of one file must not overlap in time
 
     Raises
     ------
@@ -53,6 +54,7 @@ class Recording:
     start_stamp: int = 0
     source: str = 'recording'
     poses: PlatformPoses | None = None
+    origin: str = ''
 
     def __post_init__(self) -> None:
         for name in ('time', 'drive_positions', 'forces'):

@@ -8,9 +8,17 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
+from pkm_identification.report.figures_data import (
+    comparison_data,
+    direct_data,
+    floor_data,
+    resampled_data,
+    verdict_data,
+)
 from pkm_identification.report.html_report import write_report
 from pkm_identification.report.overlay import write_overlay
-from pkm_identification.result import INFEASIBLE, IdentificationResult
+from pkm_identification.result import IdentificationResult
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
     folder.mkdir(parents=True, exist_ok=True)
     overlay = folder / 'overlay.yaml'
     overlay.unlink(missing_ok=True)
-    if result.status != INFEASIBLE:
+    if result.identified_machine is not None:
         write_overlay(result, overlay)
     parameters = folder / 'parameters.yaml'
     parameters.write_text(yaml.safe_dump(parameter_data(result), sort_keys=False, width=120), encoding='utf-8')
@@ -42,14 +50,6 @@ def write_result(result: IdentificationResult, directory: str | Path) -> Written
 
 def parameter_data(result: IdentificationResult) -> dict[str, object]:
     """All numbers of a result as plain data: base parameters with covariance, bodies, force errors, settings."""
-    rows = zip(
-        result.base.names,
-        result.nominal_base.tolist(),
-        result.estimate.parameters.tolist(),
-        result.estimate.std.tolist(),
-        result.classification,
-        strict=True,
-    )
     physical = result.physical
     bodies = zip(
         physical.names,
@@ -61,23 +61,21 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
     errors = {}
     for name, comparison in (('training', result.training), ('validation', result.validation)):
         if comparison is not None:
-            errors[name] = {
-                'source': comparison.source,
-                'relative_to_force_rms': comparison.error.relative,
-                'relative_to_variation': comparison.error.relative_to_variation,
-                'relative_below_cutoff': comparison.filtered_error.relative,
-                'rms_per_leg': comparison.error.rms.tolist(),
-                'nominal_relative_to_force_rms': comparison.nominal_error.relative,
-            }
+            errors[name] = comparison_data(comparison)
     return {
         'status': result.status,
+        'verdict': verdict_data(result.verdict),
         'provenance': dict(result.provenance),
         'warnings': list(result.warnings),
-        'base_parameters': [
-            {'name': name, 'nominal': nominal, 'value': value, 'std': std, 'status': status}
-            for name, nominal, value, std, status in rows
-        ],
+        'base_parameters': base_parameter_data(result),
         'not_excited': list(result.not_excited),
+        'nonlinear_parameters': [
+            {'name': name, 'value': value, 'std': std}
+            for name, value, std in zip(
+                result.shape.names, result.shape.values.tolist(), result.shape.std.tolist(), strict=True
+            )
+        ],
+        'added_to_the_model': list(result.added),
         # base parameters = combination @ parameters
         'parameters': list(result.base.full_names),
         'combination': result.base.combination.tolist(),
@@ -86,10 +84,54 @@ def parameter_data(result: IdentificationResult) -> dict[str, object]:
             {'name': name, 'nominal': nominal, 'value': value, 'std': std}
             for name, nominal, value, std in bodies
         ],
+        'bodies': body_data(result.physical),
         'force_error': errors,
+        'noise_floor': None if result.noise_floor is None else floor_data(result.noise_floor),
+        'resampled': [resampled_data(one) for one in result.resampled],
+        'direct_dynamics': None if result.direct is None else direct_data(result.direct),
+        'not_in_the_overlay': [] if result.delivered is None else list(result.delivered.lost),
+        'repeatability': _repeatability(result),
         'condition': result.estimate.condition,
         'bands': asdict(result.bands),
-        'settings': {
-            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(result.config).items()
-        },
+        'settings': result.config.mapping(),
+    }
+
+
+def base_parameter_data(result: IdentificationResult) -> list[dict[str, object]]:
+    """Values with their standard deviations, beside value and size of the bodies, and what they are worth."""
+    known, estimate = result.significance, result.estimate
+    columns = {
+        'nominal': result.nominal_base, 'value': estimate.parameters, 'std': estimate.std,
+        'std_of_value': known.relative, 'scale': known.scale, 'std_of_scale': known.scaled,
+    }  # fmt: skip
+    return [
+        {
+            'name': name,
+            **{key: float(values[place]) for key, values in columns.items()},
+            'feasibility': known.possible[place],
+            'status': result.classification[place],
+        }
+        for place, name in enumerate(result.base.names)
+    ]
+
+
+def body_data(physical: PhysicalParameters) -> list[dict[str, object]]:
+    """Feasibility of each body: it can exist where its pseudo-inertia has no negative eigenvalue."""
+    return [
+        {'name': body, 'least_eigenvalue_of_pseudo_inertia': least, 'feasible': bool(least > 0.0)}
+        for body, least in least_eigenvalues(physical).items()
+    ]
+
+
+def _repeatability(result: IdentificationResult) -> dict[str, object] | None:
+    """Noise figures of a recording that was averaged over its periods."""
+    mean = result.repeatability
+    if mean is None:
+        return None
+    return {
+        'base_frequency': mean.base_frequency,
+        'base_frequency_was_found': mean.found,
+        'periods': mean.periods,
+        'position_noise': mean.position_noise.tolist(),
+        'effort_noise': mean.effort_noise.tolist(),
     }

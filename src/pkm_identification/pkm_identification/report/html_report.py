@@ -1,35 +1,55 @@
-"""HTML report of an identification: one self-contained file."""
+"""HTML report of an identification: one self-contained file, the verdict first."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 from pkm_description.report.page import render, write_page
 
+from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.report import plots
-from pkm_identification.result import ForceComparison, IdentificationResult
+from pkm_identification.report.sentences import sentence_of, verdict_sentence
+from pkm_identification.report.units import unit_of, units_of_base
+from pkm_identification.result import IdentificationResult
+from pkm_identification.validation.force_comparison import ForceComparison
+
+Row = dict[str, object]
+
+#: part of its standard deviation below which a value is rounding
+ROUNDING = 1e-9
 
 
 def report_text(result: IdentificationResult) -> str:
     """HTML text of the report."""
-    legs = tuple(leg.name for leg in result.machine.legs)
+    labels, units = result.machine.drive_labels, result.machine.effort_units
     comparisons = [('Identification data', result.training)]
     if result.validation is not None:
         comparisons.insert(0, ('Held-out data', result.validation))
+    floor = result.noise_floor
     return render(
         'pkm_identification',
         'report.html.j2',
         result=result,
+        sentence=verdict_sentence(result),
+        sentence_of=sentence_of,
+        residual_sentence='cannot be said: the motion does not come from the drives' if floor is None else str(floor),
         parameters=_parameter_rows(result),
-        physical=_physical_rows(result),
+        shapes=_shape_rows(result),
+        physical=_physical_groups(result),
+        floor=_floor_rows(result),
         comparisons=[
-            {'title': title, 'data': data, 'plot': plots.force_plot(data, legs), 'legs': _leg_rows(data, legs)}
+            {
+                'title': title, 'data': data, 'plot': plots.force_plot(data, labels, units),
+                'legs': _drive_rows(data, labels, units), 'totals': _totals(data),
+            }
             for title, data in comparisons
         ],
         parameter_plot=plots.parameter_plot(result),
+        ratio_plot=plots.ratio_plot(result),
         correlation_plot=plots.correlation_plot(result),
         whiteness_plot=plots.whiteness_plot(result),
-    )
+    )  # fmt: skip
 
 
 def write_report(result: IdentificationResult, path: str | Path) -> Path:
@@ -37,46 +57,92 @@ def write_report(result: IdentificationResult, path: str | Path) -> Path:
     return write_page(report_text(result), path)
 
 
-def _parameter_rows(result: IdentificationResult) -> list[dict[str, object]]:
-    rows = zip(
-        result.base.names,
-        result.nominal_base,
-        result.estimate.parameters,
-        result.estimate.std,
-        result.classification,
-        strict=True,
-    )
+def _parameter_rows(result: IdentificationResult) -> list[Row]:
+    known, units = result.significance, units_of_base(result.machine, result.base)
     return [
         {
             'name': name,
-            'nominal': float(nominal),
-            'value': float(value),
-            'std': float(std),
-            'relative': abs(float(std / value)) if value else float('inf'),
-            'status': status,
+            'unit': units[place],
+            'nominal': float(result.nominal_base[place]),
+            'value': float(result.estimate.parameters[place]),
+            'std': float(result.estimate.std[place]),
+            'relative': float(known.relative[place]),
+            'scaled': float(known.scaled[place]),
+            'status': result.classification[place],
+            'known': result.classification[place] in KNOWN,
         }
-        for name, nominal, value, std, status in rows
+        for place, name in enumerate(result.base.names)
     ]
 
 
-def _physical_rows(result: IdentificationResult) -> list[dict[str, object]]:
+def _shape_rows(result: IdentificationResult) -> list[Row]:
+    rows = zip(result.shape.names, result.shape.values, result.shape.std, strict=True)
+    return [
+        {'name': name, 'unit': unit_of(result.machine, name), 'value': float(value), 'std': float(std)}
+        for name, value, std in rows
+    ]
+
+
+def _physical_groups(result: IdentificationResult) -> list[Row]:
+    """Rows of each body and each joint."""
     physical = result.physical
-    rows = zip(physical.names, physical.nominal, physical.values, physical.std, strict=True)
-    return [
-        {'name': name, 'nominal': float(nominal), 'value': float(value), 'std': float(std)}
-        for name, nominal, value, std in rows
+    rows: list[dict[str, str | float]] = [
+        {
+            'owner': name.rpartition('.')[0],
+            'name': name.rpartition('.')[2],
+            'unit': unit_of(result.machine, name),
+            'nominal': float(nominal),
+            'value': float(value) if abs(value) > ROUNDING * std else 0.0,
+            'std': float(std),
+            'ratio': f'{value / nominal:.4f}' if nominal else '-',
+        }
+        for name, nominal, value, std in zip(
+            physical.names, physical.nominal, physical.values, physical.std, strict=True
+        )
     ]
+    return [{'owner': owner, 'rows': list(own)} for owner, own in groupby(rows, lambda row: row['owner'])]
 
 
-def _leg_rows(comparison: ForceComparison, legs: tuple[str, ...]) -> list[dict[str, object]]:
+def _drive_rows(comparison: ForceComparison, labels: tuple[str, ...], units: tuple[str, ...]) -> list[Row]:
+    error = comparison.error
     return [
         {
             'name': name,
-            'rms': float(comparison.error.rms[index]),
+            'unit': unit,
+            'rms': float(error.rms[index]),
             'filtered': float(comparison.filtered_error.rms[index]),
-            'relative': float(comparison.error.rms[index] / comparison.error.force_rms[index]),
-            'variation': float(comparison.error.rms[index] / comparison.error.variation_rms[index]),
             'nominal': float(comparison.nominal_error.rms[index]),
+            'relative': float(error.rms[index] / error.force_rms[index]),
+            'variation': float(error.rms[index] / error.variation_rms[index]),
+            'relative_absolute': float(error.relative_absolute_of_drives[index]),
         }
-        for index, name in enumerate(legs)
+        for index, (name, unit) in enumerate(zip(labels, units, strict=True))
+    ]
+
+
+def _totals(comparison: ForceComparison) -> list[Row]:
+    """Errors below the cut-off of what predicts forces."""
+    predictions = (
+        ('the fit', comparison.fitted),
+        ('the machine as delivered (file and overlay)', comparison.delivered),
+        ('the same, and forces that an overlay does not carry', comparison.with_the_rest),
+    )
+    return [{'name': name, 'error': one.filtered_error} for name, one in predictions if one is not None]
+
+
+def _floor_rows(result: IdentificationResult) -> list[Row]:
+    floor = result.noise_floor
+    if floor is None or not floor.known:
+        return []
+    return [
+        {
+            'name': name,
+            'unit': unit,
+            'residual': float(floor.residual[index]),
+            'noise': float(floor.noise[index]),
+            'efforts': float(floor.from_efforts[index]),
+            'positions': float(floor.from_positions[index]),
+            'ratio': float(floor.ratio[index]),
+        }
+        for index, (name, unit) in enumerate(zip(floor.labels, result.machine.effort_units, strict=True))
     ]

@@ -8,18 +8,13 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.friction import joint_friction_law
 from pkm_description.loading.keys import joint_key
-from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine, RigidBody
+from pkm_description.machine import INERTIAL_PARAMETERS, Joint, Machine
 
 from pkm_description import loading
+from pkm_identification.columns.joint_terms import DRIVE_INERTIA, TRANSVERSE_FRICTION
 from pkm_identification.errors import InfeasibleParametersError
-from pkm_identification.judgement.physical import body_from_parameters
+from pkm_identification.fitting.overlay_values import BODY_KEYS, body_values, friction_key, overlay_values
 from pkm_identification.result import IdentificationResult
-
-#: keys of a body in a machine file, in the order of :func:`_body_values`
-_BODY_KEYS = (
-    'mass', 'center_of_mass.x', 'center_of_mass.y', 'center_of_mass.z',
-    'inertia.ixx', 'inertia.ixy', 'inertia.ixz', 'inertia.iyy', 'inertia.iyz', 'inertia.izz',
-)  # fmt: skip
 
 
 def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
@@ -34,52 +29,24 @@ def write_overlay(result: IdentificationResult, path: str | Path) -> Path:
     """
     if result.identified_machine is None:
         raise InfeasibleParametersError('no overlay: ' + '; '.join(result.physical.infeasible))
-    values = overlay_values(result.identified_machine, result.config.identical_legs, result.config.friction)
+    model = result.model
+    values = overlay_values(result.identified_machine, model.identical_legs, model.rubbing, model.has_rotors)
     provenance = result.provenance
     return loading.write_overlay(
         path,
         result.machine.name,
         values,
         date=provenance['date'],
-        data=provenance['data'],
-        method=provenance['method'],
+        data=f"{provenance['data']} ({provenance['time of the data']})",
+        method=provenance['method'] + _not_carried(result),
         standard_deviations=overlay_std(result),
     )
 
 
-def overlay_values(machine: Machine, identical_legs: bool, friction: str) -> dict[str, object]:
-    """Dotted keys of the machine file with the machine's bodies and friction.
-
-    With legs identified one by one, every number is a list with one entry per leg.
-    """
-    values: dict[str, object] = {}
-    _put_body(values, 'platform.body', [machine.platform])
-    alike: dict[str, list[Joint]] = {}
-    for joint in machine.joints:
-        if joint.body.mass > 0.0:  # nothing is identified of what stands between the axes of a universal joint
-            alike.setdefault(joint_key(machine, joint), []).append(joint)
-    for key, joints in alike.items():
-        joint = joints[0]
-        _put_body(values, f'{key}.body', [joint.body] if identical_legs else [one.body for one in joints])
-        if friction == 'all' or (friction == 'actuated' and joint.actuated):
-            for name in joint_friction_law(joint).linear_parameter_names:
-                values[f'{key}.friction.{name}'] = [getattr(one.friction.law, name) for one in joints]
-    return values
-
-
-def _put_body(values: dict[str, object], key: str, bodies: list[RigidBody]) -> None:
-    numbers = np.array([_body_values(body.parameters) for body in bodies])
-    columns = [numbers[0, index] if len(bodies) == 1 else numbers[:, index] for index in range(10)]
-    values[f'{key}.mass'] = columns[0]
-    values[f'{key}.center_of_mass'] = columns[1:4]
-    for name, column in zip(_BODY_KEYS[4:], columns[4:], strict=True):
-        values[f'{key}.{name}'] = column
-
-
-def _body_values(parameters: Array) -> Array:
-    """Mass, centre of mass and inertia about it (10,) of the ten parameters (10,)."""
-    body = body_from_parameters('', parameters)
-    return np.concatenate([[body.mass], body.center_of_mass, body.inertia[np.triu_indices(3)]])
+def _not_carried(result: IdentificationResult) -> str:
+    """What an overlay has no place for, in words."""
+    lost = result.delivered.lost if result.delivered is not None else ()
+    return f'; identified besides, and not in an overlay: {"; ".join(lost)}' if lost else ''
 
 
 def overlay_std(result: IdentificationResult) -> dict[str, float]:
@@ -97,17 +64,28 @@ def overlay_std(result: IdentificationResult) -> dict[str, float]:
         # the map to centre of mass and inertia is not linear: propagate through its derivative
         derivative = _derivative(physical.values[index])
         variance = np.diag(derivative @ physical.covariance[np.ix_(index, index)] @ derivative.T)
-        for name, value in zip(_BODY_KEYS, np.sqrt(np.maximum(variance, 0.0)), strict=True):
+        for name, value in zip(BODY_KEYS, np.sqrt(np.maximum(variance, 0.0)), strict=True):
             found[f'{key}.{name}{suffix}'] = float(value)
+    identified = {joint.name: joint for joint in (result.identified_machine or result.machine).joints}
     for leg in result.machine.legs:
         for joint in leg.joints:
-            for law in joint_friction_law(joint).linear_parameter_names:
-                at = place.get(f'{joint.name}.{law}')
-                # friction that the motion did not excite is nominal: there is no standard deviation to state
+            key = joint_key(result.machine, joint)
+            friction = friction_key(result.machine, joint)
+            for name, parameter in _names_in_overlay(identified[joint.name], key, friction).items():
+                at = place.get(f'{joint.name}.{name}')
+                # what the motion did not excite is nominal: there is no standard deviation to state
                 if at is not None and np.isfinite(physical.std[at]):
-                    key = joint_key(result.machine, joint)
-                    found[f'{key}.friction.{law}.{leg.name}'] = float(physical.std[at])
+                    found[f'{parameter}.{leg.name}'] = float(physical.std[at])
     return found
+
+
+def _names_in_overlay(joint: Joint, key: str, friction: str) -> dict[str, str]:
+    """Dotted key of each of a joint's parameters that an overlay carries, below those of the joint and its friction."""
+    law = joint_friction_law(joint)
+    names = {name: f'{friction}.{name}' for name in law.linear_parameter_names}
+    names[TRANSVERSE_FRICTION.parameter] = f'{friction}.coulomb_coefficient'
+    names[DRIVE_INERTIA.parameter] = f'{key}.rotor_inertia'
+    return names
 
 
 def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
@@ -122,10 +100,10 @@ def _body_places(machine: Machine) -> dict[str, tuple[str, str]]:
 
 
 def _derivative(parameters: Array) -> Array:
-    """Derivative (10, 10) of :func:`_body_values`, central differences on a map that is at most cubic in 1 / mass."""
+    """Derivative (10, 10) of :func:`body_values`, central differences on a map that is at most cubic in 1 / mass."""
     steps = 1e-6 * np.maximum(np.abs(parameters), 1e-3 * np.abs(parameters).max())
     columns = [
-        (_body_values(parameters + step) - _body_values(parameters - step)) / (2.0 * step.sum())
+        (body_values(parameters + step) - body_values(parameters - step)) / (2.0 * step.sum())
         for step in np.diag(steps)
     ]
     return np.array(columns).T

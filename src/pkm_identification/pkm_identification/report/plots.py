@@ -10,31 +10,66 @@ from pkm_description.report.figures import MEASURED, NOMINAL, PREDICTED, RESIDUA
 from scipy.signal import welch
 
 from pkm_identification.estimator.least_squares import Estimate
-from pkm_identification.result import ForceComparison, IdentificationResult
+from pkm_identification.judgement.significance import KNOWN
+from pkm_identification.result import IdentificationResult
+from pkm_identification.validation.force_comparison import ForceComparison
 
 
-def force_plot(comparison: ForceComparison, leg_names: tuple[str, ...]) -> str:
-    """Measured and predicted force of every leg over time, and their difference on its own scale."""
+def force_plot(comparison: ForceComparison, labels: tuple[str, ...], units: tuple[str, ...]) -> str:
+    """Measured force, predicted force and residual of every drive over time, each in a strip of its own.
+
+    Strips of one kind share their scale, over all drives with the same unit; measured and predicted forces share one.
+    """
+    residual = comparison.measured - comparison.predicted
+    signals = (comparison.measured, MEASURED), (comparison.predicted, PREDICTED), (residual, RESIDUAL)
     with matplotlib.rc_context(STYLE):
-        figure, axes = new_figure(11.0, 1.9 * ((len(leg_names) + 1) // 2), (len(leg_names) + 1) // 2, 2)
-        for leg, (axis, name) in enumerate(zip(axes, leg_names, strict=False)):
-            axis.plot(comparison.time, comparison.measured[:, leg], color=MEASURED, lw=0.6, label='measured')
-            axis.plot(comparison.time, comparison.predicted[:, leg], color=PREDICTED, lw=0.9, label='predicted')
-            axis.set_ylabel(f'{name} [N]')
-            twin = axis.twinx()
-            difference = comparison.measured[:, leg] - comparison.predicted[:, leg]
-            twin.plot(comparison.time, difference, color=RESIDUAL, lw=0.4, label='difference')
-            limit = 4.0 * max(float(np.abs(difference).max()), 1e-9)
-            twin.set_ylim(-limit, limit)
-            twin.tick_params(axis='y', labelcolor=RESIDUAL)
-            twin.grid(False)
-        handles = [*axes[0].get_legend_handles_labels()[0], *twin.get_legend_handles_labels()[0]]
-        figure.legend(
-            handles, ['measured', 'predicted', 'difference (right scale)'], loc='outside upper center', ncols=3
-        )
-        for axis in axes[-2:]:
+        figure, axes = new_figure(11.0, 1.05 * len(labels) + 0.7, len(labels), 3)
+        for drive, (label, unit) in enumerate(zip(labels, units, strict=True)):
+            alike = [place for place, other in enumerate(units) if other == unit]
+            both = np.concatenate([comparison.measured[:, alike], comparison.predicted[:, alike]])
+            largest = float(np.abs(residual[:, alike]).max())
+            scales = (both.min(), both.max()), (both.min(), both.max()), (-largest, largest)
+            for column, ((values, colour), scale) in enumerate(zip(signals, scales, strict=True)):
+                axis = axes[3 * drive + column]
+                axis.plot(comparison.time, values[:, drive], color=colour, lw=0.6)
+                room = 0.04 * max(scale[1] - scale[0], 1e-12)
+                axis.set_ylim(scale[0] - room, scale[1] + room)
+                if column == 0:
+                    axis.set_ylabel(f'{label} [{unit}]')
+        finer = np.ptp(comparison.measured) / max(2.0 * float(np.abs(residual).max()), 1e-300)
+        for axis, title in zip(
+            axes[:3], ('measured', 'predicted, same scale', f'residual, scale {finer:.0f} times finer'), strict=True
+        ):
+            axis.set_title(title)
+        for axis in axes[-3:]:
             axis.set_xlabel('time [s]')
-        return inline(figure)
+        return inline(figure, dots_per_inch=220)
+
+
+def ratio_plot(result: IdentificationResult) -> str:
+    """Parameters of bodies and friction as a ratio to the nominal ones, body by body, bars of two standard deviations.
+
+    Those that are small beside the others of their body (products of inertia, say) have no ratio worth a place.
+    """
+    physical, rows = result.physical, []
+    for place, name in enumerate(physical.names):
+        nominal, std = physical.nominal[place], physical.std[place]
+        if nominal and np.isfinite(std) and abs(std) < abs(nominal):
+            rows.append((name, physical.values[place] / nominal, 2.0 * std / abs(nominal)))
+    with matplotlib.rc_context(STYLE):
+        figure, (axis,) = new_figure(9.0, 0.17 * len(rows) + 0.8, 1, 1)
+        names, values, bars = zip(*rows, strict=True) if rows else ((), (), ())
+        lines = np.arange(len(rows))
+        axis.errorbar(values, lines, xerr=bars, fmt='o', ms=3, lw=1, capsize=2, color=PREDICTED)
+        axis.axvline(1.0, color=NOMINAL, lw=1.5)
+        owners = [name.rpartition('.')[0] for name in names]
+        for row in range(1, len(rows)):
+            if owners[row] != owners[row - 1]:
+                axis.axhline(row - 0.5, color=NOMINAL, lw=0.5)
+        axis.set_yticks(lines, names)
+        axis.set_ylim(len(rows) - 0.5, -0.5)
+        axis.set_xlabel('value / nominal value, bars: 2 standard deviations')
+        return inline(figure, vector=True)
 
 
 def parameter_plot(result: IdentificationResult) -> str:
@@ -45,8 +80,8 @@ def parameter_plot(result: IdentificationResult) -> str:
         values, std, nominal = result.estimate.parameters, result.estimate.std, result.nominal_base
         scale = np.maximum(np.abs(nominal), 2.0 * std)
         place = np.arange(count)
-        good = np.array([status == 'identified' for status in result.classification])
-        for chosen, colour, label in ((good, PREDICTED, 'identified'), (~good, RESIDUAL, 'weakly excited')):
+        good = np.array([status in KNOWN for status in result.classification])
+        for chosen, colour, label in ((good, PREDICTED, 'identified'), (~good, RESIDUAL, 'not identified')):
             if chosen.any():
                 axis.errorbar(
                     (values / scale)[chosen], place[chosen], xerr=(2.0 * std / scale)[chosen],
@@ -102,6 +137,10 @@ def _spectrum(axis: matplotlib.axes.Axes, result: IdentificationResult) -> None:
     ):
         frequency, density = welch(values, fs=rate, nperseg=segment, axis=0)
         axis.semilogy(frequency[1:], np.sqrt(density.mean(axis=1))[1:], color=colour, lw=0.9, label=label)
+    floor = result.noise_floor
+    if floor is not None and floor.known:
+        density = np.sqrt(floor.noise_density.mean(axis=1))
+        axis.semilogy(floor.frequency, density, color=NOMINAL, lw=1.2, ls='--', label='noise floor')
     axis.axvline(result.bands.force_cutoff, color=PREDICTED, lw=1, ls='--', label='force cut-off')
     axis.set_xlabel('frequency [Hz]')
     axis.set_ylabel('N / sqrt(Hz)')
@@ -114,7 +153,7 @@ def _autocorrelation(axis: matplotlib.axes.Axes, estimate: Estimate, used: NDArr
     limit = 2.0 / np.sqrt(max(int(used.sum(axis=0).min()), 1))
     axis.axhspan(-limit, limit, color=NOMINAL, alpha=0.3, label='white, 95 %')
     axis.set_xlabel('lag [rows]')
-    axis.set_ylabel('autocorrelation, per leg')
+    axis.set_ylabel('autocorrelation, per drive')
     axis.legend()
 
 

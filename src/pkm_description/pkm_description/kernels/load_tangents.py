@@ -1,0 +1,107 @@
+"""How friction that depends on the load changes along a direction, with the reactions in the joints.
+
+Differentiated, the equations of the closure forces are those of the forces themselves with other right-hand sides: what
+joints and platform need more while the closure forces are held, and how the drive forces change.
+"""
+
+from __future__ import annotations
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.dynamics import add_force_of_joints, drive_forces, joint_wrenches
+from pkm_description.kernels.friction import joint_slopes
+from pkm_description.kernels.inverse_dynamics import LOAD_TOLERANCE, MOST_LOADS
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.model import ModelData, ScratchData
+from pkm_description.kernels.reactions import apply_closures, closure_multipliers
+from pkm_description.kernels.status import FRICTION_NOT_SETTLED, OK
+from pkm_description.kernels.tangents import FORCE, TURN
+from pkm_description.kernels.vectors import cross, dot, minus, plus, times, vector
+
+#: places in ``scratch.joint_tangents``: changes of the forces that joints need, and of friction with its load
+FORCES, LOAD_FRICTION = 3, 6
+
+#: places in ``scratch.tangents``: the wrenches in the joints, while their memory is used for their changes
+KEPT_FORCE, KEPT_MOMENT = 12, 13
+
+
+@kernel
+def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> int:
+    """Add the change of friction with its loads to ``scratch.wrench``, the change of the force on the platform's twist.
+
+    Known are the changes with closure forces and loads held: ``joint_tangents[FORCES]``, ``tangents[FORCE]`` and
+    ``scratch.wrench``. Iterated to a fixed point as the loads themselves are; friction of drives alone changes none.
+    """
+    tangents, joints = scratch.tangents, scratch.joint_tangents
+    _copy(scratch.force, tangents[KEPT_FORCE])
+    _copy(scratch.moment, tangents[KEPT_MOMENT])
+    _copy(scratch.multipliers, scratch.kept_multipliers)
+    for i in range(6):
+        scratch.twist[i] = scratch.wrench[i]
+    for joint in range(len(model.kind)):
+        joints[LOAD_FRICTION, joint] = 0.0
+    status = FRICTION_NOT_SETTLED
+    for _ in range(MOST_LOADS):
+        _force_on_twist(model, scratch)
+        drive_forces(model, scratch, scratch.forces, 0)
+        for joint in range(len(model.kind)):
+            scratch.joint_forces[joint] += joints[FORCES, joint]
+        closure_multipliers(model, scratch, scratch.forces, 0)
+        for body in range(len(scratch.force)):
+            for i in range(3):
+                scratch.force[body, i] = scratch.moment[body, i] = 0.0
+        apply_closures(model, scratch)
+        joint_wrenches(model, scratch)
+        if _friction_settles(model, scratch, smoothing):
+            status = OK
+            break
+    _force_on_twist(model, scratch)
+    _copy(tangents[KEPT_FORCE], scratch.force)
+    _copy(tangents[KEPT_MOMENT], scratch.moment)
+    _copy(scratch.kept_multipliers, scratch.multipliers)
+    return status
+
+
+@kernel
+def _copy(source: Array, target: Array) -> None:
+    for i in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[i, k] = source[i, k]
+
+
+@kernel
+def _force_on_twist(model: ModelData, scratch: ScratchData) -> None:
+    """``scratch.wrench`` with the present change of friction, which is left in ``scratch.joint_forces``."""
+    for i in range(6):
+        scratch.wrench[i] = scratch.twist[i]
+    for joint in range(len(model.kind)):
+        scratch.joint_forces[joint] = scratch.joint_tangents[LOAD_FRICTION, joint]
+    add_force_of_joints(model, scratch)
+
+
+@kernel
+def _friction_settles(model: ModelData, scratch: ScratchData, smoothing: float) -> bool:
+    """Change of friction by that of the loads; ``scratch.force`` is the closures' part. True if it stays as it was."""
+    changes, largest, size = scratch.joint_tangents[LOAD_FRICTION], 0.0, 0.0
+    for joint in range(len(model.kind)):
+        _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
+        change = slope * load_change(model, scratch, joint)
+        largest, size = max(largest, abs(change - changes[joint])), max(size, abs(change))
+        changes[joint] = change
+    scratch.detail[2] = largest
+    return largest <= LOAD_TOLERANCE * size
+
+
+@kernel
+def load_change(model: ModelData, scratch: ScratchData, joint: int) -> float:
+    """Change of the size of a joint's force across its axis, see :func:`~.reactions.loads_of_joints`; 0 at no load."""
+    force, axis = vector(scratch.tangents[KEPT_FORCE], joint), vector(scratch.axis, joint)
+    change = plus(vector(scratch.tangents[FORCE], joint), vector(scratch.force, joint))
+    axis_change = cross(vector(scratch.tangents[TURN], joint), axis)
+    if len(model.freedom) == 3:
+        force, change = (force[0], force[1], 0.0), (change[0], change[1], 0.0)
+    along = dot(force, axis)
+    across = minus(force, times(along, axis))
+    # across itself is perpendicular to the axis, so that only the axis's own turn is left of what it takes off
+    turned_off = minus(change, times(along, axis_change))
+    load = scratch.loads[joint]
+    return dot(across, turned_off) / load if load > 0.0 else 0.0

@@ -1,0 +1,168 @@
+"""Legs that are rods, for which the closing equations of forward kinematics stand in closed form; see ``kernels.rods``.
+
+A leg of one drive: slider or crank that carries universal joints or hinges, or a slide behind one of them; each rod
+ends with a ball on the platform, in a plane with a pin. Which legs are such is decided here, from the machine at home.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import structure
+from pkm_description.kernels.model import PRISMATIC, REVOLUTE, ModelData, ScratchData, scratch_data
+from pkm_description.kernels.tree import leg_poses
+
+#: cosines, and parts of the platform's radius, by which axes may miss being perpendicular or intersecting
+_EXACT = 1e-13
+
+#: sine of the angle between rod and first axis at home, and part of the platform's radius that an end must be away from
+#: its hinge, below which a rod has no clear direction
+_LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class Rod:
+    """Constants of a rod; see :class:`~pkm_description.kernels.model.ModelData`."""
+
+    rows: int
+    joints: tuple[int, int]
+    center: Array
+    basis: Array
+    end: Array
+    slide: Array
+    side: float
+
+
+def no_rods(legs: int, closures: int) -> dict[str, Any]:
+    """Fields of a model none of whose legs are rods."""
+    return {
+        'rod_carrier': np.full(legs, -1),
+        'rod_rows': np.zeros(closures, dtype=np.int64),
+        'rod_joints': np.full((closures, 2), -1),
+        'rod_center': np.zeros((closures, 3)),
+        'rod_basis': np.zeros((closures, 3, 3)),
+        'rod_end': np.zeros((closures, 3)),
+        'rod_slide': np.zeros((closures, 3)),
+        'rod_side': np.zeros(closures),
+    }
+
+
+def rod_constants(model: ModelData) -> dict[str, Any]:
+    """Fields of a model with its exact home positions."""
+    legs = len(model.closed_form)
+    fields = no_rods(legs, len(model.closure_body))
+    compiled, memory = structure(model), scratch_data(model)
+    scratch = structure(memory)
+    for leg in range(legs):
+        carrier = _carrier(model, leg)
+        if carrier is None:
+            continue
+        # as the constants are defined: drive and passive joints at zero, locked ones where they stay
+        memory.joints[:] = model.home_joints
+        memory.joints[_columns(model, leg)] = 0.0
+        leg_poses(compiled, scratch, leg)
+        closures = range(model.closure_start[leg], model.closure_start[leg + 1])
+        rods = [_rod(model, memory, carrier, _passive(model, leg, closure), closure) for closure in closures]
+        if any(rod is None for rod in rods):
+            continue
+        fields['rod_carrier'][leg] = carrier
+        for closure, rod in zip(closures, rods, strict=True):
+            for name, value in vars(rod).items():
+                fields[f'rod_{name}'][closure] = value
+    return fields
+
+
+def _columns(model: ModelData, leg: int) -> list[int]:
+    """Joints of a leg that its closures determine."""
+    return [int(joint) for joint in model.column_joint[model.column_start[leg] : model.column_start[leg + 1]]]
+
+
+def _chain(model: ModelData, closure: int) -> list[int]:
+    """Joints that carry the closure's own body, from the base on, without locked ones."""
+    joints, body = [], int(model.closure_body[closure])
+    while body < len(model.kind):
+        joints.append(body)
+        body = int(model.parent[body])
+    return [joint for joint in reversed(joints) if joint in model.column_joint]
+
+
+def _passive(model: ModelData, leg: int, closure: int) -> list[int]:
+    """Passive joints between base and end of a rod."""
+    return [joint for joint in _chain(model, closure) if not model.is_driven[joint]]
+
+
+def _carrier(model: ModelData, leg: int) -> int | None:
+    """Body on which the rods of a leg hang, the driven one or the base; None of a leg that is no rods by its joints."""
+    platform, first = len(model.kind), int(model.joint_start[leg])
+    closures = range(model.closure_start[leg], model.closure_start[leg + 1])
+    columns = _columns(model, leg)
+    drives = [joint for joint in columns if model.is_driven[joint]]
+    if model.closed_form[leg] == 2 or len(drives) != 1 or not len(closures):
+        return None
+    hinged = []
+    for closure in closures:
+        ends_on_ball = model.orientation_start[closure] == model.orientation_start[closure + 1]
+        if model.closure_other[closure] != platform or not ends_on_ball:
+            return None
+        hinged += _passive(model, leg, closure)
+    if sorted(hinged + drives) != sorted(columns) or (model.kind[hinged] != REVOLUTE).any():
+        return None
+    (drive,) = drives
+    if drive == first and all(drive in _chain(model, closure) for closure in closures):
+        return first
+    if len(closures) == 1 and model.kind[drive] == PRISMATIC and _chain(model, closures[0])[-1] == drive:
+        return platform + 1
+    return None
+
+
+def _rod(model: ModelData, memory: ScratchData, carrier: int, passive: list[int], closure: int) -> Rod | None:
+    """Constants of a rod whose joints are at zero; None if it is none by its geometry."""
+    planar, radius = bool(model.position_rows[closure] == 2), float(model.radius[0])
+    body = int(model.closure_body[closure])
+    end = memory.origin[body] + memory.rotation[body] @ model.closure_point[closure]
+    drive = _drive_behind(model, carrier, closure)
+    slide = np.zeros(3) if drive is None else memory.axis[drive]
+    first = memory.axis[passive[0]] if passive else np.zeros(3)
+    if len(passive) == 1:
+        second = np.linalg.svd(first[None])[2][1]
+        center, rows = memory.origin[passive[0]], 1 if planar else 2
+    elif len(passive) == 2 and not planar:
+        second, rows = memory.axis[passive[1]], 1
+        center = _intersection(memory, passive)
+    else:
+        return None
+    basis = np.stack([first, second, np.cross(first, second)], axis=-1)
+    along, slide = basis.T @ (end - center), basis.T @ slide
+    side, joints = 0.0, (passive[0], -1)
+    if len(passive) == 2:
+        joints = passive[0], passive[1]
+        lines = memory.origin[passive] - center
+        misses = [np.linalg.norm(np.cross(line, memory.axis[one])) for line, one in zip(lines, passive, strict=True)]
+        misses += [radius * abs(first @ second), abs(along[1]), radius * abs(slide[1])]
+        at_home = along if drive is None else along + model.home_joints[drive] * slide
+        height = np.cos(np.arctan2(at_home[0], at_home[2]) + model.home_joints[passive[1]])
+        side = float(np.sign(height))
+        if max(misses) > _EXACT * radius or not abs(height) >= _LEAST:
+            return None
+    elif not np.linalg.norm(along[1:]) >= _LEAST * radius and drive is None:
+        return None
+    turned = memory.rotation[carrier]
+    center, basis = turned.T @ (center - memory.origin[carrier]), turned.T @ basis
+    return Rod(rows, joints, center, basis, along, slide, side)
+
+
+def _drive_behind(model: ModelData, carrier: int, closure: int) -> int | None:
+    """Drive that makes the rod longer, if it is not the one that carries it."""
+    drives = [joint for joint in _chain(model, closure) if model.is_driven[joint] and joint != carrier]
+    return drives[0] if drives else None
+
+
+def _intersection(memory: ScratchData, joints: list[int]) -> Array:
+    """Point (3,) nearest to the axes of two joints."""
+    normals = [np.eye(3) - np.outer(axis, axis) for axis in memory.axis[joints]]
+    right = sum(normal @ origin for normal, origin in zip(normals, memory.origin[joints], strict=True))
+    return np.asarray(np.linalg.lstsq(sum(normals), right, rcond=None)[0])

@@ -1,0 +1,189 @@
+"""Filter of the platform's motion by the legs alone, for as long as the IMU cannot be believed.
+
+It is the same filter with the same states, legs and constraints, and an input of zero. What are the biases of the IMU
+otherwise are then minus the specific force and minus the angular rate of the platform: the equations (Miletovic et al.
+2017, Eqs 16-19) subtract them from the input. Both walk at random: the force with white noise of its derivative (jerk),
+the rate with white noise of the angular acceleration (Bar-Shalom, Li, Kirubarajan 2001, section 6.2). How lively they
+are the innovations say: the spectral densities have a common factor that keeps the mean normalised innovation squared
+somewhat below its expected value, so that standard deviations are rather too large than too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, exp
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.kinematics.rotation import quaternion_from_matrix
+from pkm_description.machine import Machine, Pose
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filters import Innovation
+from pkm_estimation.kernels.input_noise import NO_STAMP
+from pkm_estimation.models import (
+    ACCELEROMETER_BIAS,
+    ATTITUDE,
+    BIASES,
+    GYROSCOPE_BIAS,
+    POSITION,
+    VELOCITY,
+    EstimatorGeometry,
+)
+from pkm_estimation.models.inertial_process import INPUT_SIZE
+
+#: m/s^3 and rad/s^2 that last for so many seconds: 60 mm and 60 mrad at 2 Hz, where nothing is known yet
+_JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
+#: what the mean NIS per leg is kept at, the change of the factor's logarithm by an excess of 1, the largest excess
+_AIM, _GAIN, _LARGEST_EXCESS = 0.7, 0.15, 8.0
+#: bounds of the factor on the spectral densities
+_LEAST, _MOST = 1e-9, 1e9
+#: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
+_ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
+#: standard deviation of the start pose in those of the legs
+_VAGUE = 4.0
+#: m and quaternion, of a pose that was predicted with a wrong input
+_FAR = 0.02, 0.05
+#: (m/s^2)^2 and (rad/s)^2: there is no IMU whose noise counts
+_NO_NOISE = 1e-18
+_NO_INPUT = np.zeros(INPUT_SIZE)
+
+
+class LegsAlone:
+    """Estimates without the IMU, and hands the motion over to the filter that uses it, and back.
+
+    Parameters
+    ----------
+    geometry, length_covariance, config, machine : as those of the filter that uses the IMU
+
+    Attributes
+    ----------
+    is_moving : whether velocity and angular rate are known
+    filter : its biases are minus specific force and angular rate, platform axes
+    """
+
+    def __init__(
+        self, geometry: EstimatorGeometry, length_covariance: Array, config: EstimatorConfig, machine: Machine
+    ) -> None:
+        # predictions are vague: every update is linearised again around its own result
+        iterating = replace(config, iteration_nis=0.0)
+        self.filter = PlatformFilter(geometry, _NO_NOISE * np.eye(INPUT_SIZE), length_covariance, iterating, machine)
+        self._longest, self._config = config.maximum_step, config
+        noise = float(length_covariance.diagonal().max()) ** 0.5
+        self._pose_std = (
+            _VAGUE * noise,
+            _VAGUE * noise / max(geometry.radius, 1e-3),
+        )
+        if self.filter.walk is not None:
+            self.filter.walk[BIASES] = 0.0
+        self._walk = np.zeros(self.filter.layout.size)
+        self._walk[ACCELEROMETER_BIAS], self._walk[GYROSCOPE_BIAS] = _JERK**2 * _LASTING, _TURNING**2 * _LASTING
+        self._liveliness, self.is_moving = 1.0, False
+
+    def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
+        """Start from a pose of the platform's origin, and its motion from the pose ``duration`` s ``before``, if known.
+
+        The force is unknown, and so are velocity and rate without a pose before.
+        """
+        filter_, state = self.filter, self.filter.ukf.state
+        filter_.start_at(pose, *self._pose_std)
+        filter_.forget_rates()
+        covariance, rotation = filter_.covariance, pose.rotation_base_platform
+        covariance[BIASES, :], covariance[:, BIASES] = 0.0, 0.0
+        state[ACCELEROMETER_BIAS], state[GYROSCOPE_BIAS] = rotation.T @ filter_.geometry.gravity, 0.0
+        position_std, turn_std = self._pose_std
+        velocity_std, rate_std = self._config.start_velocity_std, _ANY_RATE
+        if before is not None:
+            arm = filter_.geometry.imu_position
+            moved = pose.position + rotation @ arm - before.position - before.rotation_base_platform @ arm
+            turned = before.rotation_base_platform.T @ rotation
+            state[VELOCITY] = rotation.T @ moved / duration
+            state[GYROSCOPE_BIAS] = -2.0 * quaternion_from_matrix(turned)[:3] / duration
+            velocity_std = position_std / duration + 0.5 * duration * _ANY_FORCE
+            rate_std = 2.0 * turn_std / duration + 0.5 * duration * _ANY_TURNING
+        covariance[VELOCITY, VELOCITY] = velocity_std**2 * np.eye(3)
+        covariance[ACCELEROMETER_BIAS, ACCELEROMETER_BIAS] = _ANY_FORCE**2 * np.eye(3)
+        covariance[GYROSCOPE_BIAS, GYROSCOPE_BIAS] = rate_std**2 * np.eye(3)
+        self._liveliness, self.is_moving = 1.0, before is not None
+
+    def go_on_from(self, other: PlatformFilter, imu: Array) -> None:
+        """Take over a filter that was right so far, with the IMU's sample (6,) at its state."""
+        self.filter.restore(other.snapshot())
+        _forget_samples(self.filter)
+        self.filter.ukf.state[BIASES] -= imu
+        self.filter.covariance[BIASES, BIASES] += other.imu_covariance
+        self._liveliness, self.is_moving = 1.0, True
+
+    def know_stamps_of(self, other: PlatformFilter) -> None:
+        """Take over what another filter knows about the jitter of stamps."""
+        self.filter.process.restore(other.process.snapshot())
+
+    def doubt(self) -> None:
+        """Know all states only roughly from now on."""
+        size, std = self.filter.layout.size, np.zeros(self.filter.layout.size)
+        (std[POSITION], std[ATTITUDE]), std[VELOCITY] = _FAR, self._config.start_velocity_std
+        std[ACCELEROMETER_BIAS], std[GYROSCOPE_BIAS] = _ANY_FORCE, _ANY_RATE
+        self.filter.covariance.ravel()[:: size + 1] += std**2
+
+    def hand_over(self, other: PlatformFilter) -> None:
+        """Give the motion to a filter that uses the IMU; the biases are unknown to it."""
+        config = self._config
+        other.restore(self.filter.snapshot())
+        _forget_samples(other)
+        state, covariance = other.ukf.state, other.covariance
+        state[BIASES], covariance[BIASES, :], covariance[:, BIASES] = 0.0, 0.0, 0.0
+        stds = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
+        covariance[BIASES, BIASES] = np.diag(stds**2)
+
+    def predict(self, duration: float) -> None:
+        """Predict over ``duration`` s."""
+        filter_, count = self.filter, ceil(duration / self._longest - 1e-9)
+        for _ in range(count):
+            # half of it before the step: it moves the pose already within the step
+            half = 0.5 * duration / count * self._liveliness * self._walk
+            filter_.covariance.ravel()[:: len(half) + 1] += half
+            filter_.predict(_NO_INPUT, _NO_INPUT, duration / count)
+            filter_.covariance.ravel()[:: len(half) + 1] += half
+
+    def update(self, drive_positions: Array, used: NDArray[np.intp] | None) -> Innovation:
+        """Correct with the positions (A,) of the drives ``used``; raises CovarianceError."""
+        innovation = self.filter.update(drive_positions, used)
+        count = len(drive_positions) if used is None else len(used)
+        excess = min(innovation.nis / count, _LARGEST_EXCESS) - _AIM
+        self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
+        return innovation
+
+    @property
+    def felt(self) -> Array:
+        """Specific force and angular rate (6,), platform axes: what an IMU without biases would read."""
+        felt: Array = -self.filter.ukf.state[BIASES]
+        return felt
+
+    @property
+    def felt_covariance(self) -> Array:
+        """Covariance (6, 6) of :attr:`felt`."""
+        return self.filter.covariance[BIASES, BIASES]
+
+    def known(self) -> tuple[Array, ...]:
+        """Current values as :meth:`PlatformFilter.known`, as if an IMU without biases had given :attr:`felt`."""
+        state, *others = self.filter.known(self.felt)
+        state[BIASES] = 0.0
+        return state, *others
+
+    def snapshot(self) -> tuple[object, ...]:
+        """State for :meth:`restore`."""
+        return self.filter.snapshot(), self._liveliness, self.is_moving
+
+    def restore(self, snapshot: tuple[object, ...]) -> None:
+        """Restore a snapshot exactly, bit by bit."""
+        filter_, self._liveliness, self.is_moving = snapshot  # type: ignore[assignment]
+        self.filter.restore(filter_)  # type: ignore[arg-type]
+
+
+def _forget_samples(filter_: PlatformFilter) -> None:
+    """Let the input begin anew: no sample before acts in the next steps."""
+    filter_.ukf.carried[:], filter_.ukf.carried_count = 0.0, 0
+    filter_.process.data.newest[0] = NO_STAMP
+    filter_.process.forget()

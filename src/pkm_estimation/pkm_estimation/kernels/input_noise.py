@@ -1,0 +1,237 @@
+"""What the noise of the IMU's samples does with the state, one step.
+
+A sample acts in up to four steps: with 9, 19, -5 and 1 of 24 parts of a cubic path, where stamps are regular. So the
+noise of neighbouring steps is not independent, as Eq. 23 of Miletovic et al. 2017 takes it. ``carried`` holds the
+covariances C_j of the state with the errors n_j of the samples that act in this step or may act in later ones
+(Schmidt 1966: considered, not estimated)::
+
+    x' = f(x) + sum_j N_j n_j,   N_j = duration (w_j G + m_j duration [R; 0; 0])
+    P' = F P F^T + sum_j (A_j N_j^T + N_j A_j^T + N_j Q N_j^T),   C_j' = A_j + N_j Q,   A_j = F C_j
+
+with the weights w_j of sample j in the step's integral, and m_j in its second integral, which moves the position.
+The fourth sample's part (1/24) is counted with the third's.
+
+A stamp that is wrong by e makes a sample wrong by e times its slope: where stamps jitter, the covariance of ``n_j`` is
+``Q + s_j s_j^T``, s_j the slope times the standard deviation of the stamps
+(:mod:`~pkm_estimation.kernels.stamp_jitter`).
+
+Where one sample moves what the legs measure by less than a tenth of their own noise (``loudness``), the noise of steps
+is taken as independent: NEES and NIS then differ by less than half a percent.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from pkm_description.arrays import Array
+from pkm_description.kernels.jit import kernel
+from pkm_description.kernels.vectors import Vector, cross, dot, plus, times
+
+from pkm_estimation.kernels.attitude import rotation, turn
+from pkm_estimation.kernels.input_path import CARRIED, INPUTS
+from pkm_estimation.kernels.process import ATTITUDE_ROW, POSITION_ROW, VELOCITY_ROW, ProcessData
+from pkm_estimation.kernels.stamp_jitter import VARIANCE
+
+#: no sample has this stamp [ns]
+NO_STAMP = -(2**62)
+#: columns of ``carried``, and those that can still act when a step ends at its last sample
+COLUMNS = CARRIED * INPUTS
+LASTING_COLUMNS = COLUMNS - INPUTS
+#: part of the legs' noise from which on the noise of a sample is carried along
+LOUD = 0.1
+#: row of the slope in the present interval
+NOW = CARRIED
+
+
+@kernel
+def set_slope(process: ProcessData) -> None:
+    """Slope of the input in the present interval, times the standard deviation of the stamps' jitter."""
+    scale = sqrt(process.imu_scatter[VARIANCE]) / process.times[0]
+    for i in range(INPUTS):
+        process.slopes[NOW, i] = scale * (process.samples[0, i] - process.samples[1, i])
+
+
+@kernel
+def shift_carried(process: ProcessData, carried: Array) -> int:
+    """Let the columns of ``carried`` (n, 18) be those of samples 1, 0 and -1; how many first ones are 0."""
+    if process.newest[0] == process.stamps[0]:
+        return 0
+    if process.newest[0] == process.stamps[1]:
+        for i in range(len(carried)):
+            for k in range(COLUMNS - 1, INPUTS - 1, -1):
+                carried[i, k] = carried[i, k - INPUTS]
+            for k in range(INPUTS):
+                carried[i, k] = 0.0
+        for k in range(INPUTS):
+            process.slopes[2, k], process.slopes[1, k] = process.slopes[1, k], process.slopes[0, k]
+            process.slopes[0, k] = process.slopes[NOW, k]
+    else:  # not the interval before this one
+        carried[:, :] = 0.0
+        for j in range(CARRIED):
+            for k in range(INPUTS):
+                process.slopes[j, k] = process.slopes[NOW, k]
+    process.newest[0] = process.stamps[0]
+    return INPUTS
+
+
+@kernel
+def is_loud(process: ProcessData) -> bool:
+    """Whether the samples' noise must be carried along over the present interval."""
+    interval = process.times[0]
+    turning, pushing = process.loudness[0], process.loudness[1]
+    if process.imu_scatter[VARIANCE] > 0.0:
+        s = process.slopes
+        by_force, by_rate = (s[NOW, 0], s[NOW, 1], s[NOW, 2]), (s[NOW, 3], s[NOW, 4], s[NOW, 5])
+        turning += process.loudness[2] * sqrt(dot(by_rate, by_rate))
+        pushing += process.loudness[3] * sqrt(dot(by_force, by_force))
+    return interval * (turning + interval * pushing) >= LOUD
+
+
+@kernel
+def forget_carried(process: ProcessData, carried: Array) -> None:
+    """Carry nothing along."""
+    if process.newest[0] != NO_STAMP:
+        process.newest[0] = NO_STAMP
+        carried[:, :] = 0.0
+
+
+@kernel
+def add_independent_noise(process: ProcessData, covariance: Array, duration: float) -> None:
+    """``duration times[0] G Q G^T``: Eq. 23, with the growth of whole intervals in steps of any length."""
+    variance = duration * process.times[0]
+    for i in range(3, 9):
+        row = process.effect[i]
+        by_velocity, by_attitude = effect_of(process, (row[0], row[1], row[2]), (row[3], row[4], row[5]))
+        for k in range(3):
+            covariance[i, 3 + k] += variance * by_velocity[k]
+            covariance[i, 6 + k] += variance * by_attitude[k]
+    if process.imu_scatter[VARIANCE] > 0.0:
+        by_velocity, by_attitude = effect_of_slope(process, NOW)
+        effect = by_velocity + by_attitude
+        for i in range(6):
+            for j in range(6):
+                covariance[VELOCITY_ROW + i, VELOCITY_ROW + j] += variance * effect[i] * effect[j]
+    if process.has_gap[0]:
+        add_gap_noise(process, covariance, duration)
+
+
+@kernel
+def effect_of_slope(process: ProcessData, sample: int) -> tuple[Vector, Vector]:
+    """``G s`` of one of the slopes, in V and q."""
+    s = process.slopes
+    return effect_of(
+        process, (s[sample, 0], s[sample, 1], s[sample, 2]), (s[sample, 3], s[sample, 4], s[sample, 5])
+    )  # fmt: skip
+
+
+@kernel
+def add_half_jitter(process: ProcessData, carried: Array, duration: float) -> None:
+    """Add ``N_j s_j s_j^T / 2`` to all columns."""
+    at, s = process.effect_at, process.slopes
+    to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
+    for j in range(CARRIED):
+        by_moment, by_pulse = 0.5 * duration * duration * process.moments[j], 0.5 * duration * process.pulses[j]
+        by_position = times(by_moment, turn(to_base, (s[j, 0], s[j, 1], s[j, 2])))
+        by_velocity, by_attitude = effect_of_slope(process, j)
+        by_velocity, by_attitude = times(by_pulse, by_velocity), times(by_pulse, by_attitude)
+        for k in range(INPUTS):
+            weight, column = s[j, k], j * INPUTS + k
+            for i in range(3):
+                carried[POSITION_ROW + i, column] += weight * by_position[i]
+                carried[VELOCITY_ROW + i, column] += weight * by_velocity[i]
+                carried[ATTITUDE_ROW + i, column] += weight * by_attitude[i]
+
+
+@kernel
+def add_half_effect(process: ProcessData, carried: Array, duration: float) -> None:
+    """Add ``N_j Q / 2`` to all columns; ``effect`` (9, 6) has the rows ``R Q`` and ``G Q``."""
+    for j in range(CARRIED):
+        by_moment, by_pulse = 0.5 * duration * duration * process.moments[j], 0.5 * duration * process.pulses[j]
+        for k in range(INPUTS):
+            for i in range(3):
+                carried[POSITION_ROW + i, j * INPUTS + k] += by_moment * process.effect[i, k]
+            for i in range(3, 9):
+                carried[i, j * INPUTS + k] += by_pulse * process.effect[i, k]
+    if process.imu_scatter[VARIANCE] > 0.0:
+        add_half_jitter(process, carried, duration)
+
+
+@kernel
+def effect_of(process: ProcessData, force: Vector, omega: Vector) -> tuple[Vector, Vector]:
+    """``G`` times an error of the input, in V and q, by the state of :func:`set_effect`."""
+    at = process.effect_at
+    velocity, q, e0 = (at[0], at[1], at[2]), (at[3], at[4], at[5]), at[6]
+    return plus(force, cross(velocity, omega)), times(0.5, plus(times(e0, omega), cross(q, omega)))
+
+
+@kernel
+def set_effect(process: ProcessData, state: Array) -> None:
+    """``R Q`` and ``G Q`` at a state (n,), that before the step, as printed."""
+    velocity: Vector = (state[VELOCITY_ROW], state[VELOCITY_ROW + 1], state[VELOCITY_ROW + 2])
+    q: Vector = (state[ATTITUDE_ROW], state[ATTITUDE_ROW + 1], state[ATTITUDE_ROW + 2])
+    square = 1.0 - dot(q, q)
+    e0 = sqrt(square) if square > 0.0 else 0.0
+    to_base, noise, effect, at = rotation(q, e0), process.noise, process.effect, process.effect_at
+    for i in range(3):
+        at[i], at[3 + i] = velocity[i], q[i]
+        for j in range(3):
+            at[7 + 3 * i + j] = to_base[i][j]
+    at[6] = e0
+    for k in range(INPUTS):
+        force, omega = (noise[0, k], noise[1, k], noise[2, k]), (noise[3, k], noise[4, k], noise[5, k])
+        by_moment, (by_velocity, by_attitude) = turn(to_base, force), effect_of(process, force, omega)
+        for i in range(3):
+            effect[i, k], effect[3 + i, k], effect[6 + i, k] = by_moment[i], by_velocity[i], by_attitude[i]
+
+
+@kernel
+def add_input_noise(process: ProcessData, covariance: Array, carried: Array, duration: float) -> None:
+    """Carried noise of the samples in the step of :func:`set_inputs`, ``duration`` s, after ``F P F^T`` and ``F C_j``.
+
+    With ``B_j = A_j + N_j Q / 2``, half way, the covariance gains ``sum_j B_j N_j^T + N_j B_j^T``.
+
+    Parameters
+    ----------
+    covariance, carried : (n, n), (n, 18), changed in place
+    """
+    at, size = process.effect_at, len(covariance)
+    to_base = (at[7], at[8], at[9]), (at[10], at[11], at[12]), (at[13], at[14], at[15])
+    add_half_effect(process, carried, duration)
+    w, m = process.pulses, process.moments
+    for i in range(size):
+        f0 = w[0] * carried[i, 0] + w[1] * carried[i, 6] + w[2] * carried[i, 12]
+        f1 = w[0] * carried[i, 1] + w[1] * carried[i, 7] + w[2] * carried[i, 13]
+        f2 = w[0] * carried[i, 2] + w[1] * carried[i, 8] + w[2] * carried[i, 14]
+        o0 = w[0] * carried[i, 3] + w[1] * carried[i, 9] + w[2] * carried[i, 15]
+        o1 = w[0] * carried[i, 4] + w[1] * carried[i, 10] + w[2] * carried[i, 16]
+        o2 = w[0] * carried[i, 5] + w[1] * carried[i, 11] + w[2] * carried[i, 17]
+        g0 = m[0] * carried[i, 0] + m[1] * carried[i, 6] + m[2] * carried[i, 12]
+        g1 = m[0] * carried[i, 1] + m[1] * carried[i, 7] + m[2] * carried[i, 13]
+        g2 = m[0] * carried[i, 2] + m[1] * carried[i, 8] + m[2] * carried[i, 14]
+        by_position = times(duration * duration, turn(to_base, (g0, g1, g2)))
+        by_velocity, by_attitude = effect_of(process, (f0, f1, f2), (o0, o1, o2))
+        by_velocity, by_attitude = times(duration, by_velocity), times(duration, by_attitude)
+        for k in range(3):
+            covariance[i, k] += by_position[k]
+            covariance[k, i] += by_position[k]
+            covariance[i, 3 + k] += by_velocity[k]
+            covariance[3 + k, i] += by_velocity[k]
+            covariance[i, 6 + k] += by_attitude[k]
+            covariance[6 + k, i] += by_attitude[k]
+    add_half_effect(process, carried, duration)
+    if process.has_gap[0]:
+        add_gap_noise(process, covariance, duration)
+
+
+@kernel
+def add_gap_noise(process: ProcessData, covariance: Array, duration: float) -> None:
+    """Error of the polynomial over a gap: ``duration times[0] G diag(gap_variance) G^T``, in all steps the whole."""
+    for k in range(INPUTS):
+        unit = 1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0
+        none = 0.0, 0.0, 0.0
+        by_velocity, by_attitude = effect_of(process, none if k >= 3 else unit, unit if k >= 3 else none)
+        variance = duration * process.times[0] * process.gap_variance[k]
+        effect = by_velocity + by_attitude
+        for i in range(6):
+            for j in range(6):
+                covariance[VELOCITY_ROW + i, VELOCITY_ROW + j] += variance * effect[i] * effect[j]

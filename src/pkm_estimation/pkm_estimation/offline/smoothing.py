@@ -1,0 +1,241 @@
+"""Smooths the estimates of a recording: each from all measurements of its stretch, also the later ones.
+
+The filter runs twice. The first run keeps checkpoints only. The second goes through the recording from its last block
+of samples to the first, records the steps of each block again, and smooths backwards: memory is that of one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.errors import ConfigurationError
+
+from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.filtering.backward_pass import Gaussian
+from pkm_estimation.filtering.point_motion import FilterStates
+from pkm_estimation.filtering.smoother import Entry, Smoother
+from pkm_estimation.filtering.step_record import Estimated, Started
+from pkm_estimation.models import BIASES
+from pkm_estimation.offline.recorded_samples import RecordedSamples
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.stream.output import OutputModel
+from pkm_estimation.stream.repeatable import Checkpoint, RepeatablePipeline
+
+Smoothed = list[tuple[Estimated, Gaussian | None]]
+
+#: estimates that are recorded at once: some 25 kB each
+_BLOCK = 1000
+#: estimates before a block from which on it is run, so that the errors of samples are known at its begin
+_BEFORE = 50
+
+
+def check_smoothable(config: EstimatorConfig) -> None:
+    """Raise ConfigurationError if estimates with these settings cannot be smoothed."""
+    if config.history > 0.0:
+        raise ConfigurationError(
+            f'history = {config.history:g}: with it the filter goes back for late samples, and such a run cannot be '
+            'smoothed; smooth with history = 0, late samples are then rejected'
+        )
+
+
+class Place(NamedTuple):
+    """A place in the recording.
+
+    Attributes
+    ----------
+    sample, estimates : the next sample, and the number of estimates before it
+    checkpoint : of the pipeline there
+    """
+
+    sample: int
+    estimates: int
+    checkpoint: Checkpoint
+
+
+class Checkpoints:
+    """Where the first run was.
+
+    Attributes
+    ----------
+    blocks : where each block begins, and the place before from which it is run
+    """
+
+    def __init__(self, pipeline: RepeatablePipeline) -> None:
+        self._pipeline = pipeline
+        self._last: list[Place] = []
+        self.blocks: list[tuple[Place, Place]] = []
+
+    def pass_by(self, sample: int, count: int) -> None:
+        """Remember the place."""
+        here = Place(sample, count, self._pipeline.checkpoint())
+        self._last.append(here)
+        while len(self._last) > 1 and self._last[1].estimates <= count - _BEFORE:
+            self._last.pop(0)
+        if not self.blocks or count - self.blocks[-1][0].estimates >= _BLOCK:
+            self.blocks.append((here, self._last[0]))
+
+
+def smoothed(
+    result: EstimationResult,
+    pipeline: RepeatablePipeline,
+    samples: RecordedSamples,
+    checkpoints: Checkpoints,
+    progress: Callable[[float], None],
+) -> EstimationResult:
+    """Smoothed states, motions and biases in place of the filter's; NIS and innovations stay those of the filter.
+
+    Parameters
+    ----------
+    result : of the first run; its arrays are overwritten
+    pipeline, samples, checkpoints : of the first run
+    progress : called with the finished part (0-1)
+    """
+    lost = result.nis > pipeline.config.divergence_nis
+    smoother = Smoother(pipeline.filter.layout.size)
+    sample_end, end = len(samples), len(result)
+    for place, before in reversed(checkpoints.blocks):
+        sample, begin = place.sample, place.estimates
+        block = _Block(pipeline, samples, before, sample, sample_end, ~lost[begin:end])
+        stamps, estimates = block.smooth(smoother)
+        if stamps != result.motion.stamps[begin:end].tolist():
+            raise AssertionError('the second run over the recording gave other estimates than the first')
+        if len(estimates) != len(stamps):  # legs alone for a while: that filter's steps are not recorded
+            smoother.after, estimates = None, []
+        if estimates:
+            _put(result, begin, estimates, pipeline.tracker.output_model)
+        sample_end, end = sample, begin
+        progress(1.0 - sample / len(samples))
+    return replace(result, is_smoothed=True)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Samples that are smoothed together.
+
+    Attributes
+    ----------
+    pipeline, samples : of the recording
+    before : from where it is run
+    begin, end : of its samples
+    usable : (N,) which of its estimates may be the last of a stretch
+    """
+
+    pipeline: RepeatablePipeline
+    samples: RecordedSamples
+    before: Place
+    begin: int
+    end: int
+    usable: NDArray[np.bool_]
+
+    def smooth(self, smoother: Smoother) -> tuple[list[int], Smoothed]:
+        """Stamps [ns] of the estimates, and the estimates with the smoothed ones.
+
+        After a start the filter's models are linear in an estimate that may be far off, as it knows neither speed nor
+        biases. So the filter starts again from what came out: its prior counts next to nothing against that.
+        """
+        after = smoother.after
+        stamps, before, entries = self._run(())
+        estimates = smoother.smooth(entries, self.usable.item, before)
+        starts = _starts(entries, estimates)
+        if not starts:
+            return stamps, estimates
+        reached, smoother.after = smoother.after, after
+        again, before, entries = self._run(starts)
+        if again == stamps:
+            return stamps, smoother.smooth(entries, self.usable.item, before)
+        smoother.after = reached
+        return stamps, estimates
+
+    def _run(self, starts: Sequence[Array | None]) -> tuple[list[int], list[Entry], list[Entry]]:
+        """Stamps of the estimates, and the record before the block and in it."""
+        record = self.pipeline.return_to(self.before.checkpoint)
+        for _ in self.samples.one_by_one(self.pipeline, self.before.sample, self.begin):
+            pass
+        before, record.starts = record.take(), iter(starts)
+        stamps = [output.stamp for output in self.samples.one_by_one(self.pipeline, self.begin, self.end)]
+        return stamps, before, record.take()
+
+
+def _starts(entries: Sequence[Entry], estimates: Smoothed) -> list[Array | None]:
+    """Smoothed state (n,) of each start, ``None`` where no estimate came of it."""
+    starts: list[Array | None] = []
+    number, is_first = 0, False
+    for entry in entries:
+        if isinstance(entry, Started):
+            starts.append(None)
+            is_first = True
+        elif isinstance(entry, Estimated):
+            estimate = estimates[number][1]
+            if is_first and estimate is not None:
+                starts[-1] = _known(entry, estimate)[0]
+            number, is_first = number + 1, False
+    return starts
+
+
+def _put(result: EstimationResult, begin: int, estimates: Smoothed, model: OutputModel) -> None:
+    """Overwrite what smoothed estimates, of places from ``begin`` on, say anew."""
+    rows = [k for k, (_, estimate) in enumerate(estimates) if estimate is not None]
+    pairs = [(entry, estimate) for entry, estimate in estimates if estimate is not None]
+    if not pairs:
+        return
+    places = begin + np.array(rows)
+    states = _joined([_known(entry, estimate) for entry, estimate in pairs])
+    felt = _joined([_known_with_input(entry, estimate) for entry, estimate in pairs])
+    motion, inertial, corrected = model.motion(felt), model.inertial(states), model.inertial(felt)
+    for name, value in (
+        ('position', motion.position),
+        ('orientation', motion.orientation),
+        ('linear_velocity', motion.velocity),
+        ('angular_velocity', motion.angular_velocity),
+        ('pose_covariance', motion.pose_covariance),
+        ('twist_covariance', motion.twist_covariance),
+    ):
+        getattr(result.motion, name)[places] = value
+    for name, value in (
+        ('accelerometer_bias', inertial.accelerometer_bias),
+        ('gyroscope_bias', inertial.gyroscope_bias),
+        ('bias_std', inertial.bias_std),
+        ('specific_force', corrected.specific_force),
+        ('angular_rate', corrected.angular_rate),
+        ('linear_acceleration', corrected.linear_acceleration),
+        ('state', model.state(states, np.zeros(len(places)))),
+        ('state_std', np.sqrt(states.covariance.diagonal(axis1=1, axis2=2))),
+    ):
+        getattr(result, name)[places] = value
+    delay = model.layout.imu_delay
+    if delay is not None:
+        result.state[places, delay] = [estimate.mean[delay] for _, estimate in pairs]
+
+
+def _joined(known: list[tuple[Array, ...]]) -> FilterStates:
+    return FilterStates(*(np.array(values) for values in zip(*known, strict=True)))
+
+
+def _known(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]:
+    """Smoothed values for :class:`FilterStates`: the filter's, with another state."""
+    state, _, *rest = entry.known
+    size = len(state)
+    # what is declared of a delay stays declared
+    declared = entry.estimate.mean[:size] - state
+    return estimate.mean[:size] - declared, estimate.covariance[:size, :size], *rest
+
+
+def _known_with_input(entry: Estimated, estimate: Gaussian) -> tuple[Array, ...]:
+    """The same with the errors of the samples of now in their biases, where they were carried along.
+
+    An error is the true input less the sample, a bias the sample less the true input.
+    """
+    known = _known(entry, estimate)
+    if not len(entry.parts):
+        return known
+    state, _, *others, noise = known
+    size = len(state)
+    felt = np.eye(size, len(estimate.mean))
+    felt[BIASES, size:] = -np.kron(entry.parts, np.eye(len(noise)))
+    covariance = felt @ estimate.covariance @ felt.T
+    return state + felt[:, size:] @ estimate.mean[size:], covariance, *others, np.zeros_like(noise)

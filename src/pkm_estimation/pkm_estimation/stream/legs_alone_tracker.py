@@ -1,0 +1,294 @@
+"""Measurements while the IMU is left out: estimates by the legs alone, and trials of the IMU beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.machine import Pose
+
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.models import BIASES
+from pkm_estimation.models.inertial_process import INPUT_SIZE
+from pkm_estimation.stream.messages import LegMeasurement, LegSample
+from pkm_estimation.stream.output import EstimatorOutput
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds
+from pkm_estimation.stream.tracker_steps import TrackerSteps
+
+#: s after a failure until which its cause is looked for
+_LATEST_NAMING = 2.0
+
+#: probability below which a wrong prediction does not look like errors of few legs
+_UNLIKELY = 0.01
+#: the same where the legs themselves show it
+_RARE = 0.05
+#: measurements for which a leg must have been left out to stay so when the IMU is found to be wrong
+_JUST_BEFORE = 50
+
+
+class ImuSuspectError(Exception):
+    """The input is wrong, not the legs.
+
+    Parameters
+    ----------
+    kind, detail : name of the event, and one sentence
+    """
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind, self.detail = kind, detail
+
+
+class LegsAloneTracker(TrackerSteps):
+    """Leaves the IMU out, estimates without it, and takes it back."""
+
+    # -- is it the IMU? ------------------------------------------------------------------------------------------------
+
+    def _bad_samples(self, now: Instant, due: Instant, sample: LegSample) -> tuple[str, str] | None:
+        """Kind and detail of samples from ``now`` to ``due`` that cannot be right; ``None`` if there are none."""
+        span = self.imu_watch.touching(now, due) if self.may_leave_out_imu else None
+        if span is None:
+            return None
+        if not span.is_certain:
+            begin = self.imu_fault.moved_since(span.first, sample.positions)
+            if not self.continuity.has_moved(begin, sample.positions):
+                return None
+        return span.kind, span.detail
+
+    def _is_not_the_legs(
+        self, stamp: int, sample: LegSample, accused: tuple[int, ...] | None, residual: Array, covariance: Array
+    ) -> bool:
+        """Whether a measurement that does not fit speaks against the IMU, not against its legs.
+
+        Any error of six legs is one of a pose, so a single measurement proves nothing. But a wrong prediction hardly
+        looks like an error of few legs, and a leg that fails breaks off from its own past, or stands still while the
+        others move.
+
+        Parameters
+        ----------
+        accused : legs without which the others fit, ``None`` where there are too many
+        residual, covariance : (A,), (A, A) against the prediction
+        """
+        gate, continuity, positions = self.leg_gate, self.continuity, sample.positions
+        if not self.judges_imu or not continuity.is_known or continuity.is_repeated(positions):
+            return False
+        if not continuity.goes_on(stamp, positions, residual):
+            return False
+        if accused is None:
+            return True
+        chance = gate.chance(accused, sample.used, residual, covariance)
+        by_itself = continuity.evidence(stamp, positions, residual)[list(accused)].all()
+        return not chance < (_RARE if by_itself else _UNLIKELY)
+
+    def _check_scale(self) -> None:
+        """Raise ImuSuspectError if all legs have fitted badly for a while, which is none of their faults."""
+        scale = self.leg_gate.scale
+        if scale > self.largest_scale and self.leg_gate.noise_scale == 1.0:
+            detail = (
+                f'legs are {scale**0.5:.2g} times as far off its predictions as they should be: check delay and '
+                'mounting (legs_alone: false ranks causes)'
+            )
+            raise ImuSuspectError('imu_off_prediction', detail)
+
+    def _check_plausible(self) -> None:
+        """Raise ImuSuspectError if only an IMU that is wrong explains constraints or biases."""
+        if self.may_leave_out_imu and self.filter.constraint_nis > self.largest_constraint_nis:
+            raise ImuSuspectError('imu_off_prediction', 'its prediction is a pose that the legs do not admit')
+        bias = self._implausible_bias()
+        if bias:
+            raise ImuSuspectError('imu_bias_implausible', bias)
+
+    def _implausible_bias(self) -> str:
+        """What is wrong with the estimated biases; empty if nothing is."""
+        largest = self.largest_biases
+        biases = np.abs(self.filter.ukf.state[BIASES])
+        if (biases <= largest).all():
+            return ''
+        axis = int(np.argmax(biases / largest))
+        what, unit = ('specific force', 'm/s^2') if axis < 3 else ('angular rate', 'rad/s')
+        return f'its {what} is off by {biases[axis]:.3g} {unit}, which no bias is: check units, axes and gravity'
+
+    # -- leave it out --------------------------------------------------------------------------------------------------
+
+    def _leave_out_imu(self, measurement: LegMeasurement, kind: str, detail: str) -> None:
+        """Leave the IMU out from a measurement on."""
+        self.imu_fault.begin(measurement.instant, kind, detail)
+        self.imu_causes.reset()
+        # legs that were left out just before were left out for it
+        self.leg_gate.forgive(_JUST_BEFORE)
+        self.health.event(
+            measurement.instant.stamp, kind, f'{detail}; the IMU is left out, estimates are by the legs alone'
+        )
+
+    def _begin_alone(self, measurement: LegMeasurement, imu: ImuSample) -> bool:
+        """Begin with a measurement alone: what was predicted for it is wrong. Whether that gives a pose."""
+        sample, used = measurement.sample, self._believed(measurement.sample)
+        self.alone.know_stamps_of(self.filter)
+        try:
+            if len(used) == self.machine.actuated_count:
+                self.alone.start_at(*self._recent_poses(measurement))
+            else:
+                self.alone.go_on_from(self.filter, imu.value)
+                self.alone.doubt()
+            self.alone.update(sample.positions, used)
+        except (KinematicsError, CovarianceError) as error:
+            self._fail(measurement.instant.stamp, 'start_failed', f'no pose by the legs alone: {error}')
+            return False
+        self.now, self.since = imu, imu.instant
+        self.imu_fault.trial = None
+        self.angular_acceleration.reset()
+        return True
+
+    def _recent_poses(self, measurement: LegMeasurement) -> tuple[Pose, Pose | None, float]:
+        """Pose at a measurement, the one before it, if there is one, and the time between them [s]."""
+        pose, last = self.baseline.estimator.pose, self.continuity.last
+        here = pose(measurement.sample.positions)[0]
+        duration = 0.0 if last is None else 1e-9 * (measurement.instant.stamp - last[0])
+        if last is None or not 0.0 < duration <= self.config.maximum_imu_gap or not np.isfinite(last[1]).all():
+            return here, None, 0.0
+        return here, pose(last[1])[0], duration
+
+    def _go_on_alone(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+        """Estimate by a measurement alone, ``None`` if it gives no pose: the filter is stopped."""
+        return self._output_alone(measurement, None, started=False) if self._begin_alone(measurement, imu) else None
+
+    def _start_alone(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+        """Start with a measurement, without the IMU; needs all legs."""
+        stamp, sample = measurement.instant.stamp, measurement.sample
+        if len(sample.used) < self.machine.actuated_count:
+            self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
+            return None
+        self.leg_gate.started()
+        if not self._begin_alone(measurement, imu):
+            return None
+        self.pose_watch.reset()
+        self.health.event(stamp, 'started', 'filter started (legs alone)')
+        return self._output_alone(measurement, None, started=True)
+
+    def _believed(self, sample: LegSample) -> NDArray[np.intp]:
+        """Legs of a measurement that are not left out."""
+        faults = self.leg_gate.faults
+        return sample.used if not faults else np.array([leg for leg in sample.used.tolist() if leg not in faults])
+
+    # -- estimate without it -------------------------------------------------------------------------------------------
+
+    def _process_alone(self, measurement: LegMeasurement, path: InputPath) -> EstimatorOutput | None:
+        """Estimate at a measurement without the IMU, and try whether the IMU is good again."""
+        stamp, sample, now = measurement.instant.stamp, measurement.sample, self.now
+        assert now is not None
+        used = self._believed(sample)
+        if not self.alone.is_moving and len(used) == self.machine.actuated_count:
+            return self._go_on_alone(measurement, path.end) or self._start_alone(measurement, path.end)
+        if not len(used):
+            self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
+            return None
+        try:
+            self.alone.filter.observe_leg_stamp(path.end.instant.stamp)
+            self.alone.predict(seconds(now.instant, path.end.instant))
+            innovation = self.alone.update(sample.positions, used)
+        except CovarianceError as error:
+            self._fail(stamp, 'covariance_lost', str(error))
+            return self._start_alone(measurement, path.end)
+        if not self.side.holds(self.alone.filter):
+            self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
+        elif self._has_possible_pose(stamp, self.alone.filter):
+            bad = self._bad_samples(now.instant, path.end.instant, sample)
+            cause = bad or self._likely_cause(path.end)
+            if cause is not None:
+                self._name_imu_fault(stamp, *cause)
+            back = self._try_imu(measurement, path, used, bad is not None)
+            self.now = path.end
+            if back is not None:
+                return self._output(measurement, path.end.value, back, started=False)
+            return self._output_alone(measurement, innovation, started=False)
+        return self._start_alone(measurement, path.end)
+
+    def _predict_for_user(self, path: InputPath) -> tuple[PlatformFilter, Array]:
+        """Predict to the end of a path the filter that is in use; also its input there."""
+        if not self.imu_fault.is_on:
+            self._predict_along(path)
+            return self.filter, path.end.value
+        assert self.now is not None
+        self.alone.predict(seconds(self.now.instant, path.end.instant))
+        self.imu_fault.trial = None  # the trial does not know this measurement
+        return self.alone.filter, np.zeros(INPUT_SIZE)
+
+    def _likely_cause(self, imu: ImuSample) -> tuple[str, str] | None:
+        """Kind and sentence on why the IMU does not fit, once there is enough to say so."""
+        began, causes, frame = self.imu_fault.began, self.imu_causes, self.output_model.imu_frame
+        if began is None or self.imu_fault.named or seconds(began, imu.instant) > _LATEST_NAMING:
+            return None
+        gravity = self.alone.filter.rotation.T @ self.alone.filter.geometry.gravity
+        covariance = frame.covariance_to_imu(self.alone.felt_covariance)
+        causes.add(
+            frame.to_imu(imu.value), frame.to_imu(self.alone.felt), covariance.diagonal(), frame.vector_to_imu(gravity)
+        )
+        return causes.likeliest()
+
+    def _name_imu_fault(self, stamp: int, kind: str, detail: str) -> None:
+        """Say what is wrong with an IMU that is left out already."""
+        if kind not in (self.imu_fault.kind, *self.imu_fault.named):
+            self.imu_fault.name(kind, detail)
+            self.health.event(stamp, kind, f'the IMU, left out already: {detail}')
+
+    def _try_imu(
+        self, measurement: LegMeasurement, path: InputPath, used: NDArray[np.intp], is_bad: bool
+    ) -> Innovation | None:
+        """Let the filter with the IMU run beside; its innovation if it is believed from now on."""
+        fault, sample, due = self.imu_fault, measurement.sample, path.end.instant
+        if fault.trial is None:
+            if self.imu_watch.touching(due, Instant(due.epoch, due.stamp + 1)) is None:
+                self._begin_trial(path.end)
+            return None
+        if is_bad:
+            fault.trial = None
+            return None
+        limit = self.leg_gate.limit_of(len(used))
+        try:
+            self.filter.observe_leg_stamp(due.stamp)
+            self._predict_along(path)
+            innovation = self.filter.update(sample.positions, used, limit)
+            self._check_plausible()
+        except (CovarianceError, ImuSuspectError):
+            fault.trial = None
+            return None
+        if innovation.nis > limit:
+            fault.trial = None
+            return None
+        if not fault.has_passed(due, innovation, len(used)):
+            return None
+        if not fault.agrees:
+            fault.trial = None
+            return None
+        self._take_imu_back(measurement)
+        return innovation
+
+    def _begin_trial(self, now: ImuSample) -> None:
+        self.alone.hand_over(self.filter)
+        self.since = now.instant
+        self.angular_acceleration.reset()
+        self.imu_fault.begin_trial(now.instant)
+
+    def _take_imu_back(self, measurement: LegMeasurement) -> None:
+        began, instant = self.imu_fault.began, measurement.instant
+        self.imu_fault.end(instant)
+        self.leg_gate.started()
+        self.leg_gate.confirm_start()
+        self.noise.started()
+        self.lost_samples, self.health.left_out = 0, {}
+        out = f', left out for {seconds(began, instant):.3g} s' if began and began.epoch == instant.epoch else ''
+        self.health.event(instant.stamp, 'imu_returned', f'the IMU agrees with the legs again{out}')
+
+    def _output_alone(
+        self, measurement: LegMeasurement, innovation: Innovation | None, started: bool
+    ) -> EstimatorOutput:
+        instant, sample = measurement.instant, measurement.sample
+        self.health.count('by_legs_alone')
+        self.health.left_out = {'IMU': self.imu_fault.description, **self.leg_gate.descriptions()}
+        baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
+        return EstimatorOutput(
+            instant, started, self.alone.known(), self.output_model, innovation, None, sample.positions,
+            sample.efforts, baseline, 1e-9 * self.delay.nanoseconds, by_legs_alone=True,
+        )  # fmt: skip

@@ -1,0 +1,44 @@
+"""A pipeline that can go back to where it was and take the same samples again."""
+
+from __future__ import annotations
+
+from collections import deque
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pkm_estimation.filtering.step_record import StepRecord
+from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.stream.messages import MeasurementQueue
+from pkm_estimation.stream.stretch import StretchPipeline
+
+
+class Checkpoint(NamedTuple):
+    """All that later samples depend on."""
+
+    tracker: tuple[Any, ...]
+    imu: tuple[Any, ...]
+    waiting: tuple[Any, ...]
+    gates: tuple[Any, ...]
+    last: Any
+
+
+class RepeatablePipeline(StretchPipeline):
+    """Pipeline without a history that can return to checkpoints."""
+
+    def checkpoint(self) -> Checkpoint:
+        """Where it is now."""
+        gates = deepcopy((self._imu_gate, self._leg_gate, self._user_gates))
+        return Checkpoint(self.tracker.snapshot(), tuple(self._imu), tuple(self._waiting), gates, self._last)
+
+    def return_to(self, checkpoint: Checkpoint) -> StepRecord:
+        """Return to a checkpoint and record all steps from then on; counters and events count nothing any more."""
+        self.health.muted = True
+        self.lasting = LastingTest(self.machine, replace(self.config, rank_causes=False), self.health)
+        self.tracker.restore(checkpoint.tracker)
+        self._imu, self._waiting = deque(checkpoint.imu), MeasurementQueue(checkpoint.waiting)
+        self._imu_gate, self._leg_gate, self._user_gates = deepcopy(checkpoint.gates)
+        self._last = checkpoint.last
+        record = StepRecord(lambda: self.imu_delay)
+        self.filter.record = record
+        return record

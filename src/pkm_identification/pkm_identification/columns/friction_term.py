@@ -1,0 +1,229 @@
+"""Friction of joints by any law of the library, its nonlinear parameters included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.dynamics.friction import joint_friction_law
+from pkm_description.friction_laws.law import FrictionLaw
+from pkm_description.friction_laws.registry import friction_law, friction_law_class
+from pkm_description.machine import Joint, Machine
+
+from pkm_identification.columns.joint_samples import JointSamples, passive_columns
+from pkm_identification.columns.term import Term
+
+#: parameters whose columns jump with the sign of the velocity
+JUMPS = ('coulomb', 'static')
+#: a nonlinear parameter is searched within these factors of its start: much faster, and a Stribeck velocity would be
+#: that of viscous friction
+REACH = 0.05, 6.0
+#: least and largest values of parameters that have such by their meaning
+LIMITS = {'exponent': (0.3, 4.0)}
+#: nonlinear parameters that joints of the same kind share in any case: it says how friction works, and one drive alone
+#: hardly determines it
+SHARED = ('exponent',)
+#: nonlinear parameters that stay as the file has them: a recording shows their product with a coefficient
+HELD = ('additional_load',)
+#: where a search of nonlinear parameters begins that no machine file states; velocities as parts of the fastest one
+BEGIN = {'stribeck_velocity': 0.05, 'exponent': 1.0}
+
+
+class FrictionTerm(Term):
+    """Friction laws of joints, driven ones or all.
+
+    Parameters
+    ----------
+    joints : their names
+    laws : one each
+    places : of each, as of :class:`~pkm_identification.columns.term.Term`; default: they are the drives
+    kinds : name of the kind of each; default: all are of one, ``drives``
+    pooled : whether joints of the same kind share all nonlinear parameters, not the exponents only
+    note : see :class:`~pkm_identification.columns.term.Term`
+    """
+
+    kind = 'friction'
+    title = 'friction of the joints'
+    dissipates = True
+
+    def __init__(
+        self, joints: Sequence[str], laws: Sequence[FrictionLaw], places: Sequence[int] | None = None,
+        kinds: Sequence[str] | None = None, pooled: bool = False, note: str = '',
+    ) -> None:  # fmt: skip
+        self.joints, self.laws = tuple(joints), tuple(laws)
+        self.places = tuple(range(len(self.joints)) if places is None else places)
+        self.from_model = self.needs_loads = any(law.needs_load for law in laws)
+        counts = [len(law.linear_parameter_names) for law in self.laws]
+        self.column_places = np.repeat(np.array(self.places, dtype=np.intp), counts)
+        self._parts = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
+        pairs = list(zip(self.joints, self.laws, strict=True))
+        self.names = tuple(f'{joint}.{name}' for joint, law in pairs for name in law.linear_parameter_names)
+        kinds = ['drives'] * len(self.joints) if kinds is None else kinds
+        self.kinds, self.pooled, self.note = tuple(kinds), pooled, note
+        self._kind_of = dict(zip(self.joints, self.kinds, strict=True))
+        every = [(joint, name) for joint, law in pairs for name in _searched(law)]
+        own = [self._owned(joint, name) for joint, name in every if not self._is_shared(name)]
+        shared = dict.fromkeys(self._owned(joint, name) for joint, name in every if self._is_shared(name))
+        self.shape_names = (*own, *shared)
+
+    def _is_shared(self, name: str) -> bool:
+        return self.pooled or name in SHARED
+
+    def _owned(self, joint: str, name: str) -> str:
+        return f'{self._kind_of[joint] if self._is_shared(name) else joint}.{name}'
+
+    def _place(self, joint: str, name: str) -> int:
+        return self.shape_names.index(self._owned(joint, name))
+
+    def _changed(
+        self, laws: Sequence[FrictionLaw] | None = None, pooled: bool | None = None, note: str | None = None
+    ) -> FrictionTerm:
+        return FrictionTerm(
+            self.joints, self.laws if laws is None else laws, self.places, self.kinds,
+            self.pooled if pooled is None else pooled, self.note if note is None else note,
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, machine: Machine, joints: str = 'actuated') -> FrictionTerm:
+        """Laws that the machine file has for its driven joints, for the ``'passive'`` ones or for ``'all'``."""
+        drives = np.argsort(np.concatenate([machine.drive_columns, passive_columns(machine)]))
+        chosen = [
+            (joint, int(place))
+            for joint, place in zip(machine.joints, drives, strict=True)
+            if joints == 'all' or joint.actuated == (joints == 'actuated')
+        ]
+        return cls(
+            [joint.name for joint, _ in chosen], [joint_friction_law(joint) for joint, _ in chosen],
+            [place for _, place in chosen], [_kind(machine, joint) for joint, _ in chosen],
+        )  # fmt: skip
+
+    @property
+    def can_be_pooled(self) -> bool:
+        """Whether there are nonlinear parameters that several joints of a kind may share or have each."""
+        return len(self.pooling(True).shape_names) < len(self.pooling(False).shape_names)
+
+    def pooling(self, pooled: bool, note: str = '') -> FrictionTerm:
+        """The same laws with nonlinear parameters of kinds of joints, or of single ones; a mean becomes of each."""
+        other = self._changed(pooled=pooled, note=note)
+        return other.with_shape(other.shape)
+
+    def with_law(self, name: str, speeds: Array, **shape: float) -> FrictionTerm:
+        """The same joints, the driven ones with another law.
+
+        ``speeds`` (A,) of the fastest motion scale where the search begins. Coefficients that both laws have are kept;
+        the static level begins at that of Coulomb friction.
+        """
+        kind = friction_law_class(name)
+        laws = []
+        for law, place in zip(self.laws, self.places, strict=True):
+            if place >= len(speeds):
+                laws.append(law)
+                continue
+            values = {key: float(getattr(law, key, 0.0)) for key in kind.parameter_names('linear')}
+            coulomb = float(getattr(law, 'coulomb', 0.0))
+            for key in ('static', 'coulomb_positive', 'coulomb_negative'):
+                if key in values and not hasattr(law, key):
+                    values[key] = coulomb
+            begin = {key: BEGIN.get(key, 1.0) for key in kind.parameter_names('nonlinear')} | shape
+            if 'stribeck_velocity' in begin:
+                begin['stribeck_velocity'] *= float(speeds[place])
+            laws.append(friction_law({'law': name} | values | begin))
+        return self._changed(laws)
+
+    @property
+    def shape(self) -> Array:
+        """Nonlinear parameters (Q,): joint by joint, then those of kinds; of differing ones their mean."""
+        found: list[list[float]] = [[] for _ in self.shape_names]
+        for joint, law in zip(self.joints, self.laws, strict=True):
+            for name, value in _searched(law).items():
+                found[self._place(joint, name)].append(value)
+        return np.array([np.mean(values) for values in found])
+
+    @property
+    def shape_limits(self) -> Array:
+        """Least and largest values (Q, 2)."""
+        names = [name.rpartition('.')[2] for name in self.shape_names]
+        pairs = zip(names, self.shape.tolist(), strict=True)
+        limits = [LIMITS.get(name, (value * REACH[0], value * REACH[1])) for name, value in pairs]
+        return np.array(limits).reshape(-1, 2)
+
+    def with_shape(self, shape: Array) -> FrictionTerm:
+        """The same laws with other nonlinear parameters (Q,)."""
+        laws = []
+        for joint, law in zip(self.joints, self.laws, strict=True):
+            values = {name: float(shape[self._place(joint, name)]) for name in _searched(law)}
+            laws.append(friction_law(law.mapping() | values))
+        return self._changed(laws)
+
+    def nominal(self, machine: Machine) -> Array:
+        """Linear parameters (P,) of a machine's laws; of parameters that they do not have, those of this term."""
+        found, joints = [], {joint.name: joint for joint in machine.joints}
+        for name, law in zip(self.joints, self.laws, strict=True):
+            other = joint_friction_law(joints[name])
+            found += [getattr(other, key, getattr(law, key)) for key in law.linear_parameter_names]
+        return np.array(found, dtype=float)
+
+    def columns(self, samples: JointSamples) -> Array:
+        """Columns (N, P); what jumps with the sign takes the lively velocities."""
+        result = np.empty((len(samples.positions), len(self.names)))
+        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
+            own, at = samples.joint(place)
+            smooth = law.regressor(own.velocities[:, at], own.loads[:, at])
+            lively = _turning(partial(_regressor, law, own.loads[:, at]), own, at)
+            jumps = np.array([name.startswith(JUMPS) for name in law.linear_parameter_names])
+            result[:, part] = np.where(jumps, lively, smooth)
+        return result
+
+    def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Derivatives (N, R) by the nonlinear parameters."""
+        if not self.shape_names:
+            return super().shape_slopes(samples, parameters)
+        found, places = [], []
+        for place, joint, law, part in zip(self.places, self.joints, self.laws, self._parts, strict=True):
+            own, at = samples.joint(place)
+            load, linear = own.loads[:, at], parameters[part]
+            found.append(_turning(partial(_sensitivity, law, linear, load), own, at))
+            places += [(place, self._place(joint, name)) for name in _searched(law)]
+        return np.concatenate(found, axis=1), np.array(places, dtype=np.intp).reshape(-1, 2).T
+
+
+def drive_kinds(machine: Machine) -> list[str]:
+    """Name of the kind of each drive (A)."""
+    return [_kind(machine, joint) for joint in machine.actuated_joints]
+
+
+def _kind(machine: Machine, joint: Joint) -> str:
+    """Drives are of the same kind where they all turn, or all slide; passive joints at the same place of their legs."""
+    if joint.actuated:
+        kinds = {one.kind for one in machine.actuated_joints}
+        return 'drives' if len(kinds) == 1 else f'{joint.kind}_drives'
+    leg = next(leg for leg in machine.legs if any(one is joint for one in leg.joints))
+    return f'leg_{joint.name.removeprefix(leg.name + "_")}'
+
+
+def _searched(law: FrictionLaw) -> dict[str, float]:
+    """Nonlinear parameters that are identified, and their values."""
+    return {name: value for name, value in law.nonlinear_parameters.items() if name not in HELD}
+
+
+def _turning(values: Callable[[Array], Array], samples: JointSamples, column: int) -> Array:
+    """Values (N, K) of a law between those of both directions, as far as the contact of a joint has turned."""
+    speed, part = np.abs(samples.lively[:, column]), 0.5 * samples.signs[:, column, None]
+    return np.asarray((0.5 + part) * values(speed) + (0.5 - part) * values(-speed))
+
+
+def _regressor(law: FrictionLaw, load: Array, velocity: Array) -> Array:
+    return law.regressor(velocity, load)
+
+
+def _sensitivity(law: FrictionLaw, parameters: Array, load: Array, velocity: Array) -> Array:
+    """Derivatives (N, Q) at linear parameters (P,) of any sign, which a law itself refuses: one by one, then summed."""
+    wanted = [place for place, name in enumerate(law.nonlinear_parameters) if name not in HELD]
+    total: Array = np.zeros((len(velocity), len(wanted)))
+    for value, unit in zip(parameters, np.eye(len(parameters)), strict=True):
+        total = total + value * law.with_linear_parameters(unit).nonlinear_sensitivity(velocity, load)[:, wanted]
+    return total
+

@@ -1,0 +1,260 @@
+"""Forces that real joints and their sensors have beside bodies and friction laws: offset, ripple, spring, delay ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from pkm_description.machine import Joint, Machine
+
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.term import PerJoint, Term
+
+
+@dataclass(frozen=True)
+class Form:
+    """A force with one factor per joint: what it is, and how it goes with the motion and the forces in the joint.
+
+    Attributes
+    ----------
+    kind : name in settings
+    title : what it is, in words for reports
+    parameter : name of the factor
+    force : force (N, K) per unit of the factor, of samples of K joints
+    dissipates : whether it is friction
+    from_model : whether it goes with forces that the model predicts
+    needs_loads : whether these are forces in the joints that a motion of the whole machine gives
+    stated : value that a machine file states of a joint; 0 for forces that it does not know
+    """
+
+    kind: str
+    title: str
+    parameter: str
+    force: Callable[[JointSamples], Array]
+    dissipates: bool = False
+    from_model: bool = False
+    needs_loads: bool = False
+    stated: Callable[[Joint], float] | None = None
+
+
+def _constant(samples: JointSamples) -> Array:
+    return np.ones_like(samples.positions)
+
+
+def _square(samples: JointSamples) -> Array:
+    return samples.velocities * np.abs(samples.velocities)
+
+
+def _position(samples: JointSamples) -> Array:
+    return samples.positions
+
+
+def _acceleration(samples: JointSamples) -> Array:
+    return samples.accelerations
+
+
+def _along(samples: JointSamples) -> Array:
+    return np.abs(samples.efforts) * samples.signs
+
+
+def _across(samples: JointSamples) -> Array:
+    return samples.loads * samples.signs
+
+
+def _rotor_inertia(joint: Joint) -> float:
+    return joint.rotor_inertia
+
+
+#: a sensor's zero, or half the difference of Coulomb friction by direction. ``coulomb_positive`` and
+#: ``coulomb_negative`` of a law are ``coulomb + offset`` and ``coulomb - offset``: no motion tells one from the other,
+#: a measurement with the drive free of load does
+OFFSET = Form(
+    'offset', 'a constant offset of the effort, or Coulomb friction that differs by direction', 'effort_offset',
+    _constant,
+)  # fmt: skip
+QUADRATIC_FRICTION = Form(
+    'quadratic', 'friction that grows with the square of the speed', 'quadratic', _square, dissipates=True
+)
+#: cable, hose, gravity compensation
+SPRING = Form('spring', 'a spring, or an effort that depends on the position', 'stiffness', _position)
+#: rotor, gear and screw, reflected to the driven joint (Mata et al. 2008, Eqs. 18 and 19)
+DRIVE_INERTIA = Form('inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, stated=_rotor_inertia)
+#: screws, gears; a coefficient without unit. The force is the effort without friction, as the model predicts it:
+#: measured efforts bear noise, which would explain itself
+LOAD_FRICTION = Form(
+    'load_friction', "friction that grows with the drive's force", 'load_friction', _along,
+    dissipates=True, from_model=True,
+)  # fmt: skip
+#: guides, bearings; N per N, or N m per N
+TRANSVERSE_FRICTION = Form(
+    'transverse_friction', "friction that grows with the force across the joint's axis", 'transverse_friction', _across,
+    dissipates=True, from_model=True, needs_loads=True,
+)  # fmt: skip
+#: bearings that take the force along the axis of a joint without a drive; N m per N
+THRUST_FRICTION = Form(
+    'thrust_friction', "friction of passive joints that grows with the force along the joint's axis",
+    'thrust_friction', _along, dissipates=True, from_model=True, needs_loads=True,
+)  # fmt: skip
+
+
+class OneFactor(PerJoint):
+    """A force of one form in several joints, each with a factor of its own.
+
+    Parameters
+    ----------
+    form : of the force
+    joints : names of the joints: of the drives, or of the passive joints
+    first : place of the first joint: 0, or the number of drives for passive joints
+    """
+
+    def __init__(self, form: Form, joints: Sequence[str], first: int = 0) -> None:
+        self.form, self._first, self.parameters = form, first, (form.parameter,)
+        self.kind, self.title, self.dissipates = form.kind, form.title, form.dissipates
+        self.from_model, self.needs_loads = form.from_model, form.needs_loads
+        super().__init__(joints)
+        self.column_places = self.column_places + first
+
+    def forms(self, samples: JointSamples) -> Sequence[Array]:
+        """Force per unit of the factor (N, K)."""
+        return (self.form.force(samples.passive_joints if self._first else samples),)
+
+    def nominal(self, machine: Machine) -> Array:
+        """Values (K,) that a machine file states; zero for forces that it does not know."""
+        if self.form.stated is None:
+            return np.zeros(len(self.joints))
+        by_name = {joint.name: joint for joint in machine.joints}
+        return np.array([self.form.stated(by_name[name]) for name in self.joints])
+
+
+class Gain(PerJoint):
+    """Gains of the efforts: what is measured is ``1 + gain_error`` times the true force, but for a reference drive.
+
+    Drives share the bodies that they move, so their gains are told from each other. All gains together act as all
+    masses: only ratios to the reference are known, unless a weight is, such as a known payload. Friction of a drive is
+    not scaled; it is that of the measured effort.
+
+    Parameters
+    ----------
+    joints : names of the driven joints
+    reference : which of them measures rightly; default: the first
+    """
+
+    kind = 'gain'
+    title = 'gains of the efforts relative to that of one drive'
+    parameters = ('gain_error',)
+    from_model = True
+
+    def __init__(self, joints: Sequence[str], reference: str = '') -> None:
+        super().__init__(joints)
+        self.reference = reference or self.joints[0]
+        own = np.array([joint != self.reference for joint in self.joints])
+        self.names = tuple(name for name, is_own in zip(self.names, own, strict=True) if is_own)
+        self.column_places = self.column_places[own]
+        self.note = (
+            f'gains are relative to the effort of {self.reference}: all gains together act as all masses, so the '
+            'bodies are known as far as that drive measures rightly'
+        )
+
+    def forms(self, samples: JointSamples) -> Sequence[Array]:
+        """Efforts without friction, as the model predicts them."""
+        return (samples.efforts,)
+
+    def columns(self, samples: JointSamples) -> Array:
+        """See the base class; the reference has none."""
+        return super().columns(samples)[:, self.column_places]
+
+
+class Ripple(PerJoint):
+    """Effort that is periodic in the position: cogging, screws. One period for all drives.
+
+    Parameters
+    ----------
+    joints : names of the driven joints
+    period : m or rad
+    """
+
+    kind = 'ripple'
+    title = 'a ripple over the position of the drives'
+    parameters = ('ripple_sine', 'ripple_cosine')
+    shape_names = ('ripple_period',)
+
+    def __init__(self, joints: Sequence[str], period: float) -> None:
+        super().__init__(joints)
+        self.period = period
+
+    def forms(self, samples: JointSamples) -> Sequence[Array]:
+        """Sine and cosine of the phase."""
+        phase = 2.0 * np.pi / self.period * samples.positions
+        return np.sin(phase), np.cos(phase)
+
+    @property
+    def shape(self) -> Array:
+        """Period (1,) m or rad."""
+        return np.array([self.period])
+
+    @property
+    def shape_limits(self) -> Array:
+        """Periods (1, 2) that are still the same ripple."""
+        return np.array([[0.5 * self.period, 2.0 * self.period]])
+
+    def with_shape(self, shape: Array) -> Ripple:
+        """Ripple of another period (1,)."""
+        return Ripple(self.joints, float(shape[0]))
+
+    def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Derivatives (N, A) by the period."""
+        sine, cosine = self.forms(samples)
+        factors = parameters.reshape(-1, 2)
+        by_phase = factors[:, 0] * cosine - factors[:, 1] * sine
+        drives = np.arange(len(self.joints))
+        slopes = -2.0 * np.pi / self.period**2 * samples.positions * by_phase
+        return slopes, np.stack([drives, np.zeros_like(drives)])
+
+
+class EffortDelay(Term):
+    """Efforts that come later than positions, by a time that is the same for all drives.
+
+    It has no columns of its own: :meth:`pkm_identification.prepared_data.PreparedData.effort_rows` shifts the measured
+    efforts.
+
+    Parameters
+    ----------
+    delay : s; negative: early
+    """
+
+    kind = 'delay'
+    title = 'efforts that come late or early'
+    from_model = True
+    shape_names = ('effort_delay',)
+    #: s, longest
+    LONGEST: ClassVar[float] = 0.1
+
+    def __init__(self, delay: float = 0.0) -> None:
+        self.delay = delay
+
+    def columns(self, samples: JointSamples) -> Array:
+        """Return none."""
+        return np.zeros((len(samples.positions), 0))
+
+    @property
+    def shape(self) -> Array:
+        """Delay (1,) s."""
+        return np.array([self.delay])
+
+    @property
+    def shape_limits(self) -> Array:
+        """Plus and minus the longest (1, 2) s."""
+        return np.array([[-self.LONGEST, self.LONGEST]])
+
+    def with_shape(self, shape: Array) -> EffortDelay:
+        """Another delay (1,) s."""
+        return EffortDelay(float(shape[0]))
+
+    def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Derivatives (N, A) of what is measured by the delay."""
+        drives = np.arange(samples.effort_rates.shape[1])
+        return -samples.effort_rates, np.stack([drives, np.zeros_like(drives)])

@@ -1,0 +1,1 @@
+"""Columns from a user's own equations: coordinates and constraints as functions."""

@@ -1,0 +1,245 @@
+"""Fits whose bodies keep the constraints of Mata et al. (2008), Eqs. 28 and 29.
+
+Physical parameters are the unknowns. Each body has to keep, with the inertia about its centre of mass::
+
+    m > 0,  Ixx > 0,  Ixx Iyy - Ixy^2 > 0,  det I > 0
+
+which is Sylvester's criterion. The triangle inequality is not among them, and can be asked for. These fits are not
+convex: on a whole robot both can stop short of the optimum, which the record then says (``converged``). What is linear
+but for a few parameters is better searched over these, with
+:func:`~pkm_identification.estimator.feasible.feasible_parameters` for all others.
+
+Two ways lead there. :func:`constrained_least_squares` writes the central inertia as ``C C'``, so that no constraint is
+left. :func:`sqp` keeps the constraints as such, as the paper does, and says how well its Karush-Kuhn-Tucker conditions
+hold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pkm_description.arrays import Array
+from scipy.optimize import least_squares, minimize, nnls
+
+from pkm_identification.estimator.estimate import SolverRecord
+from pkm_identification.estimator.force_fit import FitResult, ForceFit, result_of
+from pkm_identification.estimator.pseudo_inertia import places_of_bodies, symmetric
+
+#: constraint values, relative to those of the start, that count as zero; part of the start's value that is kept
+ACTIVE, MARGIN = 1e-6, 1e-6
+
+#: figure of optimality up to which a fit counts as converged
+OPTIMAL = 1e-3
+
+#: factor of the squared relative distance from the start, over the cost there: 45 of 70 directions of a 3-RPS leave no
+#: force, and have no other minimum
+PULL = 1e-6
+
+_UPPER = [*zip(*(index.tolist() for index in np.triu_indices(3)), strict=True)]
+_LOWER = [*zip(*(index.tolist() for index in np.tril_indices(3)), strict=True)]
+
+
+def constrained_least_squares(
+    fit: ForceFit, triangle: bool = False, pull: float = PULL, evaluations: int = 300
+) -> FitResult:
+    """Least squares (SciPy, trust region) in mass, centre of mass and a Cholesky factor of each body.
+
+    Parameters
+    ----------
+    fit : its start must keep the constraints; bodies are found by the names of the parameters; bounds of inertial
+        parameters have no say
+    triangle : factorise the second moments of mass in place of the central inertia: triangle inequality, too
+    pull, evaluations : see :data:`PULL`; at most
+    """
+    bodies = [*places_of_bodies(fit.names).values()]
+    inertial = np.concatenate([np.array(at) for at in bodies] or [np.zeros(0)]).astype(int)
+    others = np.setdiff1d(np.arange(len(fit.names)), inertial)
+    root = np.sqrt(pull * max(fit.cost(fit.start), 1e-300)) / fit.magnitudes
+
+    def physical(place: Array) -> tuple[Array, Array]:
+        values, slopes = np.empty(len(fit.names)), np.zeros((len(fit.names), len(place)))
+        values[others] = place[10 * len(bodies) :]
+        slopes[others, 10 * len(bodies) + np.arange(len(others))] = 1.0
+        for number, at in enumerate(bodies):
+            block = slice(10 * number, 10 * number + 10)
+            values[at], slopes[at, block] = _body(place[block], triangle)
+        return values, slopes
+
+    def residuals(place: Array) -> Array:
+        values = physical(place)[0]
+        return np.concatenate([fit.residuals(values), root * (values - fit.start)])
+
+    def jacobian(place: Array) -> Array:
+        values, slopes = physical(place)
+        return np.concatenate([fit.jacobian(values) @ slopes, root[:, None] * slopes])
+
+    start = np.concatenate([*(_coordinates(fit.start[at], triangle) for at in bodies), fit.start[others]])
+    free = np.full(10 * len(bodies), np.inf)
+    room = 1e-9 * fit.magnitudes[others]
+    bounds = np.concatenate([-free, fit.lower[others]]), np.concatenate([free, fit.upper[others]])
+    start[10 * len(bodies) :] = np.clip(fit.start[others], fit.lower[others] + room, fit.upper[others] - room)
+    found = least_squares(
+        residuals, start, jacobian, bounds=bounds, x_scale='jac', xtol=1e-10, ftol=1e-10, gtol=1e-10,
+        max_nfev=evaluations,
+    )  # fmt: skip
+    values = physical(found.x)[0]
+    lengths = np.linalg.norm(found.jac, axis=0) * max(float(np.linalg.norm(found.fun)), 1e-300)
+    cosine = float(np.max(np.abs(found.grad)[lengths > 0.0] / lengths[lengths > 0.0], initial=0.0))
+    record = SolverRecord(
+        f'least squares with central inertias {"of real bodies" if triangle else "positive definite"}', int(found.nfev),
+        bool(found.success) and cosine <= OPTIMAL, {'cosine of residuals and a column': cosine}, int(found.nfev),
+        str(found.message), fit.cost(values),
+    )  # fmt: skip
+    return result_of(fit, values, record)
+
+
+def sqp(
+    fit: ForceFit, triangle: bool = False, pull: float = PULL, iterations: int = 300, start: Array | None = None
+) -> FitResult:
+    """Constrained fit by SciPy's SLSQP with exact gradients.
+
+    Parameters
+    ----------
+    fit : its start must keep the constraints strictly; bodies are found by the names of the parameters
+    triangle : ask for the triangle inequality of the principal moments, too, by the positive determinant of
+        ``tr(I) / 2 - I``
+    pull, iterations : see :data:`PULL`; at most
+    start : (P,) where to begin, e.g. the values of :func:`constrained_least_squares`; default that of the fit
+
+    Notes
+    -----
+    The record holds the norm of the Karush-Kuhn-Tucker conditions with the best multipliers, relative to the gradient
+    at the start of the fit, and the largest violation.
+    """
+    size = fit.magnitudes
+    bodies = places_of_bodies(fit.names)
+    first = max(fit.cost(fit.start), 1e-300)
+    reference = np.concatenate([_conditions(fit.start[at], triangle)[0] for at in bodies.values()] or [np.zeros(0)])
+    reference = np.where(reference > 0.0, reference, 1.0)
+
+    def cost(scaled: Array) -> float:
+        return fit.cost(scaled * size) / first + pull * float(np.sum((scaled - fit.start / size) ** 2))
+
+    def gradient(scaled: Array) -> Array:
+        values = scaled * size
+        slope = 2.0 * fit.jacobian(values).T @ fit.residuals(values) * size / first
+        return np.asarray(slope + 2.0 * pull * (scaled - fit.start / size), dtype=float)
+
+    def conditions(scaled: Array) -> Array:
+        values = scaled * size
+        parts = [_conditions(values[at], triangle)[0] for at in bodies.values()]
+        return np.concatenate(parts) / reference - MARGIN if parts else np.zeros(0)
+
+    def slopes(scaled: Array) -> Array:
+        values, rows = scaled * size, []
+        for at in bodies.values():
+            block = _conditions(values[at], triangle)[1]
+            full = np.zeros((len(block), len(values)))
+            full[:, at] = block * size[at]
+            rows.append(full)
+        return np.concatenate(rows) / reference[:, None] if rows else np.zeros((0, len(values)))
+
+    constraints = [{'type': 'ineq', 'fun': conditions, 'jac': slopes}] if bodies else []
+    lower = fit.lower / size
+    for at in bodies.values():
+        # constraints may be broken on the way, bounds not: beyond a mass of zero lies another, senseless branch
+        lower[at[0]] = max(lower[at[0]], 1e-4)
+    bounds = [*zip(lower.tolist(), (fit.upper / size).tolist(), strict=True)]
+    found = minimize(
+        cost, (fit.start if start is None else start) / size, jac=gradient, method='SLSQP', bounds=bounds,
+        constraints=constraints, options={'maxiter': iterations, 'ftol': 1e-12},
+    )  # fmt: skip
+    scaled = np.asarray(found.x, dtype=float)
+    left = conditions(scaled)
+    active = left < ACTIVE
+    unit = np.eye(len(scaled))
+    columns = [*slopes(scaled)[active], *unit[scaled - lower < ACTIVE], *-unit[fit.upper / size - scaled < ACTIVE]]
+    now = gradient(scaled)
+    stationarity = float(nnls(np.array(columns).T, now)[1]) if columns else float(np.linalg.norm(now))
+    residual = stationarity / max(float(np.linalg.norm(gradient(fit.start / size))), 1e-300)
+    record = SolverRecord(
+        'SQP (SLSQP) with the constraints of Mata 2008, Eq. 28' + (', triangle inequality' if triangle else ''),
+        int(found.nit), bool(found.success) and residual <= OPTIMAL,
+        {
+            'KKT residual, relative': residual,
+            'largest violation, relative': float(np.maximum(-left, 0.0).max(initial=0.0)),
+            'active constraints': float(active.sum()),
+        },
+        int(found.nfev), str(found.message), fit.cost(scaled * size),
+    )  # fmt: skip
+    return result_of(fit, scaled * size, record)
+
+
+def _body(place: Array, triangle: bool) -> tuple[Array, Array]:
+    """Ten parameters, and their derivatives, of log mass, centre of mass and log-Cholesky factor (10,)."""
+    mass, center = float(np.exp(place[0])), place[1:4]
+    factor = np.zeros((3, 3))
+    for number, (i, j) in enumerate(_LOWER):
+        factor[i, j] = np.exp(place[4 + number]) if i == j else place[4 + number]
+    steiner = mass * (center @ center * np.eye(3) - np.outer(center, center))
+    changes = np.zeros((10, 3, 3))
+    changes[0] = steiner
+    for axis in range(3):
+        outer = np.outer(np.eye(3)[axis], center)
+        changes[1 + axis] = mass * (2.0 * center[axis] * np.eye(3) - outer - outer.T)
+    for number, (i, j) in enumerate(_LOWER):
+        unit = np.zeros((3, 3))
+        unit[i, j] = factor[i, j] if i == j else 1.0
+        changes[4 + number] = unit @ factor.T + factor @ unit.T
+    inertia = factor @ factor.T
+    if triangle:
+        changes[4:] = np.einsum('kii->k', changes[4:])[:, None, None] * np.eye(3) - changes[4:]
+        inertia = np.trace(inertia) * np.eye(3) - inertia
+    upper = np.triu_indices(3)
+    slopes = np.zeros((10, 10))
+    slopes[0, 0] = mass
+    slopes[1:4, 0], slopes[1:4, 1:4] = mass * center, mass * np.eye(3)
+    slopes[4:] = changes[:, upper[0], upper[1]].T
+    return np.concatenate([[mass], mass * center, (inertia + steiner)[upper]]), slopes
+
+
+def _coordinates(parameters: Array, triangle: bool) -> Array:
+    """Inverse of :func:`_body`; flat and slender bodies get a little thickness."""
+    mass, center = float(parameters[0]), parameters[1:4] / parameters[0]
+    inertia = symmetric(parameters[4:]) - mass * (center @ center * np.eye(3) - np.outer(center, center))
+    matrix = 0.5 * np.trace(inertia) * np.eye(3) - inertia if triangle else inertia
+    sizes, axes = np.linalg.eigh(matrix)
+    factor = np.linalg.cholesky(axes * np.maximum(sizes, 1e-4 * sizes[2]) @ axes.T)
+    return np.array([np.log(mass), *center, *(np.log(factor[i, j]) if i == j else factor[i, j] for i, j in _LOWER)])
+
+
+def _conditions(parameters: Array, triangle: bool) -> tuple[Array, Array]:
+    """Values of the constraints of a body, and their derivatives by its ten parameters."""
+    mass, moments = float(parameters[0]), parameters[1:4]
+    inertia = symmetric(parameters[4:]) - (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass
+    changes = np.zeros((10, 3, 3))
+    changes[0] = (moments @ moments * np.eye(3) - np.outer(moments, moments)) / mass**2
+    for axis in range(3):
+        outer = np.outer(np.eye(3)[axis], moments)
+        changes[1 + axis] = -(2.0 * moments[axis] * np.eye(3) - outer - outer.T) / mass
+    for row, (i, j) in enumerate(_UPPER):
+        changes[4 + row, i, j] = changes[4 + row, j, i] = 1.0
+    values, slopes = [mass], [np.eye(10)[0]]
+    for matrix, parts in ((inertia, changes), *([_second(inertia, changes)] if triangle else [])):
+        for order in (1, 2, 3):
+            block, block_parts = matrix[:order, :order], parts[:, :order, :order]
+            values.append(float(np.linalg.det(block)))
+            slopes.append(np.einsum('ij,kji->k', _adjugate(block), block_parts))
+    return np.array(values), np.array(slopes)
+
+
+def _second(inertia: Array, changes: Array) -> tuple[Array, Array]:
+    """Second moments of mass ``tr(I) / 2 - I`` and their changes."""
+    traces = np.einsum('kii->k', changes)
+    return 0.5 * np.trace(inertia) * np.eye(3) - inertia, 0.5 * traces[:, None, None] * np.eye(3) - changes
+
+
+def _adjugate(matrix: Array) -> Array:
+    """Adjugate of a matrix of up to three rows; the derivative of its determinant."""
+    order = len(matrix)
+    result = np.ones((order, order))
+    if order > 1:
+        for i in range(order):
+            for j in range(order):
+                minor = np.delete(np.delete(matrix, i, 0), j, 1)
+                result[j, i] = (-1.0) ** (i + j) * np.linalg.det(minor)
+    return result

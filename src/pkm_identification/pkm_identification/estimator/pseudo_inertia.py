@@ -1,0 +1,75 @@
+"""Ten inertial parameters of a body as its pseudo-inertia, a symmetric matrix (4, 4).
+
+``J = [[second moments of mass, first moments], [first moments', mass]]``. A body that can exist has a positive definite
+J, and the other way round: mass > 0, inertia about the centre of mass positive definite, triangle inequality
+(Wensing, Kim, Slotine 2018). J is linear in the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import INERTIAL_PARAMETERS
+
+
+def symmetric(upper: Array) -> Array:
+    """Matrix (3, 3) of xx, xy, xz, yy, yz, zz."""
+    matrix = np.zeros((3, 3))
+    matrix[np.triu_indices(3)] = upper
+    return matrix + np.triu(matrix, 1).T
+
+
+def pseudo_inertia(parameters: Array) -> Array:
+    """Pseudo-inertia (4, 4) of ten parameters (10,), inertia about the origin of the body's frame."""
+    inertia = symmetric(parameters[4:])
+    pseudo = np.empty((4, 4))
+    pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    pseudo[:3, 3] = pseudo[3, :3] = parameters[1:4]
+    pseudo[3, 3] = parameters[0]
+    return pseudo
+
+
+def _from_pseudo() -> Array:
+    result = np.zeros((10, 4, 4))
+    result[0, 3, 3] = 1.0
+    for axis in range(3):
+        result[1 + axis, axis, 3] = 1.0
+    for row, (i, j) in zip(range(4, 10), zip(*np.triu_indices(3), strict=True), strict=True):
+        # I = tr(second moments) 1 - second moments
+        result[row, i, j] = -1.0
+        if i == j:
+            result[row, (0, 1, 2), (0, 1, 2)] += 1.0
+    return result.reshape(10, 16)
+
+
+#: linear map (10, 16) from the pseudo-inertia's entries to the ten parameters
+FROM_PSEUDO = _from_pseudo()
+
+
+def covariance_of_relative(pseudo: Array, relative: float) -> Array:
+    """Covariance (10, 10) of a body's parameters in the metric of the cone of possible bodies.
+
+    ``cov(J_ij, J_kl) = s^2 / 2 (J_ik J_jl + J_il J_jk)`` (Lee, Wensing, Park 2020): independent of units and axes, the
+    mass has the relative standard deviation s, and a slender or flat body stays one.
+    """
+    fourth = np.einsum('ik,jl->ijkl', pseudo, pseudo) + np.einsum('il,jk->ijkl', pseudo, pseudo)
+    return np.asarray(0.5 * relative**2 * FROM_PSEUDO @ fourth.reshape(16, 16) @ FROM_PSEUDO.T, dtype=float)
+
+
+def is_inertial(name: str) -> bool:
+    """Whether a parameter's name, ``leg_rod.Ixx`` or ``leg1_prismatic.viscous``, is that of a body."""
+    return name.rpartition('.')[2] in INERTIAL_PARAMETERS
+
+
+def places_of_bodies(names: Sequence[str]) -> dict[str, list[int]]:
+    """Places of the ten parameters of every body among named parameters."""
+    place = {name: index for index, name in enumerate(names)}
+    bodies = dict.fromkeys(name.rpartition('.')[0] for name in names if name.endswith('.m'))
+    return {body: [place[f'{body}.{kind}'] for kind in INERTIAL_PARAMETERS] for body in bodies}
+
+
+def bodies_by_name(names: Sequence[str], values: Array) -> dict[str, Array]:
+    """Collect ten parameters per body from named parameters; friction is left out."""
+    return {body: np.array(values)[places] for body, places in places_of_bodies(names).items()}

@@ -1,0 +1,1 @@
+"""Excitation: motions that let an identification see every parameter, inside all limits of the machine."""

@@ -1,0 +1,186 @@
+"""Design of an excitation: several starts, the best of them, its run-in and run-out, and what it keeps free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import nullcontext
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics.arguments import require_machine
+from pkm_description.machine import Machine
+from pkm_description.motion.fourier_coordinates import FourierCoordinates
+from pkm_description.motion.limits import require_motion
+
+from pkm_identification.errors import ExcitationError
+from pkm_identification.excitation.design_result import ExcitationDesign, Margin
+from pkm_identification.excitation.executors import finished, process_executor
+from pkm_identification.excitation.problem import ExcitationProblem, largest_use
+from pkm_identification.excitation.search import StartResult, largest_amplitude, run_start
+from pkm_identification.excitation.series import END_CONDITIONS
+from pkm_identification.excitation.settings import ExcitationSettings
+from pkm_identification.excitation.uses import Use
+
+Progress = Callable[[str], None]
+
+#: how much finer than the design's grid the limits are checked, and the objective is measured
+FINER = 10
+
+#: run-in and run-out that are tried, in periods
+_FADES = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+
+#: s, longest block of a check: bounds its memory
+_BLOCK = 2000
+
+
+def design_excitation(
+    machine: Machine,
+    settings: ExcitationSettings | None = None,
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> ExcitationDesign:
+    """Design a periodic motion that an identification learns most from, inside all limits of the machine.
+
+    Every start draws random series, scales each to the largest amplitude inside the limits, and optimises the best one
+    by sequential quadratic programming with exact gradients. The best of all starts is then checked on a grid 10 times
+    finer, run-in and run-out included, and made smaller where it has to be. The result depends on machine, settings and
+    seed only, not on where the starts run.
+
+    Parameters
+    ----------
+    machine : nominal machine
+    settings : default :class:`ExcitationSettings`
+    executor : standard executor for the starts; default: ``workers`` processes. Where another one's linear algebra
+        rounds otherwise, the result can be another
+    workers : processes, where no executor is given
+    progress : called with one line per event
+
+    Raises
+    ------
+    ExcitationError
+        No feasible motion to start from, or one that excites all parameters.
+    ConfigurationError
+        Settings that do not fit the machine.
+    """
+    require_machine(machine)
+    settings = settings or ExcitationSettings()
+    say = progress or (lambda text: None)
+    problem = ExcitationProblem(machine, settings)
+    say(
+        f'{machine.name}: {problem.size} free of {problem.coefficient_count} coefficients in '
+        f'{", ".join(problem.coordinates.names)}; {len(problem.forces.base)} base parameters'
+    )
+    found = _starts(problem, executor, workers, say)
+    return _completed(problem, found, say)
+
+
+def _starts(problem: ExcitationProblem, executor: Executor | None, workers: int, say: Progress) -> list[StartResult]:
+    settings = problem.settings
+    found: list[StartResult] = []
+    tasks = {index: (problem.machine, settings, index) for index in range(settings.starts)}
+    figure = problem.objective.figure_of_cost
+    with nullcontext(executor) if executor else process_executor(min(workers, settings.starts)) as chosen:
+        for index, result in finished(chosen, run_start, tasks):
+            found.append(result)
+            say(
+                f'start {index + 1} ({len(found)} of {settings.starts} done): {settings.objective} '
+                f'{figure(result.start_cost):.4g} -> {figure(result.cost):.4g}, {result.evaluations} evaluations'
+            )
+    return sorted(found, key=lambda one: one.index)
+
+
+def _completed(problem: ExcitationProblem, found: list[StartResult], say: Progress) -> ExcitationDesign:
+    settings, fine = problem.settings, FINER * problem.settings.design_samples
+    times = np.arange(fine) / fine
+    # what is best on the fine grid, inside the limits there; the random series take part, so that none is better
+    ends = [_inside(problem, one.variables, times) for one in found]
+    starts = [_inside(problem, one.start, times) for one in found]
+    figures, before = ([problem.figure(one, fine) for one in several] for several in (ends, starts))
+    place = int(np.argmin(figures))
+    best, objective, variables = found[place], figures[place], ends[place]
+    if min(before) < objective:
+        objective, variables = min(before), starts[int(np.argmin(before))]
+    fade, uses = _faded(problem, variables)
+    series = problem.series(variables, settings.periods, fade)
+    motion = problem.motion_of(series, _fine_times(problem, series))
+    require_motion(problem.machine, motion)  # by the machine's own friction, and independently of the above
+    design = ExcitationDesign(
+        machine=problem.machine, settings=settings, coordinates=problem.coordinates, series=series,
+        variables=variables, base=problem.forces.base, objective=objective, start_objective=before[place],
+        random_objective=min(before), random_count=sum(one.draws for one in found),
+        measures=_measures(problem, variables, fine), margins=_margins(uses),
+        evaluations=sum(one.evaluations for one in found), message=best.message,
+    )  # fmt: skip
+    say(design.summary)
+    return design
+
+
+def _inside(problem: ExcitationProblem, variables: Array, times: Array) -> Array:
+    """The series, made smaller until it is inside the limits at all times (N,), parts of a period, too."""
+    series = problem.series(variables)
+    if problem.largest_use_of(series, times * series.period) <= problem.ceiling:
+        return variables
+    return largest_amplitude(problem, variables, problem.ceiling, times)
+
+
+def _faded(problem: ExcitationProblem, variables: Array) -> tuple[float, list[Use]]:
+    """Shortest run-in and run-out [s] that keep the limits, and the uses of the whole motion.
+
+    A series that itself begins and ends at home at rest needs none.
+    """
+    period = problem.series(variables).period
+    at_rest = set(problem.settings.end_conditions) == set(END_CONDITIONS)
+    for part in (0.0,) if at_rest else _FADES:
+        series = problem.series(variables, 1, part * period)
+        try:
+            uses = _uses_in_blocks(problem, series, _fine_times(problem, series))
+        except KinematicsError:  # on its way in or out the motion leaves what the machine can reach
+            continue
+        if largest_use(uses) <= problem.ceiling:
+            return part * period, uses
+    raise ExcitationError(
+        f'{problem.machine.name}: no run-in of up to {_FADES[-1] * period:.3g} s stays inside the limits; use '
+        'end_conditions position,velocity,acceleration, so that none is needed'
+    )
+
+
+def _fine_times(problem: ExcitationProblem, series: FourierCoordinates) -> Array:
+    """Times [s] of a grid 10 times finer than the design's, over the whole motion; its periods are alike."""
+    step = series.period / (FINER * problem.settings.design_samples)
+    times = step * np.arange(int(np.floor(series.duration / step * (1.0 + 1e-12))) + 1)
+    once = (times <= series.periodic_start + series.period) | (times >= series.periodic_end)
+    return np.asarray(times[once], dtype=float)
+
+
+def _uses_in_blocks(problem: ExcitationProblem, series: FourierCoordinates, times: Array) -> list[Use]:
+    """Uses whose values are the largest of each block of samples."""
+    uses: list[Use] = []
+    for first in range(0, len(times), _BLOCK):
+        uses += problem.uses_of(series, times[first : first + _BLOCK])
+    return uses
+
+
+def _margins(uses: list[Use]) -> tuple[Margin, ...]:
+    largest: dict[tuple[str, str], float] = {}
+    for use in uses:
+        for name, value in zip(use.names, use.largest, strict=True):
+            key = use.limit, name
+            largest[key] = max(largest.get(key, -np.inf), float(value))
+    return tuple(Margin(limit, name, value) for (limit, name), value in largest.items())
+
+
+def _measures(problem: ExcitationProblem, variables: Array, samples: int) -> dict[str, float]:
+    """Condition numbers of a period, plain and scaled, with and without the columns of friction."""
+    series = problem.series(variables)
+    time = np.arange(samples) / (samples * series.base_frequency)
+    matrix = problem.forces.matrix(problem.coordinates.motion(time, *series.periodic(time)), smooth=False)
+    rows = matrix.reshape(-1, matrix.shape[-1])
+    bodies = problem.forces.base.independent < problem.forces.model.body_count
+    found: dict[str, float] = {}
+    for ending, chosen in (('', rows), (' of the bodies alone', rows[:, bodies])):
+        found[f'condition{ending}'] = float(np.linalg.cond(chosen))
+        found[f'scaled_condition{ending}'] = float(np.linalg.cond(chosen / np.linalg.norm(chosen, axis=0)))
+    return found

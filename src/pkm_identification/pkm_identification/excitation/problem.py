@@ -1,0 +1,244 @@
+"""The design of an excitation as a mathematical programme: cost, constraints, and their exact gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import rigid_body_parameters
+from pkm_description.errors import ConfigurationError, KinematicsError, PkmError
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.fourier_coordinates import FourierCoordinates
+
+from pkm_identification.excitation.coordinates import coordinates_of
+from pkm_identification.excitation.forces import LinearForces, design_machine
+from pkm_identification.excitation.guideways import shared_guideways
+from pkm_identification.excitation.objective import Objective
+from pkm_identification.excitation.series import SeriesSpace
+from pkm_identification.excitation.settings import ExcitationSettings
+from pkm_identification.excitation.uses import LimitUses, Use
+
+#: part of the mean speed of a swing over the lowest period, below which a sign is smoothed
+_SIGN_PART = 0.05
+
+
+@dataclass(frozen=True)
+class Point:
+    """One series, looked at on the design's grid.
+
+    Attributes
+    ----------
+    cost : what is minimised
+    uses : all limits
+    smooth_uses : (K,) upper bounds of the largest uses, smooth functions of the variables
+    cost_gradient, use_gradients : (V,), (K, V); empty if they were not asked for
+    """
+
+    cost: float
+    uses: list[Use]
+    smooth_uses: Array
+    cost_gradient: Array
+    use_gradients: Array
+
+    @property
+    def largest_use(self) -> float:
+        """Largest use of any limit."""
+        return largest_use(self.uses)
+
+
+def largest_use(uses: list[Use]) -> float:
+    """Largest use of any limit; NaN where one is not a number."""
+    return float(np.max([use.largest.max() for use in uses], initial=-np.inf))
+
+
+class ExcitationProblem:
+    """All that an optimiser needs to know of a machine and the settings.
+
+    Variables are those of :class:`~pkm_identification.excitation.series.SeriesSpace`, coordinate by coordinate; one
+    more, the logarithm of the base frequency over its nominal value, where the frequency may change.
+    """
+
+    def __init__(self, machine: Machine, settings: ExcitationSettings) -> None:
+        self.machine, self.settings = machine, settings
+        self.designed = design_machine(machine)
+        self.coordinates = coordinates_of(self.designed, settings.coordinates)
+        self.space = SeriesSpace(self.coordinates.scale, settings.harmonics, settings.end_conditions)
+        self.objective = Objective(settings.objective, settings.condition_weight, settings.sigma_weight)
+        self.identical_legs = _identical(self.designed, settings.legs)
+        slow = 4.0 * float(np.median(self.coordinates.scale)) * settings.base_frequency
+        self.forces = LinearForces(
+            self.coordinates, self.identical_legs, settings.friction, tuple(settings.fixed),
+            tuple(settings.eliminated), drive_weights(machine, settings.weights),
+            settings.sign_width or _SIGN_PART * slow,
+        )  # fmt: skip
+        swift = np.full(machine.actuated_count, settings.max_acceleration or np.inf)
+        if settings.max_acceleration and machine.is_redundant:
+            raise ConfigurationError(
+                f'max_acceleration = {settings.max_acceleration}: {machine.name} has redundant drives, whose '
+                'accelerations are not limited one by one; use 0 and limit speed and force'
+            )
+        guideways = shared_guideways(self.designed, settings.guideway_clearance)
+        box = [settings.max_displacement if unit == 'm' else settings.max_rotation for unit in self.coordinates.units]
+        self.limits = LimitUses(
+            self.forces, guideways, swift, np.array([limit or np.inf for limit in box]), settings.condition_ratio
+        )
+        self.free_frequency = settings.frequency_ratio > 1.0
+        # the objective has its samples everywhere, limits their largest uses at single times: half the samples do
+        rows = settings.design_samples * machine.actuated_count
+        self._every = 2 if not settings.samples and rows >= 8 * len(self.forces.base) else 1
+        self._grid = self.space.shapes(2.0 * np.pi * self.grid_times)
+
+    @property
+    def ceiling(self) -> float:
+        """Largest use of a limit that the settings allow."""
+        return 1.0 - self.settings.margin
+
+    @property
+    def grid_times(self) -> Array:
+        """Part of a period (N,) at which the design looks."""
+        return np.arange(self.settings.design_samples) / self.settings.design_samples
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return int(np.prod(self.space.shape)) + self.free_frequency
+
+    @property
+    def coefficient_count(self) -> int:
+        """Coefficients before end conditions: C (2 n + 1), one more with a free frequency."""
+        return len(self.coordinates) * (2 * self.settings.harmonics + 1) + self.free_frequency
+
+    def frequency(self, variables: Array) -> float:
+        """Base frequency, Hz."""
+        return self.settings.base_frequency * (float(np.exp(variables[-1])) if self.free_frequency else 1.0)
+
+    def amplitudes(self, variables: Array) -> Array:
+        """Variables (C, M) of the series."""
+        return variables[: int(np.prod(self.space.shape))].reshape(self.space.shape)
+
+    def scaled(self, variables: Array, factor: float) -> Array:
+        """All amplitudes multiplied; the frequency stays."""
+        found = factor * variables
+        if self.free_frequency:
+            found[-1] = variables[-1]
+        return np.asarray(found)
+
+    def series(self, variables: Array, periods: int = 1, fade: float = 0.0) -> FourierCoordinates:
+        """The series of variables (V,)."""
+        return self.space.series(self.amplitudes(variables), self.frequency(variables), periods, fade, fade)
+
+    def random(self, random: np.random.Generator) -> Array:
+        """Variables (V,) of a random series, not scaled to the limits."""
+        drawn = self.space.random(random).ravel()
+        if not self.free_frequency:
+            return drawn
+        return np.append(drawn, random.uniform(-1.0, 1.0) * np.log(self.settings.frequency_ratio))
+
+    def motion_of(self, series: FourierCoordinates, time: Array) -> PlatformMotion:
+        """Motion of a series, fades included, at times (N,) s."""
+        return self.coordinates.motion(time, *series.coordinates(time))
+
+    def uses_of(self, series: FourierCoordinates, time: Array) -> list[Use]:
+        """Uses of the limits by a series, fades included, at times (N,) s."""
+        values = series.coordinates(time)
+        move = self.coordinates.at(values[0])
+        return self.limits(move, move(time, values[1], values[2]), *values, slopes=False)[0]
+
+    def largest_use_of(self, series: FourierCoordinates, time: Array) -> float:
+        """Largest use of any limit at times (N,) s; infinite out of reach, or through a singular pose."""
+        try:
+            return largest_use(self.uses_of(series, time))
+        except PkmError:
+            return np.inf
+
+    def point(self, variables: Array, sharpness: float, gradients: bool = False) -> Point:
+        """Cost and limits of variables (V,), and their gradients.
+
+        The largest of the uses u over N samples is replaced by ``log(sum exp(s u)) / s`` (Kreisselmeier-Steinhauser),
+        which is never less, and more by at most ``log(2 N) / s``.
+
+        Raises
+        ------
+        KinematicsError, FloatingPointError
+            The series leaves what the machine can reach, or excites nothing.
+        """
+        speed = 2.0 * np.pi * self.frequency(variables)
+        amplitudes = (self.space.scale[:, None] * self.amplitudes(variables)).T
+        value, rate, second = (
+            shape @ amplitudes * speed**order for order, shape in enumerate(self._grid)
+        )
+        move = self.coordinates.at(value)
+        motion = move(np.arange(len(value)) / (len(value) * self.frequency(variables)), rate, second)
+        uses, joints = self.limits(move, motion, value, rate, second, slopes=gradients)
+        watched = motion[:: self._every]
+        matrix = self.forces.matrix(watched, joints if self._every == 1 else None)
+        cost, sensitivity = self.objective.cost(matrix.reshape(-1, matrix.shape[-1]))
+        smooth = [_smooth_largest(use, sharpness) for use in uses]
+        bounds = np.concatenate([bound for bound, _ in smooth])
+        if not gradients:
+            return Point(cost, uses, bounds, np.zeros(0), np.zeros((0, 0)))
+        shape = (-1, *matrix.shape[:2])
+        by_kernel = np.zeros((len(value), 1, 3, len(self.coordinates)))
+        adjoint = self.forces.adjoint(watched, sensitivity.left.reshape(shape), sensitivity.right)
+        by_kernel[:: self._every, 0] = adjoint
+        by_motion = self.coordinates.pull_back(value, rate, second, by_kernel)[:, 0]
+        slopes = [np.einsum('nk,nkpc->knpc', share, use.slope()) for use, (_, share) in zip(uses, smooth, strict=True)]
+        found = self._by_variables(np.concatenate([by_motion[None], *slopes]), rate, second, speed)
+        return Point(cost, uses, bounds, found[0], found[1:])
+
+    def figure(self, variables: Array, samples: int) -> float:
+        """The objective of a period of so many samples, with signs of friction that are not smoothed."""
+        series = self.series(variables)
+        time = np.arange(samples) / (samples * series.base_frequency)
+        motion = self.coordinates.motion(time, *series.periodic(time))
+        matrix = self.forces.matrix(motion, smooth=False)
+        return self.objective.value(matrix.reshape(-1, matrix.shape[-1]))
+
+    def _by_variables(self, by_motion: Array, rate: Array, second: Array, speed: float) -> Array:
+        """Gradients (K, V) by the variables from those (K, N, 3, C) by values, rates and accelerations."""
+        total = np.zeros((len(by_motion), *self.space.shape))
+        for order, shape in enumerate(self._grid):
+            total += speed**order * np.einsum('knc,nm->kcm', by_motion[:, :, order], shape)
+        found = (total * self.space.scale[:, None]).reshape(len(total), -1)
+        if not self.free_frequency:
+            return found
+        # rates grow with the frequency, accelerations with its square
+        by_rate, by_second = by_motion[:, :, 1], by_motion[:, :, 2]
+        own = np.einsum('knc,nc->k', by_rate, rate) + 2.0 * np.einsum('knc,nc->k', by_second, second)
+        return np.column_stack([found, own])
+
+
+def drive_weights(machine: Machine, weights: str) -> Array:
+    """Factors (A,) of the drives' rows: one over their effort noise, 1 in the mean; all 1 without such a figure."""
+    if weights == 'equal' or not machine.has_leg_sensors:
+        return np.ones(machine.actuated_count)
+    noise = np.asarray(machine.leg_sensors.effort_noise, dtype=float)
+    drives = [sum(joint.actuated for joint in leg.joints) for leg in machine.legs]
+    if len(noise) == machine.leg_count != machine.actuated_count:
+        noise = np.repeat(noise, drives)
+    if len(noise) != machine.actuated_count:
+        return np.ones(machine.actuated_count)
+    if not (noise > 0.0).all():
+        return np.ones(machine.actuated_count)
+    return np.asarray(1.0 / noise / np.mean(1.0 / noise))
+
+
+def _identical(machine: Machine, legs: str) -> bool:
+    if legs != 'auto':
+        return legs == 'identical'
+    try:
+        rigid_body_parameters(machine, identical_legs=True)
+    except (ValueError, KinematicsError):
+        return False
+    return True
+
+
+def _smooth_largest(use: Use, sharpness: float) -> tuple[Array, Array]:
+    """Smooth upper bound (K,) of the largest use over time, and its derivative (N, K) by the uses."""
+    sides = np.stack([use.values, -use.values] if use.two_sided else [use.values])
+    top = sides.max(axis=(0, 1))
+    share = np.exp(sharpness * (sides - top))
+    total = share.sum(axis=(0, 1))
+    signed = share[0] - share[1] if use.two_sided else share[0]
+    return top + np.log(total) / sharpness, signed / total

@@ -1,0 +1,1 @@
+"""Fits a model to a recording, and extends it by the forces that the recording shows."""

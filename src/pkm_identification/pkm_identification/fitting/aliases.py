@@ -1,0 +1,168 @@
+"""Forces of drives that a recording cannot tell from others: found in the data, named in words, with what parts them.
+
+A column that lies in the span of the others has no value of its own; one that nearly does has a large standard
+deviation. Among bodies that is nothing special, base parameters are made for it; between a body and friction, an offset
+or a spring it is a property of the motion, and another motion or measurement helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_identification.columns.friction_term import JUMPS
+from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.prepared_data import PreparedData
+
+#: part of a column that is its own, up to which it is not told from the others at all, and hardly
+NOT_TOLD, HARDLY_TOLD = 1e-5, 0.03
+#: others that are named at most
+NAMED = 4
+#: equations that are enough to see it
+EQUATIONS = 10_000
+
+_BODY = 'a body'
+_RUBBING = 'Coulomb friction'
+#: what two kinds of parameters have in common, and what parts them
+_REMEDIES = {
+    ('effort_offset', _RUBBING): 'an offset acts as Coulomb friction does where a drive never reverses, and as half of '
+    'the difference of Coulomb friction by direction: move the drive both ways, and measure its effort free of load',
+    ('effort_offset', _BODY): 'gravity pulls almost alike in all poses of this recording: move farther and tilt more, '
+    'or measure the effort with the drive free of load',
+    (_RUBBING, _BODY): 'gravity pulls almost alike, and so does friction that differs by direction or never reverses: '
+    'move farther, tilt more, both ways',
+    ('stiffness', _BODY): 'the pull of gravity changes almost in proportion to the position: move farther and tilt '
+    'more, or record without the spring',
+    ('rotor_inertia', _BODY): 'a rotor resists as the mass that its drive moves: put rotor_inertia of the data sheet '
+    'into the machine file and leave out the term, or record with gravity along the drive',
+    ('effort_offset', 'stiffness'): 'the position changes little beside its distance from zero: move over more of the '
+    'stroke',
+    ('stiffness', 'rotor_inertia'): 'at one frequency a spring acts as a negative inertia: move at several',
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A parameter of a drive's force that others imitate.
+
+    Attributes
+    ----------
+    name : of the parameter
+    others : names of those that imitate it, the most alike first
+    own : part of its force that they leave, 0 to 1
+    remedy : what parts them
+    """
+
+    name: str
+    others: tuple[str, ...]
+    own: float
+    remedy: str
+
+    def __str__(self) -> str:
+        others = ', '.join(self.others)
+        if self.own <= NOT_TOLD:
+            return f'{self.name} is not told from {others}, only their sum is known: {self.remedy}'
+        return (
+            f'{self.name} is hardly told from {others}, {100 * self.own:.2g} % of its force is its own: {self.remedy}'
+        )
+
+
+def aliases(data: PreparedData, fit: ModelFit, weak: Sequence[str] = ()) -> tuple[Alias, ...]:
+    """Parameters of the terms that the rows of a recording do not tell from others.
+
+    Parameters
+    ----------
+    weak : names of base parameters that are not known well; only parameters of these are named that are *hardly* told
+        from others, for enough data tell them still
+    """
+    model = fit.model
+    columns, names = _columns(data, fit)
+    places = [place for place, index in enumerate(model.free) if index >= model.structure_count]
+    open_names = {name for text in weak for name in names if _stands_in(name, text)}
+    found, seen = [], set()
+    for place in places:
+        if not columns[:, place].any():
+            continue
+        own, others = _imitated(columns, place)
+        pair = frozenset((place, *others))
+        if not others or pair in seen or (own > NOT_TOLD and names[place] not in open_names):
+            continue
+        seen.add(pair)
+        imitating = tuple(names[other] for other in others)
+        found.append(Alias(names[place], imitating, own, _remedy(names[place], imitating)))
+    return tuple(found)
+
+
+def _columns(data: PreparedData, fit: ModelFit) -> tuple[Array, tuple[str, ...]]:
+    """Triangle (P, P) with the lengths and angles of all free columns, each scaled to length 1, and their names."""
+    model = fit.model
+    # with whole signs: how a sign is averaged over the samples of a reversal tells no force from another
+    samples = fit.samples.with_whole_signs()
+    terms = [data.term_rows(term, samples) for term in model.terms]
+    rows = np.concatenate([data.structure_rows, *terms], axis=-1)[..., model.free] * data.row_weights[..., None]
+    flat = rows.reshape(-1, rows.shape[-1])
+    flat = flat[:: max(1, len(flat) // EQUATIONS)]
+    size = np.linalg.norm(flat, axis=0)
+    scaled = np.divide(flat, size, out=np.zeros_like(flat), where=size > 1e-12 * size.max(initial=0.0))
+    return np.asarray(np.linalg.qr(scaled, mode='r')), model.names
+
+
+def _imitated(columns: Array, place: int) -> tuple[float, tuple[int, ...]]:
+    """Part of a column that is its own, and the few others that imitate it best, one after the other."""
+    column = columns[:, place]
+    rest = np.delete(np.arange(columns.shape[1]), place)
+    solution = np.linalg.lstsq(columns[:, rest], column, rcond=1e-10)[0]
+    own = _size(column - columns[:, rest] @ solution)
+    if own > HARDLY_TOLD:
+        return own, ()
+    chosen: list[int] = []
+    left = column
+    while len(chosen) < NAMED and _size(left) > max(2.0 * own, NOT_TOLD):
+        others = columns[:, rest]
+        if chosen:  # what the chosen ones leave of the others
+            basis = np.linalg.qr(columns[:, chosen])[0]
+            others = others - basis @ (basis.T @ others)
+        length = np.linalg.norm(others, axis=0)
+        likeness = np.divide(np.abs(others.T @ left), length, out=np.zeros(len(rest)), where=length > 1e-6)
+        chosen.append(int(rest[np.argmax(likeness)]))
+        left = _left(columns, place, chosen)
+    for one in list(chosen):  # an early choice may be in vain with the later ones
+        fewer = [other for other in chosen if other != one]
+        if fewer and _size(_left(columns, place, fewer)) <= max(1.1 * _size(left), NOT_TOLD):
+            chosen = fewer
+    return own, tuple(chosen)
+
+
+def _size(vector: Array) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def _left(columns: Array, place: int, chosen: Sequence[int]) -> Array:
+    """What some columns leave of another one."""
+    fitted = columns[:, chosen]
+    return np.asarray(columns[:, place] - fitted @ np.linalg.lstsq(fitted, columns[:, place], rcond=None)[0])
+
+
+def _kinds(names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        last = name.rpartition('.')[2]
+        if last.startswith(JUMPS):
+            yield _RUBBING
+        else:
+            yield last if any(last in pair for pair in _REMEDIES) else _BODY
+
+
+def _remedy(name: str, others: Sequence[str]) -> str:
+    mine = next(_kinds([name]))
+    for its in _kinds(others):
+        for pair in ((mine, its), (its, mine)):
+            if pair in _REMEDIES:
+                return _REMEDIES[pair]
+    return 'leave one of them out, or hold it (columns.fixed)'
+
+
+def _stands_in(name: str, combination: str) -> bool:
+    return name in combination.replace('+', ' ').replace('-', ' ').split()

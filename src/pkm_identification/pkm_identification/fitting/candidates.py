@@ -1,0 +1,210 @@
+"""Forces that real drives have, offered to a fit: each with the model that would have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.friction_laws import ViscousCoulomb
+from scipy.sparse import csr_array
+
+from pkm_identification.columns.chosen import OF_PASSIVE_JOINTS, of_passive_joints
+from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.joint_terms import (
+    DRIVE_INERTIA,
+    LOAD_FRICTION,
+    OFFSET,
+    QUADRATIC_FRICTION,
+    SPRING,
+    THRUST_FRICTION,
+    EffortDelay,
+    OneFactor,
+    Ripple,
+)
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.term import PerJoint
+from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.prediction import samples_with_efforts
+from pkm_identification.prepared_data import PreparedData
+
+#: periods of a ripple, as numbers of waves over the travel of a drive
+WAVES = np.geomspace(1.0, 60.0, 60)
+#: speeds at which Stribeck friction fades, as parts of the largest one
+STRIBECK = (0.03, 0.1)
+#: exponents of it from which it is searched: with one alone the search may end in another minimum
+EXPONENTS = (1.0, 2.0)
+
+Extension = Callable[[ObservationModel], ObservationModel | None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A force that a model may lack.
+
+    Attributes
+    ----------
+    title : in words
+    rows : its rows (n, A, C) for a prepared recording
+    extend : makes a model that has it; ``None`` where none of ours has
+    others : make the same model; a search for its nonlinear parameters begins elsewhere
+    """
+
+    title: str
+    rows: Callable[[PreparedData], Array]
+    extend: Extension | None
+    others: tuple[Extension, ...] = ()
+
+
+def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
+    """Forces of single joints that a fitted model does not have."""
+    model = fit.model
+    joints = model.machine.actuated_joint_names
+    samples = _with_efforts(data, fit)
+    kinds = model.kinds
+    for form in (OFFSET, LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA):
+        if form.kind not in kinds:
+            yield _of_term(OneFactor(form, joints), samples)
+    yield from _of_passive_joints(data, model)
+    fastest = np.maximum(np.abs(samples.lively).max(axis=0), 1e-300)
+    if not model.has_drive_friction:
+        viscous = FrictionTerm.of(model.machine).with_law('viscous_coulomb', fastest)
+        yield _per_drive('Coulomb friction', samples, [_signs], _with(viscous))
+        yield _per_drive('viscous friction', samples, [_velocities], _with(viscous))
+    fading = [partial(_fading, part * fastest) for part in STRIBECK]
+    stribeck = _per_drive('Stribeck friction', samples, fading, None)
+    if _may_have_stribeck(model):
+        first, *others = (_with_stribeck(fastest, exponent) for exponent in EXPONENTS)
+        stribeck = replace(stribeck, extend=first, others=tuple(others))
+    yield stribeck
+    rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
+    total = replace(samples, efforts=fit.efforts, effort_rates=rates)
+    if 'gain' not in kinds:
+        yield _per_drive('a wrong gain of the effort, or legs that differ', total, [_efforts], None)
+    if 'delay' not in kinds:
+        yield _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
+
+
+def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[Candidate]:
+    """Friction of passive joints, with loads by the machine file: constant, and growing with the force in the joint."""
+    machine = model.machine
+    if machine.actuated_count == len(machine.joints):
+        return
+    passive = [term for term in model.terms if (term.column_places >= machine.actuated_count).any()]
+    if not any(isinstance(term, FrictionTerm) for term in passive):
+        friction = FrictionTerm.of(machine, 'passive')
+        yield Candidate('Coulomb friction of passive joints', _passive_rows(0), _with(friction))
+    kinds = {term.kind for term in passive}
+    for place, form in enumerate(OF_PASSIVE_JOINTS, 1):
+        if form.kind not in kinds:
+            title = form.title if form is THRUST_FRICTION else f'{form.title}, in passive joints'
+            yield Candidate(title, _passive_rows(place), _with(of_passive_joints(machine, form)))
+
+
+def ripples(data: PreparedData, periods: Sequence[float] = ()) -> Iterator[Candidate]:
+    """Ripples over the position of the drives, m or rad: of these periods, or of several; rows are computed once."""
+    joints, positions = data.model.machine.actuated_joint_names, data.samples.positions
+    travel = float(np.ptp(positions, axis=0).mean())
+    for period in periods or max(travel, 1e-300) / WAVES:
+        ripple = Ripple(joints, float(period))
+        title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
+        yield Candidate(title, _constant(_rows_of(ripple, data.samples)(data)), _with(ripple))
+
+
+def _with_efforts(data: PreparedData, fit: ModelFit) -> JointSamples:
+    """Samples with the efforts without friction.
+
+    They are the model's: the noise of measured ones is in the residuals, too, so that they would explain them.
+    """
+    if any(term.from_model for term in fit.model.terms):
+        return fit.samples
+    return samples_with_efforts(fit.model, data, fit.parameters, fit.model.machine)
+
+
+def _of_term(term: PerJoint, samples: JointSamples) -> Candidate:
+    return Candidate(term.title, _rows_of(term, samples), _with(term))
+
+
+def _rows_of(term: PerJoint, samples: JointSamples) -> Callable[[PreparedData], Array]:
+    return lambda data: data.term_rows(term, samples)
+
+
+def _passive_rows(place: int) -> Callable[[PreparedData], Array]:
+    return lambda data: data.passive_rows[place]
+
+
+def _constant(rows: Array) -> Callable[[PreparedData], Array]:
+    """Rows (n, A, P), kept without their zeros: a drive's force has no rows in the other drives."""
+    shape, kept = rows.shape, csr_array(rows.reshape(-1, rows.shape[-1]))
+    return lambda data: kept.toarray().reshape(shape)
+
+
+def _signs(samples: JointSamples) -> Array:
+    return samples.signs
+
+
+def _velocities(samples: JointSamples) -> Array:
+    return samples.velocities
+
+
+def _efforts(samples: JointSamples) -> Array:
+    return samples.efforts
+
+
+def _effort_rates(samples: JointSamples) -> Array:
+    return samples.effort_rates
+
+
+def _fading(speeds: Array, samples: JointSamples) -> Array:
+    return samples.signs * np.exp(-np.abs(samples.lively) / speeds)
+
+
+def _per_drive(
+    title: str, samples: JointSamples, forms: Sequence[Callable[[JointSamples], Array]], extend: Extension | None
+) -> Candidate:
+    """Candidate with forms (N, A), one factor for each drive."""
+    drives = np.tile(np.arange(samples.positions.shape[1]), len(forms))
+
+    def columns(part: slice) -> Array:
+        return np.concatenate([form(samples[part]) for form in forms], axis=1)
+
+    return Candidate(title, lambda data: data.joint_rows(columns, drives), extend)
+
+
+def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
+    return lambda model: model.with_terms((*model.terms, term))
+
+
+def _may_have_stribeck(model: ObservationModel) -> bool:
+    """Whether all drives have viscous and Coulomb friction; other laws stay."""
+    frictions = [term for term in model.terms if isinstance(term, FrictionTerm)]
+    drives = model.machine.actuated_count
+    laws = [law for term in frictions for law, place in zip(term.laws, term.places, strict=True) if place < drives]
+    return bool(laws) and all(isinstance(law, ViscousCoulomb) for law in laws)
+
+
+def _with_stribeck(fastest: Array, exponent: float) -> Extension:
+    """Stribeck friction in place of viscous and Coulomb friction."""
+
+    def extended(model: ObservationModel) -> ObservationModel:
+        return model.with_terms([
+            term.with_law('stribeck', fastest, exponent=exponent) if isinstance(term, FrictionTerm) else term
+            for term in model.terms
+        ])
+
+    return extended
+
+
+def own_legs(data: PreparedData, fit: ModelFit) -> Candidate | None:
+    """Legs that differ: parameters of its own for each."""
+    apart = fit.model.with_own_legs()
+    if apart is None:
+        return None
+    return Candidate(
+        'legs that differ',
+        lambda data: data.rows_of(lambda part: apart.structure(data.motion[part])),
+        ObservationModel.with_own_legs,
+    )

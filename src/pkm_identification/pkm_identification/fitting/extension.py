@@ -1,0 +1,208 @@
+"""Extends a model by the forces that a recording shows and the model lacks, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from pkm_description.friction_laws.stribeck import Stribeck
+
+from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
+from pkm_identification.columns.presliding import Presliding
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import NotConvergedError
+from pkm_identification.fitting.candidates import Candidate, Extension, ripples
+from pkm_identification.fitting.lack_of_fit import MissingForce, missing_forces
+from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
+from pkm_identification.fitting.presliding import with_presliding
+from pkm_identification.fitting.reversal_rows import reach_by_residuals
+from pkm_identification.prepared_data import PreparedData
+
+#: most forces that are added
+MOST = 8
+#: part of the largest explained power from which fewer factors are preferred: legs that differ explain much of all
+NEARLY = 0.8
+#: the same of an offset, which a spring or a gain resembles
+ALIKE = 0.5
+#: slow are a drive's rows up to this quantile of the speeds; part of that speed below which a Stribeck velocity is not
+#: seen: with an exponent of 0.5, the least, 4 % of the effect are left there
+SLOW, SEEN = 0.05, 0.1
+#: growth of the error over all rows from which an added force is taken back
+WORSE = 1.001
+
+
+def extended_fit(
+    data: PreparedData,
+    fit: ModelFit,
+    config: IdentificationConfig,
+    say: Callable[[str], None],
+    ripple_periods: Sequence[float] = (),
+) -> tuple[PreparedData, ModelFit, list[MissingForce], tuple[str, ...]]:
+    """Add the clearest missing force and fit again, until none is missing.
+
+    Parameters
+    ----------
+    data, fit : a prepared recording, and the fit of a model to it
+    config, say : settings; takes a line for each force that is added
+    ripple_periods : m or rad, that a diagnosis has found; default: several are tried
+
+    Returns
+    -------
+    data : with the structure of the extended model
+    fit : of it
+    missing : forces that it still may lack
+    added : names of the forces that were added
+    """
+    added: list[str] = []
+    fit = tested_pooling(data, fit, config)
+    waves = list(ripples(data, ripple_periods))
+    missing = missing_forces(data, fit, waves)
+    refused: set[str] = set()
+    kinds: dict[str, set[str]] = {}
+    rippled = [one for one in missing if one.name.startswith(Ripple.title)]
+    if rippled and 'ripple' in config.columns.terms:
+        data, fit = _fitted(data, fit, rippled[0], config)
+        missing = missing_forces(data, fit, waves)
+    while config.columns.extend and len(added) < MOST:
+        force = _most_likely([force for force in missing if force.is_there and force.name not in refused])
+        if force is None or force.candidate.extend is None:
+            break
+        try:
+            larger, other = _fitted(data, fit, force, config)
+        except NotConvergedError:
+            refused.add(force.name)
+            continue
+        # it fits the rows that are used and spoils those near reversals, or nothing can be said of it
+        worse = _whole_error(larger, other) > WORSE * _whole_error(data, fit)
+        if worse or _is_undetermined(fit, other) or _is_unseen(larger, other):
+            refused.add(force.name)
+            continue
+        kinds[force.name] = other.model.kinds - fit.model.kinds - {OFFSET.kind}
+        data, fit = larger, other
+        say(f'the recording shows {force.name}: added to the model')
+        added.append(force.name)
+        missing = missing_forces(data, fit, waves)
+    if config.columns.extend and (found := with_presliding(data, fit, config)):
+        data, fit = found
+        say(f'the recording shows {Presliding.title}: added to the model')
+        # what a reversal does over a distance may have looked like another force
+        for name in [name for name in reversed(added) if kinds[name]]:
+            try:
+                smaller, other = _without(data, fit, kinds[name], config)
+            except NotConvergedError:
+                continue
+            if not _shows(missing_forces(smaller, other, waves), name):
+                data, fit = smaller, other
+                say(f'with it, the recording does not show {name}: left out again')
+                added.remove(name)
+        added.append(Presliding.title)
+        missing = missing_forces(data, fit, waves)
+    return *_with_fitting_rows(data, fit, missing, config, waves), tuple(added)
+
+
+def _with_fitting_rows(
+    data: PreparedData, fit: ModelFit, missing: list[MissingForce], config: IdentificationConfig,
+    waves: Sequence[Candidate],
+) -> tuple[PreparedData, ModelFit, list[MissingForce]]:  # fmt: skip
+    """Fit with the rows near reversals that the model predicts, unless they ask for another model."""
+    reach = reach_by_residuals(data, fit)
+    if reach == data.bands.reversal_reach:
+        return data, fit, missing
+    other = data.with_reach(reach)
+    refit = tested_pooling(other, fit_model(other, fit.model, config), config)
+    still_missing = missing_forces(other, refit, waves)
+    if any(force.is_decisive for force in still_missing) and not any(force.is_decisive for force in missing):
+        return data, fit, missing
+    return other, refit, still_missing
+
+
+def _most_likely(offers: Sequence[MissingForce]) -> MissingForce | None:
+    """The force that explains most; of those that explain nearly as much the one with the fewest factors.
+
+    An offset, which is added with every other force, comes before a force of as many factors that looks like one.
+    """
+    most = max((force.share for force in offers), default=0.0)
+    near = [force for force in offers if force.share >= NEARLY * most]
+    best = min(near, key=lambda force: (force.freedom, -force.share), default=None)
+    for force in offers:
+        if best and force.name == OFFSET.title and force.share >= ALIKE * best.share:
+            return force if abs(force.freedom - best.freedom) <= 1 else best
+    return best
+
+
+def _is_undetermined(fit: ModelFit, other: ModelFit) -> bool:
+    """Whether an extended model has new nonlinear parameters, none of which the recording determines."""
+    new = [name not in fit.shape.names for name in other.shape.names]
+    return any(new) and not np.isfinite(other.shape.std[new]).any()
+
+
+def _is_unseen(data: PreparedData, fit: ModelFit) -> bool:
+    """Whether most Stribeck velocities are far below the speeds of the rows, which show another force, then."""
+    rows = data.row_filter
+    speeds, used = np.abs(data.samples.lively[:: rows.step][rows.kept]), data.row_weights > 0.0
+    slow = [np.quantile(own[of], SLOW) if of.any() else 0.0 for own, of in zip(speeds.T, used.T, strict=True)]
+    unseen = [
+        law.stribeck_velocity < SEEN * slow[place]
+        for term in fit.model.terms
+        if isinstance(term, FrictionTerm)
+        for law, place in zip(term.laws, term.places, strict=True)
+        if place < len(slow) and isinstance(law, Stribeck)
+    ]
+    return bool(unseen) and float(np.mean(unseen)) > 0.5
+
+
+def _whole_error(data: PreparedData, fit: ModelFit) -> float:
+    """Root mean square of the predictions' error over all rows, those near reversals too."""
+    return float(np.sqrt(np.mean(data.row_filter(data.efforts() - fit.efforts) ** 2)))
+
+
+def _fitted(
+    data: PreparedData, fit: ModelFit, force: MissingForce, config: IdentificationConfig
+) -> tuple[PreparedData, ModelFit]:
+    """Fit of the model with one more force; of several begins the one that ends nearest to the data."""
+    assert force.candidate.extend is not None
+    found = []
+    for extend in (force.candidate.extend, *force.candidate.others):
+        try:
+            found.append(_fitted_from(data, fit, extend, config))
+        except NotConvergedError as error:
+            failed = error
+    if not found:
+        raise failed
+    return min(found, key=lambda pair: _badness(*pair))
+
+
+def _badness(data: PreparedData, fit: ModelFit) -> float:
+    """Negative logarithm of the likelihood of the residuals, but for a constant."""
+    counts = (data.row_weights > 0.0).sum(axis=0)
+    return float(counts @ np.log(np.maximum(fit.estimate.force_std, 1e-300)))
+
+
+def _fitted_from(
+    data: PreparedData, fit: ModelFit, extend: Extension, config: IdentificationConfig
+) -> tuple[PreparedData, ModelFit]:
+    model = extend(fit.model)
+    assert model is not None
+    # a drive that is not as its file says may have an offset, too, which other forces can hide
+    if OFFSET.kind not in model.kinds:
+        model = model.with_terms((*model.terms, OneFactor(OFFSET, model.machine.actuated_joint_names)))
+    if config.columns.pooled_laws:
+        model = with_pooled_laws(model)
+    larger = data.with_model(model)
+    return larger, tested_pooling(larger, fit_model(larger, model, config), config)
+
+
+def _shows(missing: Sequence[MissingForce], name: str) -> bool:
+    """Whether a force is among those that are there; of ripples the period may be another one."""
+    return any(force.is_there and force.name.split(',')[0] == name.split(',')[0] for force in missing)
+
+
+def _without(
+    data: PreparedData, fit: ModelFit, kinds: set[str], config: IdentificationConfig
+) -> tuple[PreparedData, ModelFit]:
+    """Fit of the model without the forces of some kinds."""
+    model = fit.model.with_terms([term for term in fit.model.terms if term.kind not in kinds])
+    smaller = data.with_model(model)
+    return smaller, fit_model(smaller, model, config)

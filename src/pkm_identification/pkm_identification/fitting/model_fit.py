@@ -1,0 +1,319 @@
+"""Fits a model to a prepared recording: linear and nonlinear parameters, and forces that depend on the result.
+
+The columns of friction laws, ripples and delays depend on nonlinear parameters (separable least squares, Golub and
+Pereyra 1973); those of friction that grows with a force depend on the masses themselves, so that the fit is repeated
+with the forces that the last one predicts, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices
+from pkm_description.errors import ConvergenceError
+from pkm_description.machine import Machine
+
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.columns.term import Term
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import NotConvergedError
+from pkm_identification.estimator import least_squares
+from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.fitting.believed import believed_machine
+from pkm_identification.fitting.joint_estimate import JointProblem, joint_estimate
+from pkm_identification.fitting.machine_of_parameters import with_friction_of
+from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, with_forces
+from pkm_identification.fitting.shape_search import minimised
+from pkm_identification.judgement.identifiability import excited_parameters
+from pkm_identification.prepared_data import PreparedData
+
+#: most repetitions; a change of the predicted forces, relative to the residuals, below which nothing changes
+REPETITIONS, SETTLED = 25, 1e-3
+#: repetitions with a search for nonlinear parameters; ones that the data hardly determine would go on for ever
+SEARCHES = 8
+#: factor on the standard deviation of a drive's residuals from which it is weighed again
+OTHER_WEIGHT = 1.3
+#: standard deviation of a nonlinear parameter, relative to its value, above which the data do not determine it
+UNDETERMINED = 1.0
+
+
+@dataclass(frozen=True)
+class ShapeEstimate:
+    """Nonlinear parameters.
+
+    Attributes
+    ----------
+    names : Q
+    values, std : (Q,) ``std`` is infinite where the recording does not determine the value: it is where it began
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    std: Array
+
+
+@dataclass(frozen=True)
+class ModelFit:
+    """A model with fitted parameters.
+
+    Attributes
+    ----------
+    model : with its nonlinear parameters
+    samples : of the joints, with the forces that the model predicts
+    base, not_excited : base parameters that the recording determines, names of the others
+    rows, row_forces : (n, A, B), (n, A) what was fitted
+    fitted_columns : (n, A, B + Q') the same rows, and the derivatives by the nonlinear parameters that were fitted, too
+    estimate : values, covariance and residuals of the base parameters
+    shape : nonlinear parameters
+    parameters : all parameters, in the order of ``model.all_names``, with the forces of the estimate
+    efforts : (N, A) of all samples as the model predicts them
+    repetitions : of the linear fit
+    """
+
+    model: ObservationModel
+    samples: JointSamples
+    base: BaseParameters
+    not_excited: tuple[str, ...]
+    rows: Array
+    row_forces: Array
+    fitted_columns: Array
+    estimate: Estimate
+    shape: ShapeEstimate
+    parameters: Array
+    efforts: Array
+    repetitions: int
+
+
+def fit_model(data: PreparedData, model: ObservationModel, config: IdentificationConfig) -> ModelFit:
+    """Fit all parameters of a model whose structure is that of the prepared recording.
+
+    Raises
+    ------
+    NotExcitedError
+        The recording determines nothing.
+    NotConvergedError
+        The repetitions do not settle.
+    """
+    return _Fitting(data, model, config).run()
+
+
+class _Fitting:
+    """Repeats the linear fit."""
+
+    def __init__(self, data: PreparedData, model: ObservationModel, config: IdentificationConfig) -> None:
+        self._data, self._model, self._config = data, model, config
+        self._structure = model.base_parameters(config.columns.rank_tolerance)
+        self._nominal = model.all_parameters(model.machine)
+        self._begin_at(np.concatenate([np.zeros(0), *(term.shape for term in model.terms)]))
+        self._base: BaseParameters | None = None
+        self._force_std, self._is_weighted = np.ones(data.row_weights.shape[1]), False
+        self._believed = model.machine
+        self._covariance = np.zeros((0, 0))
+        # whose friction the believed machine has; none: its own, as far as the data know it
+        self._friction_of: Machine | None = None
+        self._constant_rows: dict[Term, Array] = {}
+        self._known: tuple[Array, Array, Array] | None = None
+
+    def run(self) -> ModelFit:
+        """Fit until nothing changes."""
+        model, parameters, shape = self._model, self._nominal, self._start_shape
+        follows, before = any(term.from_model for term in model.terms), None
+        for repetition in range(1, REPETITIONS + 1):
+            if repetition == SEARCHES:  # noise of friction and loads that follow each other has no end
+                self._friction_of = self._friction_of or self._believed
+            samples = self._with_believed_forces(shape, parameters)
+            if len(shape) and repetition <= SEARCHES:
+                shape = self._best_shape(shape, samples)
+                if repetition == 1 and self._weighs_otherwise(shape, samples):
+                    self._begin_at(shape)
+                    shape = self._best_shape(shape, samples)
+            trial = self._shaped(shape)
+            rows, forces = self._rows(trial, samples)
+            values, residual = self._solved(rows, forces)
+            parameters = self._all_parameters(trial, values)
+            predicted = rows @ values
+            if not follows or (before is not None and self._is_settled(predicted - before, residual)):
+                return self._finished(trial, samples, rows, forces, parameters, repetition)
+            before = predicted
+        raise NotConvergedError(
+            f'{self._data.recording.source}: the fit of {", ".join(term.title for term in model.terms)} does not '
+            f'settle in {REPETITIONS} repetitions; record a livelier motion or leave out a term'
+        )
+
+    def _with_believed_forces(self, shape: Array, parameters: Array) -> JointSamples:
+        """Samples with the forces of the last solution."""
+        model = self._shaped(shape)
+        try:
+            return with_forces(model, self._data, parameters, self._believed)
+        except ConvergenceError:
+            # noise in the friction of passive joints locks them: then loads are those under nominal friction
+            self._friction_of = model.machine
+            self._believed = with_friction_of(self._believed, model.machine)
+            return with_forces(model, self._data, parameters, self._believed)
+
+    def _best_shape(self, shape: Array, samples: JointSamples) -> Array:
+        """Nonlinear parameters (Q,) of the least squares; those that they leave open are where they began."""
+        self._known = None  # it belongs to other forces
+        known = self._determined(*self._reduced(shape, samples)[1:])
+        while len(known):
+            found = minimised(lambda trial: self._reduced(trial, samples)[:2], shape, known, self._limits)
+            if found is None:
+                raise NotConvergedError(
+                    f'{self._data.recording.source}: the nonlinear parameters of '
+                    f'{", ".join(term.title for term in self._model.terms if term.shape_names)} do not settle; record '
+                    'a livelier motion or leave out a term'
+                )
+            still = np.intersect1d(known, self._determined(*self._reduced(found, samples)[1:]))
+            if len(still) == len(known):
+                return found
+            # the search left the region in which the data determine them
+            open_again = np.setdiff1d(known, still)
+            shape, known = found.copy(), still
+            shape[open_again] = self._start_shape[open_again]
+        return shape
+
+    def _begin_at(self, shape: Array) -> None:
+        """Search nonlinear parameters (Q,) from here, within limits about it."""
+        terms = self._shaped(shape).terms
+        self._start_shape = shape
+        self._limits = np.concatenate([np.zeros((0, 2)), *(term.shape_limits for term in terms)])
+
+    def _weighs_otherwise(self, shape: Array, samples: JointSamples) -> bool:
+        """Weigh the drives by the residuals at a shape that was found, if that is another weight for one of them.
+
+        With the laws at the begin a drive whose law is unlike those of the others looks worse than it is.
+        """
+        before, self._is_weighted, self._known = self._force_std, False, None
+        self._solved(*self._rows(self._shaped(shape), samples))
+        if np.abs(np.log(self._force_std / before)).max() > np.log(OTHER_WEIGHT):
+            return True
+        self._force_std = before
+        return False
+
+    def _reduced(self, shape: Array, samples: JointSamples) -> tuple[Array, Array, Array]:
+        """Weighted residuals (nA,) of the linear solution, what is left of the slopes (nA, Q), and the shape (Q,)."""
+        if self._known is not None and np.array_equal(self._known[2], shape):
+            return self._known
+        model = self._shaped(shape)
+        rows, forces = self._rows(model, samples)
+        values, residual = self._solved(rows, forces)
+        slopes = self._slopes(model, samples, self._all_parameters(model, values))
+        weight = (self._data.row_weights / self._force_std)[..., None]
+        basis = np.linalg.qr((rows * weight).reshape(-1, rows.shape[-1]))[0]
+        flat = (slopes * weight).reshape(len(basis), -1)
+        self._known = residual.ravel(), flat - basis @ (basis.T @ flat), shape.copy()
+        return self._known
+
+    def _shaped(self, shape: Array) -> ObservationModel:
+        terms, first = [], 0
+        for term in self._model.terms:
+            count = len(term.shape_names)
+            terms.append(term.with_shape(shape[first : first + count]) if count else term)
+            first += count
+        return self._model.with_terms(terms) if len(shape) else self._model
+
+    def _rows(self, model: ObservationModel, samples: JointSamples) -> tuple[Array, Array]:
+        """Rows (n, A, B) of the base parameters, and forces (n, A) without those of held parameters."""
+        data, samples = self._data, deflected(model, self._data, samples)
+        terms = [self._term_rows(term, samples) for term in model.terms]
+        everything = np.concatenate([data.structure_rows, *terms], axis=-1)
+        free = everything[..., model.free]
+        if self._base is None:
+            weighted = self._structure.columns(free) * data.row_weights[..., None]
+            self._base, self._not_excited = excited_parameters(weighted, self._structure)
+        forces = data.effort_rows(effort_delay(model.terms)) - everything[..., model.held] @ self._nominal[model.held]
+        return self._base.columns(free), forces
+
+    def _term_rows(self, term: Term, samples: JointSamples) -> Array:
+        """Rows (n, A, P) of a term; those that nothing changes are computed once."""
+        if term.from_model or term.shape_names or (term.dissipates and presliding_of(self._model.terms)):
+            return self._data.term_rows(term, samples)
+        if term not in self._constant_rows:
+            self._constant_rows[term] = self._data.term_rows(term, samples)
+        return self._constant_rows[term]
+
+    def _solved(self, rows: Array, forces: Array) -> tuple[Array, Array]:
+        """Base values (B,) and weighted residuals (n, A); leg noise from the residuals of the last solution."""
+        mask = self._data.row_weights
+        # later the weights stay, for the costs of different shapes are compared
+        for _ in range(1 if self._is_weighted else 3):
+            weight = mask / self._force_std
+            values = least_squares.solve(
+                (rows * weight[..., None]).reshape(-1, rows.shape[-1]), (forces * weight).ravel()
+            )
+            residual = (forces - rows @ values) * mask
+            if not self._is_weighted:
+                power = (residual**2).sum(axis=0) / np.maximum((mask > 0.0).sum(axis=0), 1)
+                self._force_std = np.sqrt(np.maximum(power, 1e-24 * np.mean(forces**2)))
+        self._is_weighted = True
+        if any(term.needs_loads for term in self._model.terms):
+            self._covariance = least_squares.white_covariance(
+                (rows * (mask / self._force_std)[..., None]).reshape(-1, rows.shape[-1])
+            )
+        return values, residual / self._force_std
+
+    def _all_parameters(self, model: ObservationModel, values: Array) -> Array:
+        """All parameters with the forces of base values (B,): nominal but for those that head combinations."""
+        assert self._base is not None
+        free = self._nominal[model.free].copy()
+        free[self._base.independent] += values - self._base.values(free)
+        everything = self._nominal.copy()
+        everything[model.free] = free
+        if any(term.needs_loads for term in model.terms):
+            believed = believed_machine(model, self._base, values, self._covariance, self._config.estimator)
+            if believed is not None:
+                self._believed = with_friction_of(believed, self._friction_of) if self._friction_of else believed
+        return everything
+
+    def _slopes(self, model: ObservationModel, samples: JointSamples, parameters: Array) -> Array:
+        """Rows (n, A, Q) of the derivatives by the nonlinear parameters."""
+        found, data = [], self._data
+        contacts = deflected(model, data, samples)
+        for term, part in zip(model.terms, model.term_parts, strict=True):
+            if isinstance(term, Presliding):
+                terms = [(one, parameters[place]) for one, place in zip(model.terms, model.term_parts, strict=True)]
+                forces = term.force_slopes(samples, 1.0 / data.recording.sample_rate, terms)
+                found.append(term.of_kinds(data.joint_rows(forces, np.arange(len(term.kinds)))))
+            elif term.shape_names:
+                found.append(data.slope_rows(term, contacts, parameters[part]))
+        return np.concatenate([np.zeros((*self._data.row_weights.shape, 0)), *found], axis=-1)
+
+    @staticmethod
+    def _determined(slopes: Array, shape: Array) -> Indices:
+        """Places of the nonlinear parameters (Q,) that the data determine, by weighted slopes (nA, Q)."""
+        scale = np.where(np.abs(shape) > 0.0, np.abs(shape), EffortDelay.LONGEST)
+        return np.flatnonzero(np.linalg.norm(slopes, axis=0) * scale * UNDETERMINED > 1.0)
+
+    def _is_settled(self, change: Array, residual: Array) -> bool:
+        weight = self._data.row_weights / self._force_std
+        size = np.sqrt(np.sum((weight * change) ** 2))
+        return bool(size < SETTLED * max(np.sqrt(np.sum(residual**2)), 1e-12))
+
+    def _finished(
+        self, model: ObservationModel, samples: JointSamples, rows: Array, forces: Array, parameters: Array,
+        repetitions: int,
+    ) -> ModelFit:  # fmt: skip
+        """Estimate with the covariance of linear and nonlinear parameters together."""
+        assert self._base is not None
+        samples = deflected(model, self._data, samples)
+        shape = np.concatenate([np.zeros(0), *(term.shape for term in model.terms)])
+        slopes, known = self._slopes(model, samples, parameters), np.zeros(0, dtype=np.intp)
+        if len(shape):
+            self._known = None
+            known = self._determined(*self._reduced(shape, samples)[1:])
+        estimate, std, columns = joint_estimate(
+            JointProblem(rows, slopes, known, self._limits, forces, self._data.row_weights), self._force_std,
+            self._config.estimator.method,
+        )  # fmt: skip
+        names = tuple(name for term in model.terms for name in term.shape_names)
+        parameters = self._all_parameters(model, estimate.parameters)
+        return ModelFit(
+            model, samples, self._base, self._not_excited, rows, forces, columns, estimate,
+            ShapeEstimate(names, shape, std), parameters, efforts_by(model, self._data, samples, parameters),
+            repetitions,
+        )  # fmt: skip

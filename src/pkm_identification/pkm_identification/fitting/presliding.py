@@ -1,0 +1,91 @@
+"""Looks for pre-sliding of the drives' contacts, in the rows near reversals, where alone it shows.
+
+Forces are first fitted to rows that are far from reversals. What they predict nearer says whether friction turns at
+once, or over a distance: the distance that predicts best begins the fit to the rows near and far.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from scipy.stats import f as f_distribution
+
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.errors import NotConvergedError
+from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.prediction import efforts_by, with_forces
+from pkm_identification.prepared_data import PreparedData
+
+#: distances that are tried, as parts of a drive's travel
+DISTANCES = np.geomspace(1e-6, 1e-2, 17)
+#: nearest rows that tell, in periods of the force cut-off
+NEAREST = 0.05
+#: probability below which chance does not explain what it gains, part of the residuals' power that it gains at least,
+#: and how well the distance must be known, relative
+CHANCE, VISIBLE, KNOWN = 1e-6, 0.05, 0.3
+
+
+def with_presliding(
+    data: PreparedData, fit: ModelFit, config: IdentificationConfig
+) -> tuple[PreparedData, ModelFit] | None:
+    """Model with pre-sliding, fitted to the rows far from reversals with a distance from all rows; else ``None``.
+
+    Parameters
+    ----------
+    data : a prepared recording
+    fit : of the model to its rows, which are far from reversals
+    """
+    if not fit.model.has_drive_friction or presliding_of(fit.model.terms) is not None:
+        return None
+    near = data.with_reach(min(NEAREST, data.bands.reversal_reach))
+    travel = np.ptp(data.samples.positions, axis=0)
+    errors = [_error(near, fit, _extended(fit.model, part * travel)) for part in DISTANCES]
+    best = int(np.argmin(errors))
+    if best == 0 or errors[best] >= _error(near, fit, fit.model):
+        return None
+    model = _extended(fit.model, DISTANCES[best] * travel)
+    try:
+        with_it, without = fit_model(near.with_model(model), model, config), fit_model(near, fit.model, config)
+        if not _is_known(with_it) or not _is_seen(without, with_it, near):
+            return None
+        far = data.with_model(with_it.model)
+        return far, fit_model(far, with_it.model, config)
+    except NotConvergedError:
+        return None
+
+
+def _extended(model: ObservationModel, distances: Array) -> ObservationModel:
+    return model.with_terms((*model.terms, Presliding.of(model.machine, distances)))
+
+
+def _is_known(fit: ModelFit) -> bool:
+    """Whether the recording determines the distances."""
+    term, shape = presliding_of(fit.model.terms), fit.shape
+    assert term is not None
+    own = np.isin(shape.names, term.shape_names)
+    return bool((shape.std[own] < KNOWN * shape.values[own]).all())
+
+
+def _error(near: PreparedData, fit: ModelFit, model: ObservationModel) -> float:
+    """Mean square of the weighted residuals in the rows near and far, with the parameters of a fit."""
+    efforts = efforts_by(model, near, with_forces(model, near, fit.parameters), fit.parameters)
+    residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
+    return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
+
+
+def _is_seen(without: ModelFit, with_it: ModelFit, near: PreparedData) -> bool:
+    """Whether the distances gain much, and more than by chance (F-test on the residuals)."""
+    used = near.row_weights > 0.0
+    before, after = (_power(fit, with_it, used) for fit in (without, with_it))
+    factors = len(with_it.shape.names) - len(without.shape.names)
+    left = max(int(used.sum()) - with_it.fitted_columns.shape[-1], 1)
+    chance = f_distribution.sf((before - after) / factors / (after / left), factors, left)
+    return before - after > VISIBLE * before and float(chance) < CHANCE
+
+
+def _power(fit: ModelFit, weighed: ModelFit, used: NDArray[np.bool_]) -> float:
+    residuals = (fit.row_forces - fit.rows @ fit.estimate.parameters) / weighed.estimate.force_std
+    return float((residuals[used] ** 2).sum())

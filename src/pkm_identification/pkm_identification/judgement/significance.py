@@ -1,0 +1,171 @@
+"""Significance of base parameters: the standard deviation beside the value, and beside the scale of the bodies.
+
+The published rule (Mata et al. 2008, section 6.2) compares the standard deviation with the value, 15 %. A value that is
+zero, such as the product of inertia of a symmetric platform, never passes it, however well it is known. So it is also
+compared with what the bodies of the combination have at most: mass, mass times size, mass times size squared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters, Indices
+from pkm_description.machine import INERTIAL_PARAMETERS
+
+from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.feasible_problem import NOT_NEGATIVE
+from pkm_identification.estimator.pseudo_inertia import FROM_PSEUDO, is_inertial
+
+#: status of a base parameter; one that is not excited stays nominal
+IDENTIFIED, WEAK, NOT_EXCITED = 'identified', 'weakly excited', 'not excited'
+#: known to be small: its standard deviation is a small part of the bodies' scale, though not of the value
+SMALL = 'identified as small'
+#: no machine has such a value, whatever its bodies
+IMPOSSIBLE = 'impossible'
+#: status where the model lacks a force: its standard deviation says nothing about its error
+NOT_TRUSTED = 'model insufficient'
+#: what counts as known
+KNOWN = (IDENTIFIED, SMALL)
+
+#: standard deviations by which a value may have the wrong sign
+NOISE = 3.0
+
+
+@dataclass(frozen=True)
+class Significance:
+    """How well base parameters are known.
+
+    Attributes
+    ----------
+    status : (B,) see the words of this module
+    relative : (B,) standard deviation over the size of the value, infinite for zero
+    scale : (B,) what the value could be by the size of the bodies, or by the forces of the drives
+    sign : (B,) 1 where only values >= 0 are possible, -1 where only values <= 0 are, 0 where both are
+    """
+
+    status: tuple[str, ...]
+    relative: Array
+    scale: Array
+    sign: Array
+    estimate: Estimate
+
+    @property
+    def scaled(self) -> Array:
+        """Standard deviation over the scale (B,)."""
+        std = self.estimate.std
+        return np.divide(std, self.scale, out=np.full(len(std), np.inf), where=self.scale > 0.0)
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """Feasibility of each value by itself: ``possible``, ``possible within the noise`` or ``impossible``."""
+        wrong = self.sign * self.estimate.parameters < 0.0
+        clear = np.abs(self.estimate.parameters) > NOISE * self.estimate.std
+        return tuple(
+            IMPOSSIBLE if one and far else 'possible within the noise' if one else 'possible'
+            for one, far in zip(wrong, clear, strict=True)
+        )
+
+
+def significance(
+    base: BaseParameters, estimate: Estimate, scale: Array, max_relative_std: float, max_scaled_std: float
+) -> Significance:
+    """Classify base parameters by both rules and by feasibility.
+
+    Parameters
+    ----------
+    base, estimate : combinations, values and covariance
+    scale : (B,) see :func:`body_scale`
+    max_relative_std : of ``identified``: standard deviation over the value
+    max_scaled_std : of ``identified as small``: standard deviation over the scale
+    """
+    value, std = np.abs(estimate.parameters), estimate.std
+    relative = np.divide(std, value, out=np.full(len(std), np.inf), where=value > 0.0)
+    found = Significance((), relative, scale, possible_signs(base), estimate)
+    status = []
+    for own, scaled, possible in zip(relative, found.scaled, found.possible, strict=True):
+        if possible == IMPOSSIBLE:
+            status.append(IMPOSSIBLE)
+        elif own <= max_relative_std:
+            status.append(IDENTIFIED)
+        else:
+            status.append(SMALL if scaled <= max_scaled_std else WEAK)
+    return Significance(tuple(status), relative, scale, found.sign, estimate)
+
+
+def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array, row_weights: Array) -> Array:
+    """Scale (B,) of base parameters.
+
+    Of combinations with bodies: the sum of their sizes, each the mass times a power of the body's size, which is the
+    root mean square distance of its mass from its frame. Of friction and other forces: the value with which the
+    parameter alone would give the root mean square force of the drives that it acts on.
+
+    Parameters
+    ----------
+    base : combinations of P free parameters
+    nominal : (P,) their nominal values
+    rows, forces, row_weights : (n, A, B), (n, A), (n, A) what was fitted
+    """
+    size = np.zeros(len(nominal))
+    for places in places_of_whole_bodies(base.full_names).values():
+        mass, inertia = nominal[places[0]], nominal[places[[4, 7, 9]]].sum()
+        length = np.sqrt(max(0.5 * inertia / mass, 0.0)) if mass > 0.0 else 0.0
+        size[places] = mass * length ** np.repeat([0.0, 1.0, 2.0], [1, 3, 6])
+    scale = np.abs(base.combination) @ size
+    used = (row_weights > 0.0)[..., None] & (rows != 0.0)
+    count = np.maximum(used.sum(axis=(0, 1)), 1)
+    column = np.sqrt((rows**2 * used).sum(axis=(0, 1)) / count)
+    force = np.sqrt((forces[..., None] ** 2 * used).sum(axis=(0, 1)) / count)
+    by_force = np.divide(force, column, out=np.zeros_like(column), where=column > 0.0)
+    return np.asarray(np.where(scale > 0.0, scale, by_force))
+
+
+def places_of_whole_bodies(names: tuple[str, ...]) -> dict[str, Indices]:
+    """Places (10,) of the parameters of each body of which all ten are free."""
+    place = {name: index for index, name in enumerate(names)}
+    found = {}
+    for body in (name.removesuffix('.m') for name in names if name.endswith('.m')):
+        own = [place.get(f'{body}.{kind}') for kind in INERTIAL_PARAMETERS]
+        if None not in own:
+            found[body] = np.array(own, dtype=np.intp)
+    return found
+
+
+def possible_signs(base: BaseParameters) -> Array:
+    """Signs (B,) that base parameters of real machines have: 1, -1, or 0 for both.
+
+    A combination of a body's parameters is the trace of a matrix times the body's pseudo-inertia, which is positive
+    semidefinite. Where that matrix is, too, no body has a negative value. Friction parameters are not negative; offsets
+    and other forces may have any sign.
+    """
+    names, bodies = base.full_names, places_of_whole_bodies(base.full_names)
+    inside = {int(place) for places in bodies.values() for place in places}
+    others = [place for place in range(len(names)) if place not in inside]
+    found = np.zeros(len(base))
+    for row, combination in enumerate(base.combination):
+        lowest, highest = 0.0, 0.0
+        for places in bodies.values():
+            if combination[places].any():
+                values = np.linalg.eigvalsh(_trace_matrix(combination[places]))
+                lowest, highest = min(lowest, values[0]), max(highest, values[-1])
+        for place in others:
+            factor = combination[place]
+            if factor and not _has_sign(names[place]):
+                lowest, highest = min(lowest, -abs(factor)), max(highest, abs(factor))
+            else:
+                lowest, highest = min(lowest, factor), max(highest, factor)
+        rounding = 1e-9 * max(highest, -lowest)
+        found[row] = float(lowest >= -rounding) - float(highest <= rounding)
+    return found
+
+
+def _has_sign(name: str) -> bool:
+    kind = name.rpartition('.')[2]
+    return kind == 'm' or (not is_inertial(name) and kind.startswith(NOT_NEGATIVE))
+
+
+def _trace_matrix(factors: Array) -> Array:
+    """Matrix C (4, 4) with ``factors @ parameters = trace(C J)``, J the pseudo-inertia of ten parameters."""
+    matrix = (factors @ FROM_PSEUDO).reshape(4, 4)
+    return np.asarray(0.5 * (matrix + matrix.T))

@@ -1,0 +1,103 @@
+"""What a motion source is: a recording in, the platform's motion with velocities and accelerations out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from pkm_description.arrays import Array
+from pkm_description.kinematics.failures import holds_platform
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.coordinates import motion_from_coordinates, pose_coordinates
+
+from pkm_identification.motion_source.bands import Bands
+from pkm_identification.motion_source.filters import derivatives, low_pass
+from pkm_identification.motion_source.poses import motion_of_drives, recorded_poses
+from pkm_identification.motion_source.repeatability import Repeatability
+from pkm_identification.recording.recording import Recording
+
+
+class Curve(NamedTuple):
+    """Smooth values (N, M) with their first and second time derivatives."""
+
+    values: Array
+    first: Array
+    second: Array
+
+
+@dataclass(frozen=True)
+class RecordedMotion:
+    """Motion of a recording.
+
+    Attributes
+    ----------
+    recording : the part of the recording that has this motion; most sources take all of it
+    smooth : at all of its samples
+    lively : the same with a higher cut-off frequency, for the signs of velocities
+    repeatability : of sources that average over periods
+    """
+
+    recording: Recording
+    smooth: PlatformMotion
+    lively: PlatformMotion
+    repeatability: Repeatability | None = None
+
+
+class MotionSource(ABC):
+    """Makes the platform's motion from positions of the drives, or from poses.
+
+    Smoothed are the platform's six coordinates around home. A platform with fewer degrees of freedom would leave its
+    constraints by that, so for it the positions of the drives are smoothed, and the motion that belongs to them is
+    found; see :func:`smooths_drives`.
+
+    Attributes
+    ----------
+    name : in the setting ``motion.source``
+    title : in words for reports
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def curve(self, time: Array, values: Array, cutoff_frequency: float) -> Curve:
+        """Smooth noisy samples (N, M) at uniform times (N,) s; ``cutoff_frequency`` [Hz] where the source has one."""
+
+    def poses(self, machine: Machine, recording: Recording) -> tuple[Array, Array]:
+        """Position (N, 3) m and rotation (N, 3, 3) of every sample, not smoothed."""
+        return recorded_poses(machine, recording)
+
+    def drives(self, machine: Machine, recording: Recording) -> Array:
+        """Positions (N, A) m or rad of the drives of a platform with fewer than six degrees of freedom."""
+        return recording.drive_positions
+
+    def motion(self, machine: Machine, recording: Recording, bands: Bands) -> RecordedMotion:
+        """Smooth and livelier motion of a recording; of ``bands`` the cut-off frequencies of motion and signs count."""
+        time, rate = recording.time, recording.sample_rate
+        constrained = smooths_drives(machine)
+        if constrained:
+            values = self.drives(machine, recording)
+        else:
+            values = pose_coordinates(*self.poses(machine, recording), machine.home)
+        smooth = self.curve(time, values, bands.motion_cutoff)
+        values = low_pass(values, rate, bands.sign_cutoff)
+        lively = Curve(values, *derivatives(time, values))
+        moved = [motion_of_curve(machine, time, curve, constrained) for curve in (smooth, lively)]
+        return RecordedMotion(recording, moved[0], moved[1])
+
+
+def smooths_drives(machine: Machine) -> bool:
+    """Whether positions of the drives are smoothed, not coordinates of the platform.
+
+    Redundant drives would contradict each other by that. A platform in a plane stays in it by its own coordinates.
+    """
+    redundant = machine.actuated_count > machine.degrees_of_freedom
+    return machine.constraint_count > 0 and not (redundant and not holds_platform(machine))
+
+
+def motion_of_curve(machine: Machine, time: Array, curve: Curve, constrained: bool) -> PlatformMotion:
+    """Platform motion of a curve of the drives (``constrained``) or of the platform's six coordinates."""
+    if constrained:
+        return motion_of_drives(machine, time, *curve)
+    return motion_from_coordinates(time, *curve, machine.home)

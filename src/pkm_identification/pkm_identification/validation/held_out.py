@@ -1,0 +1,167 @@
+"""Verdict on data that no fit has seen, with limits that were declared before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from pkm_description.report.judged import keeps_limit
+
+from pkm_identification.configuration import JudgementSettings
+from pkm_identification.errors import RecordingError
+from pkm_identification.judgement.force_error import ForceError
+from pkm_identification.recording.recording import Recording
+from pkm_identification.validation.force_comparison import ForceComparison, Prediction
+
+VerdictStatus = Literal['passed', 'failed', 'not judged']
+PASSED: Final = 'passed'
+FAILED: Final = 'failed'
+NOT_JUDGED: Final = 'not judged'
+
+#: different samples that two recordings may share by chance, and part of the samples: machines at rest repeat them
+COMMON_SAMPLES, COMMON_PART = 10, 0.01
+#: growth of the error from which it is said that the overlay predicts worse than the fit, and part of the force below
+#: which it does not matter
+WORSE, NEGLIGIBLE = 1.1, 1e-4
+
+
+@dataclass(frozen=True)
+class JudgedError:
+    """One figure of the held-out error.
+
+    Attributes
+    ----------
+    name : of the figure, with the drive where it is that of one
+    value, limit : in the figure's unit
+    unit : empty for ratios
+    """
+
+    name: str
+    value: float
+    limit: float
+    unit: str = ''
+
+    @property
+    def kept(self) -> bool:
+        """Whether it keeps its limit."""
+        return keeps_limit(self.value, self.limit)
+
+    def __str__(self) -> str:
+        if self.unit:
+            return f'{self.name} {self.value:.4g} {self.unit} ({_sign(self.kept)} {self.limit:.4g} {self.unit})'
+        return f'{self.name} {100.0 * self.value:.3g} % ({_sign(self.kept)} {100.0 * self.limit:.3g} %)'
+
+
+def _sign(kept: bool) -> str:
+    return '<=' if kept else '>'
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the machine as delivered predicts forces on held-out data within the declared limits.
+
+    Attributes
+    ----------
+    status : ``passed``, ``failed`` or ``not judged``
+    figures : what was judged
+    reason : why nothing was judged; else what decided
+    """
+
+    status: VerdictStatus
+    figures: tuple[JudgedError, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f'held-out verdict: {self.status}; {self.reason}'
+
+
+def judge(comparison: ForceComparison | None, limits: JudgementSettings, labels: tuple[str, ...]) -> Verdict:
+    """Judge the forces of the machine as delivered, below the force cut-off frequency.
+
+    Parameters
+    ----------
+    comparison : on held-out data
+    limits : settings ``max_relative_absolute``, ``max_normalised_rms``, ``max_rms``; 0: none
+    labels : (L,) of the drives
+    """
+    if comparison is None:
+        return Verdict(NOT_JUDGED, (), 'there is no held-out recording')
+    if not any((limits.max_relative_absolute, limits.max_normalised_rms, limits.max_rms)):
+        return Verdict(NOT_JUDGED, (), 'no limit is declared (max_relative_absolute, max_normalised_rms, max_rms)')
+    if comparison.delivered is None:
+        return Verdict(FAILED, (), 'no machine is delivered: the identified bodies cannot exist')
+    figures = tuple(_figures(comparison.delivered.filtered_error, limits, labels))
+    broken = [figure for figure in figures if not figure.kept]
+    text = '; '.join(map(str, broken or figures))
+    rest = comparison.with_the_rest
+    if broken and rest is not None and all(one.kept for one in _figures(rest.filtered_error, limits, labels)):
+        text += '; with the forces that an overlay does not carry (parameters.yaml has them) the limits are kept'
+    return Verdict(FAILED if broken else PASSED, figures, text)
+
+
+def _figures(error: ForceError, limits: JudgementSettings, labels: tuple[str, ...]) -> list[JudgedError]:
+    found = []
+    if limits.max_relative_absolute:
+        found.append(JudgedError('eps_RA', error.relative_absolute, limits.max_relative_absolute))
+    if limits.max_normalised_rms:
+        found.append(JudgedError('NRMS', error.normalised_rms, limits.max_normalised_rms))
+    if limits.max_rms:
+        worst = int(np.argmax(error.rms))
+        found.append(JudgedError(f'rms of {labels[worst]}', float(error.rms[worst]), limits.max_rms, 'N or N m'))
+    return found
+
+
+def difference_of_overlay(comparison: ForceComparison, lost: tuple[str, ...]) -> str:
+    """Say where the overlay predicts worse than the base parameters; empty where it does not."""
+    if comparison.delivered is None:
+        return ''
+    fitted, given = comparison.fitted.filtered_error.relative, comparison.delivered.filtered_error.relative
+    if given <= WORSE * fitted + NEGLIGIBLE:
+        return ''
+    text = (
+        f'{comparison.source}: the overlay predicts forces with an error of {100 * given:.3g} % rms, the base '
+        f'parameters with {100 * fitted:.3g} %'
+    )
+    rest: Prediction | None = comparison.with_the_rest
+    if rest is not None and lost:
+        text += f'. The overlay does not carry {"; ".join(lost)}: with it {100 * rest.filtered_error.relative:.3g} %'
+        if rest.filtered_error.relative <= WORSE * fitted + NEGLIGIBLE:
+            return text
+    return text + (
+        '. The rest is what the trust in the nominal bodies changes in the base parameters: keep_base_values, or '
+        'larger platform_uncertainty and leg_uncertainty, bring both together'
+    )
+
+
+def require_other_data(recording: Recording, validation: Recording) -> None:
+    """Refuse validation data that are training data, all or in part.
+
+    Raises
+    ------
+    RecordingError
+        The same source at the same time, or the same samples.
+    """
+    advice = 'held-out data must be another motion: record one, or choose intervals that do not overlap'
+    ends = [one.start_stamp + round(1e9 * one.duration) for one in (recording, validation)]
+    overlap = (min(ends) - max(recording.start_stamp, validation.start_stamp)) / 1e9
+    if recording.origin and recording.origin == validation.origin and overlap > 0.0:
+        raise RecordingError(
+            f'{validation.source}: identification and validation share {overlap:.3g} s of {recording.origin}; {advice}'
+        )
+    common = _common_samples(recording, validation)
+    if common > max(COMMON_SAMPLES, COMMON_PART * len(validation.time)):
+        raise RecordingError(
+            f'{validation.source}: {common} of its {len(validation.time)} samples are also in {recording.source}, with '
+            f'which the identification is done; {advice}'
+        )
+
+
+def _common_samples(recording: Recording, validation: Recording) -> int:
+    """Number of different samples of the second recording that the first one has, too, digit by digit."""
+    if recording.drive_positions.shape[1] != validation.drive_positions.shape[1]:
+        return 0
+    mine, its = (
+        {row.tobytes() for row in np.hstack([one.drive_positions, one.forces])} for one in (recording, validation)
+    )
+    return len(mine & its)

@@ -1,0 +1,49 @@
+"""Where the numbers of a result come from."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+
+import numpy as np
+import scipy
+from pkm_description.machine import Machine
+
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.motion_source.by_name import motion_source
+from pkm_identification.recording.recording import Recording
+
+#: s after 1970 below which a stamp is that of a simulator's clock, not of a wall clock: the year 2001
+SIMULATED = 1e9
+
+#: estimators in words
+_METHODS = {
+    'wls': 'weighted least squares', 'ls': 'least squares', 'irls': 'robust least squares',
+    'iv': 'instrumental variables', 'rls': 'recursive least squares',
+}  # fmt: skip
+
+
+def provenance_of(
+    machine: Machine, recording: Recording, validation: Recording | None, config: IdentificationConfig
+) -> dict[str, str]:
+    """Where the numbers come from; the date is that of the run, the data have their own clock."""
+    legs = 'identical legs' if config.columns.identical_legs else 'legs one by one'
+    source = motion_source(config.motion).title
+    return {
+        'machine': machine.name,
+        'machine file': str(machine.path),
+        'data': recording.source + (f', {validation.source}' if validation else ''),
+        'date': datetime.now(tz=UTC).isoformat(timespec='seconds'),
+        'time of the data': time_of_data(recording.start_stamp),
+        'method': f'{_METHODS[config.estimator.method]} on base parameters, {legs}, '
+        f'friction of {config.columns.friction} joints, motion from {source}',
+        'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
+    }
+
+
+def time_of_data(start_stamp: int) -> str:
+    """First stamp, in ns, as a date, or as seconds of a simulator's clock."""
+    seconds = start_stamp / 1e9
+    if seconds < SIMULATED:
+        return f'begins at {seconds:.3f} s of simulated time'
+    return f'begins at {datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="milliseconds")}'

@@ -1,0 +1,199 @@
+"""The estimators behind one interface: robust, recursive, instrumental variables; settings that are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.errors import ConfigurationError
+from pkm_identification.errors import NotExcitedError
+from pkm_identification.estimator.interface import ESTIMATORS, estimator_by_name
+from pkm_identification.estimator.least_squares import weighted
+from pkm_identification.estimator.recursive import RecursiveLeastSquares
+from scipy.optimize import least_squares as scipy_least_squares
+from scipy.signal import lfilter
+
+TRUTH = np.array([1000.0, -2.0, 0.03, 5.0])
+EQUAL = 1000.0 / np.array([1.0, 30.0, 1e4, 5.0])  # every column takes the same part in the forces
+NOISE = np.array([1.0, 3.0, 1.0, 1.0, 10.0, 1.0])
+
+
+def problem(seed: int, samples: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Smooth observation (N, 6, 4) and noisy forces (N, 6)."""
+    random = np.random.default_rng(seed)
+    white = random.normal(size=(samples + 50, 6, 4))
+    observation = lfilter([0.3], [1.0, -0.7], white, axis=0)[50:] * [1.0, 30.0, 1e4, 5.0]
+    return observation, observation @ TRUTH + NOISE * random.normal(size=(samples, 6))
+
+
+def settings_of(name: str) -> dict[str, object]:
+    return {'delay': 1} if name == 'iv' else {}
+
+
+@pytest.mark.parametrize('name', [name for name in ESTIMATORS if name != 'ml'])
+def test_all_recover_the_truth_and_keep_a_record(name: str) -> None:
+    """Noise-free data to 1e-8 (R4-34); errors of noisy data within what the standard deviations say."""
+    observation, force = problem(0)
+    estimate = estimator_by_name(name, settings_of(name))
+    exact = estimate(observation, observation @ TRUTH)
+    assert exact.parameters == pytest.approx(TRUTH, rel=1e-8)
+    found = estimate(observation, force)
+    assert np.abs((found.parameters - TRUTH) / found.std).max() < 4.0
+    assert found.residuals.shape == force.shape
+    assert found.solver.method.startswith(name)
+    assert found.solver.converged
+    assert found.solver.iterations >= 1
+    assert found.solver.optimality['gradient'] < 1e-9
+
+
+@pytest.mark.parametrize('name', ['wls', 'irls', 'rls', 'iv'])
+def test_standard_deviations_are_honest(name: str) -> None:
+    """Errors in units of their own standard deviation have rms 1 with noise that is correlated in time and shared."""
+    observation, _ = problem(1)
+    random = np.random.default_rng(2)
+    mixing = np.eye(6) + 0.5 * random.normal(size=(6, 6))
+    estimate = estimator_by_name(name, {**settings_of(name), 'correlation_lags': 8})
+    errors = []
+    for _ in range(60):
+        noise = lfilter([1.0], [1.0, -0.5], random.normal(size=(350, 6)), axis=0) @ mixing
+        found = estimate(observation, observation @ TRUTH + noise[50:])
+        errors.append((found.parameters - TRUTH) / found.std)
+    assert 0.82 < np.sqrt(np.mean(np.square(errors))) < 1.18  # 240 draws: 0.046
+
+
+def test_huber_is_that_of_scipy() -> None:
+    """With known noise the cost is the sum of Huber losses: SciPy's minimiser of it is the reference."""
+    observation, force = problem(3)
+    random = np.random.default_rng(4)
+    force[random.random(force.shape) < 0.05] += 200.0
+    found = estimator_by_name('irls')(observation, force, None, NOISE)
+    reference = scipy_least_squares(
+        lambda x: ((force - observation @ (x * TRUTH)) / NOISE).ravel(), np.ones(4), loss='huber', f_scale=1.345,
+        xtol=1e-15, ftol=1e-15, gtol=1e-15,
+    )  # fmt: skip
+    assert found.parameters == pytest.approx(reference.x * TRUTH, rel=1e-7)
+
+
+@pytest.mark.parametrize('loss', ['huber', 'tukey'])
+def test_outliers_do_not_decide(loss: str) -> None:
+    """5 % of the rows 200 N off: least squares are 30 times further from the truth; outliers keep little weight."""
+    observation, force = problem(5)
+    random = np.random.default_rng(6)
+    wrong = random.random(force.shape) < 0.05
+    force[wrong] += 200.0
+    found = estimator_by_name('irls', {'loss': loss})(observation, force)
+    plain = weighted(observation, force)
+    assert np.abs((found.parameters - TRUTH) / found.std).max() < 4.0
+    assert np.linalg.norm(found.parameters / TRUTH - 1) < np.linalg.norm(plain.parameters / TRUTH - 1) / 30.0
+    assert found.force_std == pytest.approx(NOISE, rel=0.15)  # that of the rows that are right
+    assert found.row_weights is not None
+    assert np.median(found.row_weights[wrong]) < (0.25 if loss == 'huber' else 1e-9)
+    assert np.median(found.row_weights[~wrong]) > 0.9
+
+
+def test_clean_data_cost_robustness_little() -> None:
+    """Huber's and Tukey's tuning keep 95 % of the efficiency: the covariance is 1 / 0.95 of that of least squares."""
+    observation, force = problem(7, samples=3000)
+    plain = weighted(observation, force)
+    for loss in ('huber', 'tukey'):
+        found = estimator_by_name('irls', {'loss': loss})(observation, force)
+        assert (found.std / plain.std) ** 2 == pytest.approx(np.full(4, 1 / 0.95), rel=0.03)
+
+
+def test_recursive_equals_batch() -> None:
+    """R4-37: without forgetting, sample by sample, the batch result (here: to 1e-11), at every sample on the way."""
+    observation, force = problem(8)
+    weights = np.ones(force.shape)
+    weights[100:120, 3] = 0.0
+    found = estimator_by_name('rls')(observation, force, weights, NOISE)
+    batch = estimator_by_name('wls')(observation, force, weights, NOISE)
+    assert found.parameters == pytest.approx(batch.parameters, rel=1e-11)
+    assert found.covariance == pytest.approx(batch.covariance, rel=1e-9)
+    live = RecursiveLeastSquares(4)
+    for step in range(20):
+        live.update(observation[step] / NOISE[:, None], force[step] / NOISE)
+    early = weighted(observation[:20], force[:20], None, NOISE)
+    assert live.parameters == pytest.approx(early.parameters, rel=1e-11)
+    white = np.linalg.inv(np.einsum('nli,nlj,l->ij', observation[:20], observation[:20], NOISE**-2.0))
+    assert live.covariance == pytest.approx(white, rel=1e-9)
+
+
+def test_recursive_follows_a_drift() -> None:
+    """With forgetting the parameters after a jump are those after it; without, a mixture."""
+    observation, force = problem(9)
+    changed = TRUTH * [1.2, 1.0, 1.0, 1.0]
+    force[150:] += observation[150:] @ (changed - TRUTH)
+    forgetful, stubborn = (
+        estimator_by_name('rls', {'forgetting': factor})(observation, force, None, NOISE) for factor in (0.95, 1.0)
+    )
+    assert np.abs((forgetful.parameters - changed) / forgetful.std).max() < 4.0
+    assert abs(stubborn.parameters[0] - 1200.0) > 50.0
+    # 39 effective samples of 300: with exponential weights the standard deviation is as of (1 + f) / (1 - f) samples
+    steady = estimator_by_name('rls', {'forgetting': 0.95})(observation, problem(9)[1], None, NOISE)
+    batch = weighted(observation, problem(9)[1], None, NOISE)
+    assert np.mean(steady.std / batch.std) == pytest.approx(np.sqrt(300 / 39), rel=0.25)
+
+
+def test_recursive_says_when_it_knows_too_little() -> None:
+    live = RecursiveLeastSquares(4)
+    live.update(np.ones((2, 4)), np.ones(2))
+    with pytest.raises(NotExcitedError, match='1 samples do not determine all 4'):
+        _ = live.parameters
+
+
+def noisy_columns(seed: int, ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Clean and noisy observation of ten periods of 60 rows, and forces of the clean one."""
+    random = np.random.default_rng(seed)
+    period = lfilter([0.3], [1.0, -0.7], random.normal(size=(110, 6, 4)), axis=0)[50:]
+    clean = np.tile(period, (10, 1, 1)) * [1.0, 30.0, 1e4, 5.0]
+    noisy = clean + ratio * clean.std(axis=(0, 1)) * random.normal(size=clean.shape)
+    return clean, noisy, clean @ EQUAL + NOISE * random.normal(size=clean.shape[:2])
+
+
+def test_instruments_take_the_bias_away() -> None:
+    """Noise of 20 % in the matrix shrinks the parameters of least squares by 4 %, that of instruments not at all.
+
+    Instruments: the neighbouring periods; or the matrix of the commanded motion; or that of a simulation.
+    """
+    errors: dict[str, list[np.ndarray]] = {'wls': [], 'period': [], 'commanded': [], 'simulated': []}
+    for seed in range(20):
+        clean, noisy, force = noisy_columns(seed, 0.2)
+        choices = {
+            'wls': estimator_by_name('wls'),
+            'period': estimator_by_name('iv', {'delay': 60}),
+            'commanded': estimator_by_name('iv', {'instruments': clean}),
+            'simulated': estimator_by_name(
+                'iv', {'instruments': lambda p, clean=clean: clean * (1 + 0.1 * np.tanh(p / EQUAL - 1))}
+            ),
+        }
+        for name, estimate in choices.items():
+            found = estimate(noisy, force)
+            errors[name].append((found.parameters - EQUAL) / (EQUAL if name == 'wls' else found.std))
+    assert np.mean(errors['wls'], axis=0) == pytest.approx(np.full(4, -0.04 / 1.04), abs=0.01)
+    for name in ('period', 'commanded', 'simulated'):
+        assert np.abs(np.mean(errors[name], axis=0)).max() < 4.0 / np.sqrt(20)
+        assert 0.75 < np.sqrt(np.mean(np.square(errors[name]))) < 1.25
+
+
+def test_instruments_that_do_not_follow_are_refused() -> None:
+    clean, noisy, force = noisy_columns(0, 0.1)
+    useless = clean.copy()
+    useless[..., 2] = 0.0
+    with pytest.raises(NotExcitedError, match='do not follow the observation matrix'):
+        estimator_by_name('iv', {'instruments': useless})(noisy, force)
+    with pytest.raises(ConfigurationError, match='give one of them'):
+        estimator_by_name('iv')(noisy, force)
+    with pytest.raises(ConfigurationError, match='half of the rows'):
+        estimator_by_name('iv', {'delay': 301})(noisy, force)
+
+
+@pytest.mark.parametrize(
+    ('name', 'settings', 'text'),
+    [
+        ('kalman', {}, "estimator = 'kalman': there is no such estimator; choose ls .*; wls .*; irls"),
+        ('irls', {'tunning': 3.0}, r"irls has no setting 'tunning' \(= 3.0\); it has loss, tuning"),
+        ('irls', {'loss': 'cauchy'}, "loss = 'cauchy'; choose huber or tukey"),
+    ],
+)
+def test_unknown_names_are_refused(name: str, settings: dict, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        estimator_by_name(name, settings)

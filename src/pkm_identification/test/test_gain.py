@@ -1,0 +1,62 @@
+"""Gains of the efforts against a reference drive: ratios are found, the scale of all is named as unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_identification.columns.joint_terms import Gain
+from synthetic import clean_signals, recording
+
+from pkm_identification import IdentificationConfig, IdentificationResult, Recording, identify
+
+GAINS = np.array([1.0, 1.1, 0.95, 1.0, 0.85, 1.05])
+CONFIG = IdentificationConfig.from_mapping({'columns.extend': False, 'columns.terms': 'gain'})
+
+
+@pytest.fixture(scope='module')
+def srs() -> Machine:
+    return load_machine('srs')
+
+
+@pytest.fixture(scope='module')
+def clean(srs: Machine) -> Recording:
+    return recording(srs, clean_signals(srs, 'fourier', 25.0, 100.0, 0), 1)
+
+
+def gain_errors(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]:
+    """Values and standard deviations."""
+    places = [place for place, name in enumerate(result.base.names) if name.endswith('.gain_error')]
+    return result.estimate.parameters[places], result.estimate.std[places]
+
+
+def test_ratios_to_the_reference_are_found(srs: Machine, clean: Recording) -> None:
+    """The wrong gains are known to a thousandth, and the machine as if they were right."""
+    found = identify(srs, replace(clean, forces=clean.forces * GAINS), config=CONFIG)
+    errors, std = gain_errors(found)
+    assert errors == pytest.approx(GAINS[1:] - 1.0, abs=2e-3)
+    assert np.abs((errors - GAINS[1:] + 1.0) / std).max() < 5.0
+    assert found.status != 'model insufficient'
+    assert found.parameters['platform_link.m + 6 leg_rod.m'] == pytest.approx(
+        identify(srs, clean, config=CONFIG).parameters['platform_link.m + 6 leg_rod.m'], rel=2e-3
+    )
+    assert any('gains are relative to the effort of leg1_prismatic: all gains' in text for text in found.warnings)
+
+
+def test_all_gains_together_are_all_masses(srs: Machine, clean: Recording) -> None:
+    """Efforts that are all 10 % too large: no gain is found, the bodies are 10 % heavier."""
+    right = identify(srs, clean, config=CONFIG)
+    wrong = identify(srs, replace(clean, forces=1.1 * clean.forces), config=CONFIG)
+    assert np.abs(gain_errors(wrong)[0]).max() < 2e-3
+    name = 'platform_link.m + 6 leg_rod.m'
+    assert wrong.parameters[name] / right.parameters[name] == pytest.approx(1.1, rel=1e-3)
+
+
+def test_another_reference(srs: Machine) -> None:
+    term = Gain(srs.actuated_joint_names, 'leg3_prismatic')
+    assert len(term.names) == 5
+    assert term.column_places.tolist() == [0, 1, 3, 4, 5]
+    assert 'leg3_prismatic' in term.note

@@ -1,0 +1,132 @@
+"""Relative errors, parameters that no machine can have, collinear parameters, and drive data with noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.dynamics import reduce_parameters
+from pkm_description.loading import load_machine
+from pkm_description.motion.profiles import profile
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.judgement.collinearity import collinear_groups
+from pkm_identification.judgement.cross_prediction import cross_prediction
+from pkm_identification.judgement.relative_error import mean_relative_error, relative_absolute_error
+from pkm_identification.judgement.significance import possible_signs
+from pkm_identification.recording.drive_data import DriveData, DriveNoise
+from scipy.optimize import linprog
+
+
+def test_relative_absolute_error_is_zero_at_the_truth_and_one_at_the_mean() -> None:
+    measured = np.random.default_rng(0).normal(size=(50, 3)) + np.array([0.0, 10.0, -5.0])
+    assert relative_absolute_error(measured, measured).stacked == 0.0
+    by_drive = relative_absolute_error(measured, np.broadcast_to(measured.mean(axis=0), (50, 3))).by_drive
+    np.testing.assert_allclose(by_drive, 1.0, atol=1e-12)
+    everywhere = np.full((50, 3), measured.mean())
+    assert relative_absolute_error(measured, everywhere).stacked == pytest.approx(1.0)
+    # by hand: errors 1 and 3, deviations from the mean of 2 are 1, 1
+    assert relative_absolute_error(np.array([[1.0], [3.0]]), np.array([[2.0], [6.0]])).stacked == 2.0
+
+
+def test_mean_relative_error_skips_zero_truths_and_what_is_not_used() -> None:
+    truth, found = np.array([2.0, 0.0, -4.0]), np.array([2.2, 7.0, -5.0])
+    assert mean_relative_error(found, truth) == pytest.approx(0.175)
+    assert mean_relative_error(found, truth, np.array([True, True, False])) == pytest.approx(0.1)
+    assert np.isnan(mean_relative_error(found, truth, np.array([False, True, False])))
+
+
+def test_signs_of_base_parameters_against_random_bodies() -> None:
+    """What random machines show is possible; what is called impossible they never show."""
+    machine = load_machine('valencia_3rps')
+    model = ObservationModel(machine, identical_legs=False)
+    base = model.base_parameters()
+    signs, random = possible_signs(base), np.random.default_rng(1)
+    seen = np.zeros((len(base), 2), dtype=bool)
+    for _ in range(400):
+        values = model.parameters(machine)
+        for start in range(0, model.body_count, 10):
+            points = random.normal(size=(5, 3)) * np.exp(random.normal(size=3)) + random.normal(size=3)
+            masses = np.exp(2.0 * random.normal(size=5))
+            second = np.einsum('k,ki,kj->ij', masses, points, points)
+            inertia = np.trace(second) * np.eye(3) - second
+            values[start : start + 10] = [masses.sum(), *(masses @ points), *inertia[np.triu_indices(3)]]
+        found = base.values(values)
+        assert (signs * found >= 0.0).all()
+        seen |= np.stack([found < 0.0, found > 0.0], axis=1)
+    limbs = [place for place, name in enumerate(base.names) if 'cylinder.Izz' in name]
+    assert len(limbs) == 3 and (signs[limbs] == 1.0).all()
+    viscous = [place for place, name in enumerate(base.names) if 'viscous' in name]
+    assert (signs[viscous] == 1.0).all()
+    # both signs are really there where both are called possible
+    free = np.array([place for place, name in enumerate(base.names) if signs[place] == 0.0 and 'prismatic' not in name])
+    assert seen[free].all()
+
+
+def test_signs_of_scalars_are_those_of_a_linear_programme() -> None:
+    """Combinations of masses alone: SciPy's linear programme finds the same signs."""
+    names = ['first.m', 'second.m', 'third.m', 'leg1_prismatic.coulomb']
+    kinds = ('mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
+    full = [f'{name.split(".")[0]}.{kind}' for name in names[:3] for kind in ('m', *kinds)] + names[3:]
+    rows = np.random.default_rng(2).choice([-1.0, 0.0, 2.0], size=(6, 4))
+    matrix = np.zeros((6, len(full)))
+    matrix[:, [full.index(name) for name in names]] = rows
+    base = reduce_parameters(matrix[:3], full)
+    for place, factors in enumerate(base.combination):
+        bounds = [(0.0, 1.0)] * len(full)
+        low, high = (sign * linprog(sign * factors, bounds=bounds).fun for sign in (1.0, -1.0))
+        sign = 0.0 if low < -1e-9 and high > 1e-9 else 1.0 if high > 1e-9 else -1.0
+        assert possible_signs(base)[place] == sign
+
+
+def test_collinear_columns_are_grouped_and_others_left_alone() -> None:
+    random = np.random.default_rng(3)
+    matrix = random.normal(size=(200, 5))
+    assert collinear_groups(matrix, list('abcde')) == ()
+    matrix[:, 3] = 100.0 * (matrix[:, 1] + matrix[:, 2] + 1e-3 * random.normal(size=200))
+    (group,) = collinear_groups(matrix, list('abcde'))
+    assert set(group.names) == {'b', 'c', 'd'}
+    assert 500.0 < group.condition_index < 5000.0
+    assert 'b' in str(group) and 'condition index' in str(group)
+    # the combination leaves nearly no force
+    unit = matrix / np.linalg.norm(matrix, axis=0)
+    change = unit[:, [list('abcde').index(name) for name in group.names]] @ group.combination
+    assert np.linalg.norm(change) < 2e-3
+
+
+def test_noise_by_seed_and_kind() -> None:
+    machine = load_machine('valencia_3rps')
+    motion = profile('drives', machine, 4.0, 100.0)
+    count = (len(motion), machine.actuated_count)
+    home = np.full(count, 0.1)
+    clean = DriveData(motion.time, home, np.zeros(count), np.zeros(count), np.zeros(count))
+    noise = DriveNoise(1e-5, 1e-4, 0.0, [10.0, 20.0, 30.0])
+    noisy, again, other = (clean.with_noise(noise, seed) for seed in (1, 1, 2))
+    for name in ('positions', 'velocities', 'efforts'):
+        np.testing.assert_array_equal(getattr(noisy, name), getattr(again, name))
+        assert not np.array_equal(getattr(noisy, name), getattr(other, name))
+    np.testing.assert_array_equal(noisy.accelerations, clean.accelerations)
+    np.testing.assert_allclose(noisy.efforts.std(axis=0), [10.0, 20.0, 30.0], rtol=0.12)
+    flat = clean.with_noise(DriveNoise(efforts=1.0, uniform=True), 3).efforts
+    assert np.abs(flat).max() <= np.sqrt(3.0) and flat.std() == pytest.approx(1.0, rel=0.05)
+    assert len(noisy[:7].motion(machine)) == 7
+
+
+def test_cross_prediction_finds_what_fits_only_itself() -> None:
+    """Polynomials of two degrees on three noisy lines: the high one is better on its own, worse on the others."""
+    random, place = np.random.default_rng(4), np.linspace(-1.0, 1.0, 12)
+    runs = [(place, (place + 0.1 * random.normal(size=12))[:, None]) for _ in range(3)]
+
+    def crossed(degree: int):
+        return cross_prediction(
+            runs,
+            lambda run: np.polyfit(run[0], run[1][:, 0], degree),
+            lambda values, run: np.polyval(values, run[0])[:, None],
+            lambda run: run[1],
+        )
+
+    line, wild = crossed(1), crossed(9)
+    assert line.errors.shape == (3, 3) and np.isnan(np.diag(line.ratios)).all()
+    assert (wild.own < line.own).all()
+    assert np.nanmean(wild.ratios) > 1.5 * np.nanmean(line.ratios)
+    straight = np.polyval(np.polyfit(place, runs[0][1][:, 0], 1), place)[:, None]
+    by_hand = relative_absolute_error(runs[2][1], straight).stacked
+    assert line.errors[0, 2] == pytest.approx(by_hand)

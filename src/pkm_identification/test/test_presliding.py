@@ -1,0 +1,123 @@
+"""Friction that rises over a distance after reversals: the contact's model, its derivatives, and finding it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.arrays import Array
+from pkm_description.kernels.presliding import deflect
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_identification.columns.chosen import observation_model
+from pkm_identification.columns.joint_samples import JointSamples
+from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.pipeline import identify
+from pkm_identification.result import IdentificationResult
+from scipy.interpolate import make_interp_spline
+from synthetic import clean_signals, recording
+
+PERIOD = 1e-3
+
+
+def waves(count: int = 2000) -> JointSamples:
+    """Two drives that turn several times."""
+    time = PERIOD * np.arange(count)[:, None]
+    rates = 2.0 * np.pi * np.array([1.3, 2.1])
+    wave = np.sin(rates * time)
+    motion = [0.02 * wave, 0.02 * rates * np.cos(rates * time), -0.02 * rates**2 * wave]
+    return JointSamples(*motion, lively=motion[1], sign_shares=np.ones_like(motion[1]))
+
+
+def contact(positions: Array, distance: float, finer: int = 20) -> Array:
+    """Deflections (N,) over positions (N,): Dahl's equation in explicit steps between the samples."""
+    count = len(positions)
+    fine = make_interp_spline(np.arange(count), positions, k=3)(np.linspace(0.0, count - 1.0, finer * (count - 1) + 1))
+    deflection, found = float(np.sign(fine[1] - fine[0])), []
+    for place, step in enumerate(np.diff(fine)):
+        if place % finer == 0:
+            found.append(deflection)
+        deflection += (np.sign(step) - deflection) * -np.expm1(-abs(step) / distance)
+    return np.array([*found, deflection])
+
+
+def test_deflection_and_its_slope() -> None:
+    samples, distances = waves(), np.array([1e-4, 7e-4])
+    found, slopes, higher, lower = np.empty((4, *samples.lively.shape))
+    deflect(samples.lively, samples.directions, PERIOD, distances, found, slopes)
+    for drive, distance in enumerate(distances):
+        assert found[:, drive] == pytest.approx(contact(samples.positions[:, drive], distance), abs=0.03)
+    unused = np.empty_like(found)
+    deflect(samples.lively, samples.directions, PERIOD, distances * (1.0 + 1e-6), higher, unused)
+    deflect(samples.lively, samples.directions, PERIOD, distances * (1.0 - 1e-6), lower, unused)
+    assert slopes == pytest.approx((higher - lower) / (2e-6 * distances), abs=1e-5 * np.abs(slopes).max())
+
+
+def test_a_short_distance_is_none() -> None:
+    samples = waves()
+    term = Presliding(['drives', 'drives'], [1e-12])
+    assert term.deflected(samples, PERIOD).signs[1:] == pytest.approx(samples.signs[1:], abs=1e-9)
+
+
+@pytest.mark.parametrize('law', ['stribeck', 'asymmetric_coulomb'])
+def test_slopes_of_friction(law: str) -> None:
+    """Of all friction together, against finite differences."""
+    names = {'columns.friction_law': law, 'columns.terms': ['load_friction', 'presliding']}
+    khalifa, samples = load_machine('khalifa_3prr'), waves()
+    samples = JointSamples(*(np.repeat(part[:, :1], 3, axis=1) for part in (
+        samples.positions, samples.velocities, samples.accelerations, samples.lively, samples.sign_shares,
+    )), efforts=np.full((len(samples.lively), 3), -300.0))  # fmt: skip
+    model = observation_model(khalifa, IdentificationConfig.from_mapping(names), samples.positions, 1.0 / PERIOD)
+    term = presliding_of(model.terms)
+    assert term is not None and term.shape == pytest.approx(1e-4 * 0.04, rel=0.1)
+    random = np.random.default_rng(0)
+    terms = [(one, random.normal(size=len(one.names))) for one in model.terms]
+
+    def forces(distance: float) -> Array:
+        deflected = term.with_shape(np.array([distance])).deflected(samples, PERIOD)
+        drives = np.arange(3)
+        own = [(one.column_places[:, None] == drives) * values[:, None] for one, values in terms]
+        return np.sum([one.columns(deflected) @ part for (one, _), part in zip(terms, own, strict=True)], axis=0)
+
+    slopes = term.with_shape(np.array([2e-4])).force_slopes(samples, PERIOD, terms)(slice(None))
+    expected = (forces(2e-4 + 1e-9) - forces(2e-4 - 1e-9)) / 2e-9
+    assert slopes == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
+
+
+@pytest.fixture(scope='module')
+def signals() -> tuple:
+    """Return 12 s of excitation."""
+    return clean_signals(load_machine('srs'), 'fourier', 12.0, 500.0, 0)
+
+
+def identified(machine: Machine, signals: tuple, distance: float, **settings: object) -> IdentificationResult:
+    """Identification of forces whose Coulomb friction turns over a distance; 0: at once."""
+    motion, positions, forces = signals
+    if distance:
+        rates = np.gradient(positions, motion.time, axis=0)
+        turned = np.stack([contact(column, distance) for column in positions.T], axis=1)
+        coulomb = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
+        forces = forces + coulomb * (turned - np.sign(rates))
+    config = IdentificationConfig.from_mapping({f'columns.{name}': value for name, value in settings.items()})
+    return identify(machine, recording(machine, (motion, positions, forces), 1), config=config)
+
+
+def test_it_is_found(srs: Machine, signals: tuple) -> None:
+    result = identified(srs, signals, 3e-4)
+    assert result.added == (Presliding.title,)
+    place = result.shape.names.index('drives.presliding_distance')
+    value, std = result.shape.values[place], result.shape.std[place]
+    print(f'{value:.3g} +- {std:.2g}')
+    assert value == pytest.approx(3e-4, abs=4.0 * std) and std < 3e-5
+    assert any(Presliding.title in text for text in result.warnings)
+
+
+def test_what_turns_at_once_has_none(srs: Machine, signals: tuple) -> None:
+    assert identified(srs, signals, 0.0).added == ()
+
+
+def test_a_drive_that_stands_still_has_no_distance_of_zero() -> None:
+    term = Presliding.of(load_machine('srs'), np.zeros(6))
+    assert (term.shape > 0.0).all() and (term.shape_limits[:, 0] > 0.0).all()
+    still = JointSamples(*np.zeros((4, 10, 6)), np.ones((10, 6)))
+    assert not term.deflected(still, PERIOD).signs.any()

@@ -1,0 +1,1 @@
+"""Estimators of the identification, and machines that can exist, over noisy runs."""

@@ -1,0 +1,1 @@
+"""Public data set for identification: MuJoCo's physics, friction and drives of its own, and the whole truth."""

@@ -1,0 +1,139 @@
+"""A training and a validation recording of a hidden machine, with the truth, from a name, a case and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.profiles import VALIDATION_SEED_OFFSET, drives_profile, fourier_profile, sample_times
+from pkm_identification.recording.recording import Recording
+
+from verification.identification_data.cases import CASES, Case
+from verification.identification_data.friction import DriveFriction
+from verification.identification_data.hidden import drive_friction, hidden_bodies, passive_radius, with_viscous_coulomb
+from verification.identification_data.physics import Physics, Run
+from verification.identification_data.signals import DriveSignals, drive_signals
+
+#: s, of training and validation
+DURATIONS = (25.0, 15.0)
+#: s, physics step and period of the samples
+STEP = 0.001
+#: ns, stamp of the first sample of the training; the validation follows after a minute
+START = 1_800_000_000_000_000_000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One motion: what happened, and what the sensors said of it.
+
+    Attributes
+    ----------
+    name : ``training`` or ``validation``
+    start_stamp : ns
+    run : the truth
+    positions, velocities, efforts : (N, A) measured
+    clean_efforts : (N, A) effort signals without noise
+    """
+
+    name: str
+    start_stamp: int
+    run: Run
+    positions: Array
+    velocities: Array
+    efforts: Array
+    clean_efforts: Array
+
+    @property
+    def recording(self) -> Recording:
+        """As identification takes it."""
+        time = self.run.time - self.run.time[0]
+        return Recording(time, self.positions, self.efforts, self.start_stamp, self.name)
+
+    @property
+    def noise_free(self) -> Recording:
+        """The same with true drive positions and with effort signals without noise."""
+        time = self.run.time - self.run.time[0]
+        return Recording(time, self.run.positions, self.clean_efforts, self.start_stamp, self.name)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Recordings and truth.
+
+    Attributes
+    ----------
+    source : name or path of the machine file
+    case, seed, step : of the data set; s
+    nominal : the machine as its file has it, with viscous and Coulomb friction: where an identification begins
+    true_machine : hidden bodies; friction viscous and Coulomb with the mean of both directions
+    friction, signals : what is in the drives and their electronics
+    training, validation : see :class:`Measured`
+    """
+
+    source: str
+    case: Case
+    seed: int
+    step: float
+    nominal: Machine
+    true_machine: Machine
+    friction: DriveFriction
+    signals: DriveSignals
+    training: Measured
+    validation: Measured
+
+
+def excitation(machine: Machine, duration: float, seed: int, step: float, validation: bool) -> PlatformMotion:
+    """Multi-sine inside the machine's limits: of the platform where it is free, else of the drives."""
+    times = sample_times(duration, 1.0 / step)
+    if machine.degrees_of_freedom == 6:
+        return fourier_profile(machine, duration, seed, validation).evaluate(times)
+    fade = min(3.0, duration / 4.0)
+    return drives_profile(machine, duration, seed + VALIDATION_SEED_OFFSET * validation, fade, fade).evaluate(times)
+
+
+def generate(
+    source: str,
+    case: Case | str = 'plain',
+    seed: int = 0,
+    durations: tuple[float, float] = DURATIONS,
+    step: float = STEP,
+    motions: Callable[[Machine, float, int, float, bool], PlatformMotion] = excitation,
+) -> DataSet:
+    """Simulate a data set; the same arguments give the same numbers.
+
+    Parameters
+    ----------
+    source : name or path of a machine that MJCF can express
+    case : or its name in :data:`CASES`
+    seed : of motions, hidden parameters and noise
+    durations : s, of training and validation
+    step : s, of the physics; one sample per step
+    motions : the motion by machine, duration, seed, step and whether it is the validation
+
+    Raises
+    ------
+    DataSetError, PkmError
+        A machine that cannot be simulated.
+    """
+    if isinstance(case, str):
+        if case not in CASES:
+            raise ValueError(f'case {case!r}: there are {", ".join(CASES)}')
+        case = CASES[case]
+    nominal = with_viscous_coulomb(load_machine(source))
+    hidden = hidden_bodies(nominal, case, seed)
+    physics = Physics(hidden, step, passive_radius(nominal, case))
+    friction = drive_friction(nominal, case, seed, physics.drive_inertia, step)
+    signals = drive_signals(nominal, case, seed)
+    measured, start = [], START
+    for stream, (name, duration) in enumerate(zip(('training', 'validation'), durations, strict=True)):
+        motion = motions(nominal, duration, seed, step, name == 'validation')
+        run = physics.run(motion, nominal, friction)
+        measured.append(
+            Measured(name, start, run, *signals.measure(run, seed, 3 + stream), signals.clean_efforts(run))
+        )
+        start += round((duration + 60.0) * 1e9)
+    true_machine = with_viscous_coulomb(hidden, friction)
+    return DataSet(source, case, seed, step, nominal, true_machine, friction, signals, *measured)

@@ -1,0 +1,169 @@
+"""Data of a simulated planar 3-PRR, whose recordings are not public: truth by forward dynamics, fits by the library.
+
+The machine file with the overlay of Table 1 is the truth: the paper's estimates, friction that grows with the normal
+forces. It is led along an excitation of 4 s and around a circle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import rigid_body_parameter_names, rigid_body_parameters, rigid_body_regressor
+from pkm_description.dynamics.reactions import joint_reactions
+from pkm_description.friction_laws import LoadDependentStribeck, Sign
+from pkm_description.loading import load_machine
+from pkm_description.loading.load import machine_file
+from pkm_description.machine import JointFriction, Machine, PlatformMotion
+from pkm_description.machine.variants import with_friction
+from pkm_description.motion.circle_path import CirclePath
+from pkm_identification.judgement.physical import machine_with
+from pkm_identification.recording.drive_data import DriveData, DriveNoise
+
+from verification.forward_run import forward_run
+from verification.rosyid_2020.identification import NOISE, WEIGHT_ROWS, Experiment, best_random_poses
+from verification.rosyid_2020.library import platform_motion
+from verification.rosyid_2020.table import embedding, geometry_of, printed_parameters
+
+#: m/s of the smooth sign in truth and model (the paper gives none); Hz of integration, recording and fits
+SMOOTHING, STEPS_RATE, FINE_RATE, RATE = 5e-3, 2000.0, 1000.0, 100.0
+
+#: uniform noise of the force sensor, and of it and the encoders
+FORCE_NOISE = DriveNoise(efforts=NOISE / np.sqrt(3.0), uniform=True)
+SENSOR_NOISE = replace(FORCE_NOISE, positions=5e-7 / np.sqrt(3.0))
+
+#: of the circle: m, m/s
+DIAMETER, SPEED = 0.16, 0.15
+
+
+@cache
+def true_machine(path: str) -> Machine:
+    """The machine file with the paper's estimates, as the overlay of Table 1 has them, and a smooth sign."""
+    machine = load_machine(path, machine_file('khalifa_3prr').parent / 'table1_estimates.yaml')
+    return with_friction(
+        machine, lambda joint: replace(joint.friction, law=joint.friction.law.with_sign(Sign('tanh', SMOOTHING)))
+    )
+
+
+@cache
+def fine_run(path: str, motion: str = 'excitation') -> DriveData:
+    """Clean data (N, 3) at 1 kHz of the excitation or of the ``'circle'``."""
+    machine = true_machine(path)
+    wanted = circle(machine) if motion == 'circle' else excitation(machine)
+    # the servo knows the design values only, so that the motion is not the commanded one
+    return forward_run(machine, wanted, round(STEPS_RATE / FINE_RATE), 0.0, load_machine(path))
+
+
+def truth_run(path: str, motion: str = 'excitation') -> DriveData:
+    """The same at 100 Hz, the rate of the fits."""
+    return fine_run(path, motion)[:: round(FINE_RATE / RATE)]
+
+
+def excitation(machine: Machine) -> PlatformMotion:
+    """The best conditioned of 40 random series of 4 s."""
+    geometry = geometry_of(machine)
+    time = np.arange(round(4.0 * STEPS_RATE) + 1) / STEPS_RATE
+    pose, rate, second = best_random_poses(geometry, time)
+    known = np.array([9, 10, 11])
+    q = geometry.coordinates(pose)
+    velocity = geometry.velocities(q, known, rate)
+    return replace(platform_motion(q, velocity, geometry.accelerations(q, velocity, known, second)), time=time)
+
+
+def circle(machine: Machine) -> PlatformMotion:
+    """A full circle of 80 mm radius, from rest to rest."""
+    path = CirclePath(machine.home, diameter=DIAMETER, speed=SPEED, turns=1.2, run_up=0.4)
+    return path.sample(STEPS_RATE)
+
+
+@dataclass(frozen=True)
+class LibraryExperiment(Experiment):
+    """The paper's 17 parameters, with the library's regressor, reactions and friction laws.
+
+    Attributes
+    ----------
+    stribeck, varying : without either, static friction is that of Coulomb, or the normal force in the plane its mean
+    """
+
+    stribeck: bool = True
+    varying: bool = True
+
+    def laws(self, values: Array) -> list[LoadDependentStribeck]:
+        """Law of each guide by 17 parameters."""
+        mu_c, f_v, mu_s, v_s = values[13:]
+        law = LoadDependentStribeck(
+            viscous=f_v, coulomb_coefficient=mu_c, static_coefficient=mu_s if self.stribeck else mu_c,
+            stribeck_velocity=v_s, sign=Sign('tanh', SMOOTHING),
+        )  # fmt: skip
+        return [replace(law, additional_load=weight) for weight in WEIGHT_ROWS @ values[:13]]
+
+    def loads(self, values: Array) -> Array:
+        """Normal forces (N, 3) in the plane, signed; constant ones are the mean of their sizes."""
+        normal = self.normal @ values[:13]
+        return normal if self.varying else np.broadcast_to(np.abs(normal).mean(axis=0), normal.shape)
+
+    def friction(self, values: Array) -> Array:
+        """Friction (N, 3) of 17 parameters."""
+        loads = np.abs(self.loads(values))
+        every = [law.force(self.rates[:, guide], loads[:, guide]) for guide, law in enumerate(self.laws(values))]
+        return np.stack(every, axis=1)
+
+    def predicted(self, values: Array) -> Array:
+        """Forces (N, 3) of 17 parameters."""
+        return self.rigid @ values[:13] + self.friction(values)
+
+    def jacobian(self, values: Array) -> Array:
+        """Derivatives (N, 3, 17) from those of the laws; friction is linear in the load."""
+        result = np.empty((*self.rates.shape, 17))
+        normal = self.loads(values)
+        slope = np.sign(self.normal @ values[:13])[..., None] * self.normal
+        if not self.varying:
+            slope = np.broadcast_to(slope.mean(axis=0), slope.shape)
+        for guide, law in enumerate(self.laws(values)):
+            speed, load = self.rates[:, guide], np.abs(normal[:, guide])
+            by_load = law.force(speed, load + 1.0) - law.force(speed, load)
+            names, sensitivity = list(law.nonlinear_parameters), law.nonlinear_sensitivity(speed, load)
+            by_weight = sensitivity[:, names.index('additional_load')]
+            result[:, guide, :13] = self.rigid[:, guide] + by_load[:, None] * slope[:, guide]
+            result[:, guide, :13] += by_weight[:, None] * WEIGHT_ROWS[guide]
+            columns = dict(zip(law.linear_parameter_names, law.regressor(speed, load).T, strict=True))
+            static, coulomb = columns['static_coefficient'], columns['coulomb_coefficient']
+            result[:, guide, 13] = coulomb if self.stribeck else coulomb + static
+            result[:, guide, 14] = columns['viscous']
+            result[:, guide, 15] = static if self.stribeck else 0.0
+            result[:, guide, 16] = sensitivity[:, names.index('stribeck_velocity')] if self.stribeck else 0.0
+        return result
+
+
+def library_experiment(machine: Machine, data: DriveData, forces: Array) -> LibraryExperiment:
+    """Rows of a recording, by the library alone.
+
+    Parameters
+    ----------
+    machine : its geometry counts
+    data : motion of the drives
+    forces : (N, 3) measured
+    """
+    motion = data.motion(machine)
+    names = rigid_body_parameter_names(machine, identical_legs=False)
+    places = embedding(list(names), machine) @ printed_parameters()
+    rigid = rigid_body_regressor(machine, motion, identical_legs=False) @ places
+    still = with_friction(machine, lambda joint: JointFriction())
+    start = rigid_body_parameters(machine, identical_legs=False)
+
+    def normal(values: Array) -> Array:
+        return joint_reactions(machine_with(still, tuple(names), values), motion).joint_forces[:, ::2, 1]
+
+    first = normal(start)
+    # reactions are linear in the parameters
+    slopes = np.stack([normal(start + column) - first for column in places.T], axis=-1)
+    return LibraryExperiment(rigid, slopes, data.velocities, forces)
+
+
+@cache
+def measured(path: str, motion: str = 'excitation', seed: int = 0) -> LibraryExperiment:
+    """A recording with the noise of the force sensor."""
+    data = truth_run(path, motion)
+    return library_experiment(load_machine(path), data, data.with_noise(FORCE_NOISE, seed).efforts)

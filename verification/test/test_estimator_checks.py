@@ -1,0 +1,79 @@
+"""Checks of estimators and feasible machines: they pass, and fail where an estimator is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.loading import load_machine
+from pkm_identification.estimator import recursive as recursive_module
+
+from verification.estimators import feasible_runs
+from verification.heimann_abdellatif import estimators as heimann
+from verification.mata_2008 import estimation as mata
+from verification.rosyid_2020 import searches as rosyid
+from verification.rosyid_2020.table import geometry_of
+
+
+def failed(checks) -> list[str]:
+    return [check.id for check in checks if check.status != 'met']
+
+
+def test_noisy_runs_are_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten runs pass; an engine that returns a negative friction is found out."""
+    machine = load_machine('palida')
+    assert failed(feasible_runs.checks(machine, True)) == []
+    right = feasible_runs.feasible_parameters
+
+    def wrong(problem, *arguments, **settings):
+        found = right(problem, *arguments, **settings)
+        return replace(found, values=np.append(found.values[:-1], -1.0))
+
+    monkeypatch.setattr(feasible_runs, 'feasible_parameters', wrong)
+    monkeypatch.setattr(feasible_runs, 'QUICK_RUNS', 2)
+    assert failed(feasible_runs.checks(machine, True)) == ['runs']
+
+
+def test_estimators_of_heimann(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pass; recursive least squares that forget are not the batch."""
+    machine = load_machine('palida')
+    assert failed(heimann.checks(machine, True)) == []
+    right = recursive_module.RecursiveLeastSquares
+    monkeypatch.setattr(recursive_module, 'RecursiveLeastSquares', lambda count, forgetting: right(count, 0.999))
+    assert failed(heimann.checks(machine, True)) == ['R4-37']
+
+
+def test_searches_of_rosyid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Problem and searches pass; a search that steps over the bounds is found out."""
+    machine = load_machine('khalifa_3prr')
+    geometry, data = geometry_of(machine), rosyid.measured(str(machine.path))
+    assert failed(rosyid.truth_checks(geometry, str(machine.path), data)) == []
+    fit = data.fit(rosyid.FRICTION_LIMITS)
+    assert failed(rosyid.problem_checks(fit)) == []
+    assert failed(rosyid.search_checks(geometry, data, fit, True)) == []
+    right = rosyid.pattern_search
+
+    def careless(fit, *arguments, **settings):
+        # the search that is watched: beyond the bounds friction laws refuse
+        wide = fit if settings.get('scaled_mesh', True) else replace(fit, lower=fit.lower - 1.0)
+        return right(wide, *arguments, **settings)
+
+    monkeypatch.setattr(rosyid, 'pattern_search', careless)
+    assert 'R2-33' in failed(rosyid.search_checks(geometry, data, fit, True))
+
+
+def test_constrained_fit_of_mata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pass; base values without constraints are no machine, and friction that is not fitted is no better."""
+    machine = load_machine('valencia_3rps')
+    assert failed(mata.checks(machine, True)) == []
+
+    def unconstrained(model, run):
+        base, rows = model.base(run)
+        found = np.zeros(len(model.names))
+        found[base.independent] = mata.ordinary(rows, run.noisy).parameters
+        found[[name.endswith('.m') for name in model.names]] = 1.0
+        return found
+
+    monkeypatch.setattr(mata.Model, 'fit', unconstrained)
+    assert 'M26' in failed(mata.checks(machine, True))
