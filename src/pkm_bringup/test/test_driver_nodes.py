@@ -44,7 +44,9 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
             simulated = parameters(machine='srs', driver=DRIVER, controller='effort', noise='false')
             with NodeProcess('pkm_bringup', 'simulator', simulated):
                 wait_for(lambda: len(heard['leg_effort_controller/commands']) > 100, 'commands', spin=node)
-                wait_for(lambda: heard['imu/data_raw'] and heard['joint_states'], 'converted streams', spin=node)
+                # each subscription finds its publisher in its own time: wait for every topic that is read below
+                topics = ('imu/data_raw', 'joint_states', 'drives/state', '/xsens/imu')
+                wait_for(lambda: all(heard[topic] for topic in topics), 'both forms of both streams', spin=node)
         node.destroy_node()
     told = heard['drives/state'][-1]
     assert list(told.name) == [machine.driver.joint_names[drive] for drive in machine.driver.order]

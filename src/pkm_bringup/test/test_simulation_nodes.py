@@ -310,6 +310,7 @@ def test_leg_controller_stops_on_request_and_without_joint_states(listener: List
         listener.publish_until(
             joints, home, lambda: 'before the one of the last message' in controller.output, 'the rejection'
         )
+        fed(lambda: len(tripped) > 0, 'the latched state of the trip')
         assert [message.data for message in tripped] == [False]
         assert _call(listener, 'leg_controller/stop', fed).success
         fed(lambda: tripped[-1].data, 'the trip signal')
