@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_machines import FOLDER
+from graph_machines import FOLDER, agile_eye
 from hand_built_machines import turned_link_frames
 from other_machines import CLOSED, cart_with_pendulum
 from pkm_description.arrays import Array
@@ -27,6 +28,7 @@ from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.random_states import random_joint_states, random_states
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import load_machine
+from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Joint, JointFriction, Machine, PlatformMotion
 from pkm_description.machine.variants import with_friction
 
@@ -133,6 +135,48 @@ def test_friction_by_the_load(name: str, friction: Callable[[Joint], JointFricti
         assert_close(forward.by_force[..., a], sides / (2.0 * step), 1e-5)
 
 
+def by_the_pose(machine: Machine, motion: PlatformMotion, change: Array) -> tuple[Array, Array]:
+    """Position and rotation after a change (N, 6) of the pose of a motion."""
+    return motion.position + change[:, :3], rotation_exp(change[:, 3:]) @ motion.rotation_base_platform
+
+
+@pytest.mark.parametrize('friction', [rubbing, rubbing_drives])
+@pytest.mark.parametrize('name', ['octopod_8ups', 'four_rrr'])
+def test_friction_by_the_load_of_redundant_drives(name: str, friction: Callable[[Joint], JointFriction]) -> None:
+    """Redundant drives share friction: it changes the other drives' forces, and with them the loads."""
+    machine = with_friction(load_machine(FOLDER / name / 'machine.yaml'), friction)
+    motion = states(machine)
+    forces = inverse_dynamics(machine, motion, sign_smoothing=SMOOTH)
+    pose = motion.position, motion.rotation_base_platform
+    free = forward_dynamics(machine, *pose, motion.twist, forces, sign_smoothing=SMOOTH)
+    np.testing.assert_allclose(free, motion.acceleration, atol=1e-9)
+
+    def needed(change: Array, twist: Array, acceleration: Array) -> Array:
+        moved = PlatformMotion(
+            motion.time, *by_the_pose(machine, motion, change), twist[:, :3], twist[:, 3:], acceleration[:, :3],
+            acceleration[:, 3:],
+        )  # fmt: skip
+        return inverse_dynamics(machine, moved, sign_smoothing=SMOOTH)
+
+    found = inverse_dynamics_derivatives(machine, motion, 'platform', sign_smoothing=SMOOTH)
+    state = np.zeros((2, 6)), motion.twist, motion.acceleration
+    units = np.eye(6)[machine.model.freedom]
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(needed, state, place, units), 1e-5)
+
+    def accelerations(change: Array, twist: Array, forces: Array) -> Array:
+        pose = by_the_pose(machine, motion, change)
+        found = forward_dynamics(machine, *pose, twist, forces, sign_smoothing=SMOOTH)
+        return found[:, machine.model.freedom]
+
+    forces = 1.1 * forces
+    forward = forward_dynamics_derivatives(machine, *pose, motion.twist, forces, 'platform', sign_smoothing=SMOOTH)
+    for place, ours in enumerate((forward.by_position, forward.by_velocity, forward.by_force)):
+        size = 1e3 if place == 2 else 1.0  # N: accelerations hardly change with one newton
+        columns = size * (np.eye(machine.actuated_count) if place == 2 else units)
+        assert_close(ours, differences(accelerations, (state[0], state[1], forces), place, columns) / size, 1e-5)
+
+
 @pytest.mark.parametrize('name', ['6-UPS', '3-RPS', 'delta'])
 def test_forward_dynamics_by_the_drives(name: str) -> None:
     machine = MACHINES[name]()
@@ -219,6 +263,19 @@ def test_friction_laws_of_open_chains(law: object) -> None:
         assert_close(ours, differences(forces, state, place, np.eye(3)))
 
 
+def test_friction_by_the_load_of_open_chains() -> None:
+    machine = with_friction(cart_with_pendulum(), rubbing)
+    state = random_joint_states(machine, 4, seed=1)
+    found = open_chain_derivatives(machine, *state, sign_smoothing=SMOOTH)
+
+    def forces(*state: Array) -> Array:
+        return open_chain_forces(machine, *state, sign_smoothing=SMOOTH)
+
+    assert np.abs(found.by_acceleration - open_chain_derivatives(machine, *state, False).by_acceleration).max() > 1e-3
+    for place, ours in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        assert_close(ours, differences(forces, state, place, np.eye(3)), 1e-5)
+
+
 def test_derivatives_by_parameters_are_the_regressors() -> None:
     machine = turned_link_frames()
     motion = states(machine)
@@ -237,6 +294,6 @@ def test_what_is_no_coordinate_is_refused() -> None:
         inverse_dynamics_derivatives(held, states(held), 'platform')
     with pytest.raises(KinematicsError, match="4 drives for 3 degrees of freedom.*use coordinates='platform'"):
         inverse_dynamics_derivatives(redundant, states(redundant))
-    loaded = with_friction(redundant, rubbing)
-    with pytest.raises(KinematicsError, match='loads that the motion does not determine'):
-        inverse_dynamics_derivatives(loaded, states(loaded), 'platform')
+    held_thrice = with_friction(machine_of_content(Path('agile_eye.yaml'), agile_eye()), rubbing)
+    with pytest.raises(KinematicsError, match='hold the platform more than once'):
+        inverse_dynamics_derivatives(held_thrice, states(held_thrice))

@@ -84,7 +84,7 @@ def inverse_dynamics_derivatives(
     Raises
     ------
     KinematicsError
-        Coordinates that are not those of the machine, or friction by loads that the motion does not determine.
+        Coordinates that are not those of the machine, or friction by loads that rigid bodies do not determine.
     """
     wrench = require_dynamics(machine, motion, external_wrench)
     count = _coordinate_count(machine, coordinates, friction)
@@ -92,7 +92,7 @@ def inverse_dynamics_derivatives(
     by_drives = np.zeros((len(motion), 3, machine.actuated_count, count))
     _differentiate(
         machine, motion, coordinates, friction, sign_smoothing, wrench, forces, False, by_drives,
-        np.zeros((len(motion), 3, count, count)),
+        np.zeros((len(motion), 3, count, count)), np.zeros((0, 0, 0)),
     )  # fmt: skip
     return InverseDynamicsDerivatives(forces, by_drives[:, 0], by_drives[:, 1], by_drives[:, 2])
 
@@ -132,26 +132,12 @@ def forward_dynamics_derivatives(
         acceleration[:, 3:],
     )  # fmt: skip
     wrench = require_dynamics(machine, motion, external_wrench)
-    found = np.zeros((samples, 3, count, count))
-    if friction and machine.model.friction_loads[0]:
-        # given forces change the loads, too: differentiated as the inverse of the inverse dynamics
-        by_drives = np.zeros((samples, 3, count, count))
-        _differentiate(
-            machine, motion, coordinates, friction, sign_smoothing, wrench, np.empty((samples, count)), False,
-            by_drives, found,
-        )  # fmt: skip
-        effect = np.broadcast_to(np.eye(count), (samples, count, count))
-        return _solved(acceleration, by_drives, effect, single)
+    found, effect = np.zeros((samples, 3, count, count)), _effect_of_forces(machine, motion, coordinates, count)
     given = packed(of_samples('forces', forces, samples, machine.actuated_count))
     _differentiate(
-        machine, motion, coordinates, friction, sign_smoothing, wrench, given, True, np.zeros((0, 3, 0, 0)), found
-    )
-    return _solved(acceleration, found, _effect_of_forces(machine, motion, coordinates, count), single)
-
-
-def _solved(acceleration: Array, found: Array, effect: Array, single: bool) -> ForwardDynamicsDerivatives:
-    """Derivatives of accelerations by those (N, 3, C, C) of forces, on which drives have an effect (N, C, A)."""
-    count = found.shape[-1]
+        machine, motion, coordinates, friction, sign_smoothing, wrench, given, True, np.zeros((0, 3, 0, 0)), found,
+        effect,
+    )  # fmt: skip
     solved = np.linalg.solve(found[:, 2], np.concatenate([-found[:, 0], -found[:, 1], effect], axis=-1))
     result = acceleration, *np.split(solved, [count, 2 * count], axis=-1)
     return ForwardDynamicsDerivatives(*(one[0] for one in result) if single else result)
@@ -169,11 +155,6 @@ def open_chain_derivatives(
     friction, sign_smoothing : as of :func:`inverse_dynamics_derivatives`
     """
     forces = open_chain_forces(machine, positions, velocities, accelerations, friction, sign_smoothing)
-    if friction and machine.model.friction_loads[0]:
-        raise KinematicsError(
-            f'{machine.name}: friction that depends on the load is not differentiated in open chains; '
-            'use friction=False'
-        )
     data, scratch = machine.scratch
     found = np.zeros((len(forces), 3, forces.shape[1], forces.shape[1]))
     status = kernels.open_chain_derivatives(
@@ -217,25 +198,25 @@ def _coordinate_count(machine: Machine, coordinates: str, friction: bool) -> int
 
 
 def _require_known_loads(machine: Machine, friction: bool) -> None:
-    """Loads must follow from the motion alone: one drive per degree of freedom, nothing held twice."""
-    freedoms = int(machine.model.degrees_of_freedom[0])
+    """Loads must follow from the motion alone: nothing may be held twice."""
     if not (friction and machine.model.friction_loads[0]):
         return
-    if machine.actuated_count != freedoms or constraint_row_count(machine.model) > 6 - freedoms:
+    if constraint_row_count(machine.model) > 6 - machine.degrees_of_freedom:
         raise KinematicsError(
-            f'{machine.name}: friction depends on loads that the motion does not determine (redundant drives, or a '
-            'platform that is held twice); its derivatives are not known, use friction=False'
+            f'{machine.name}: friction depends on forces in the joints, and the legs hold the platform more than once, '
+            'so that rigid bodies do not determine these forces; their derivatives are not known, use friction=False'
         )
 
 
 def _differentiate(
     machine: Machine, motion: PlatformMotion, coordinates: str, friction: bool, smoothing: float, wrench: Array,
-    forces: Array, given: bool, by_drives: Array, by_coordinates: Array,
+    forces: Array, given: bool, by_drives: Array, by_coordinates: Array, effect: Array,
 ) -> None:  # fmt: skip
     data, scratch = machine.scratch
     status = kernels.derivatives(
         machine.compiled_model, scratch, FROM_HOME, *packed_motion(motion), bool(friction), float(smoothing), wrench,
         kernels.DRIVES if coordinates == 'drives' else kernels.PLATFORM, forces, given, by_drives, by_coordinates,
+        effect,
     )  # fmt: skip
     if status < 0:
         require_ok(machine, status, data.detail)
@@ -244,6 +225,6 @@ def _differentiate(
 def _effect_of_forces(machine: Machine, motion: PlatformMotion, coordinates: str, count: int) -> Array:
     """Forces on the coordinates per force of the drives, (N, C, A)."""
     if coordinates == 'drives':
-        return np.broadcast_to(np.eye(count), (len(motion), count, count))
+        return np.repeat(np.eye(count)[None], len(motion), axis=0)
     jacobian = drive_jacobian(machine, motion.position, motion.rotation_base_platform)
-    return np.swapaxes(jacobian[..., machine.model.freedom], 1, 2)
+    return np.swapaxes(jacobian[..., machine.model.freedom], 1, 2).copy()

@@ -14,12 +14,12 @@ from pkm_description.kernels.drive_map import map_drives, map_joints_to_drives
 from pkm_description.kernels.drive_motion import solve_drives
 from pkm_description.kernels.dynamics import tree_wrenches
 from pkm_description.kernels.friction import friction_of_joints, joint_slopes
-from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces
+from pkm_description.kernels.inverse_dynamics import forces_of_state, needed_forces, settle_loads
 from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.legs import split_bias
-from pkm_description.kernels.load_tangents import FORCES, follow_loads
+from pkm_description.kernels.load_tangents import FORCES, follow_loads, follow_open_loads
 from pkm_description.kernels.model import REVOLUTE, ModelData, ScratchData
-from pkm_description.kernels.reactions import closure_wrench, reactions
+from pkm_description.kernels.reactions import closure_wrench, loads_of_joints, reactions
 from pkm_description.kernels.state import move, move_joints
 from pkm_description.kernels.status import OK
 from pkm_description.kernels.tangents import (
@@ -255,8 +255,8 @@ def _share_tangents(model: ModelData, scratch: ScratchData, forces: Array, sampl
 
 
 @kernel
-def _add_shares(model: ModelData, scratch: ScratchData, result: Array, sample: int, part: int, k: int) -> None:
-    """Add the change of how redundant drives share a force, which leaves the force itself as it is.
+def _change_shares(model: ModelData, scratch: ScratchData) -> None:
+    """``scratch.drive_changes``: of how redundant drives share a force, which leave the force itself as it is.
 
     With ``forces = W J y`` their change has the part ``(1 - T^T J^T) W dJ y`` besides ``T^T dw``.
     """
@@ -281,14 +281,14 @@ def _add_shares(model: ModelData, scratch: ScratchData, result: Array, sample: i
         change = model.drive_weight[a] * scratch.joint_bias[model.drive_joint[a]]
         for i in range(6):
             change -= scratch.twist_map[i, a] * scratch.twist[i]
-        result[sample, part, a, k] += change
+        scratch.drive_changes[a] = change
 
 
 @kernel
 def derivatives(
     model: ModelData, scratch: ScratchData, start: Array, position: Array, rotation: Array, linear: Array,
     angular: Array, linear_rate: Array, angular_rate: Array, friction: bool, smoothing: float, external: Array,
-    coordinates: int, forces: Array, given: bool, by_drives: Array, by_coordinates: Array,
+    coordinates: int, forces: Array, given: bool, by_drives: Array, by_coordinates: Array, effect: Array,
 ) -> int:  # fmt: skip
     """Derivatives of N samples by coordinates, their rates and their accelerations (second axis).
 
@@ -298,15 +298,16 @@ def derivatives(
         the platform: its position and rotation vector, base axes, its twist and its acceleration
     forces : (N, A) of the drives; written, unless they are ``given``
     by_drives : (N, 3, A, C) of the drive forces of the inverse dynamics; or (0, ...): not wanted
-    by_coordinates : (N, 3, C, C) of the forces on the coordinates, the drive forces held
+    by_coordinates : (N, 3, C, C) of the forces on the coordinates; ``given`` drive forces are held
+    effect : (N, C, A) of ``given`` drive forces on the coordinates: given without friction, corrected here
     """
-    count = by_coordinates.shape[2]
+    count, drives = by_coordinates.shape[2], len(model.drive_joint)
     for sample in range(len(position)):
         status = move(model, scratch, start, position, rotation, linear, angular, linear_rate, angular_rate, sample)
         if status < 0:
             return status
         if given:
-            status = _known_forces(model, scratch, friction, smoothing, external, coordinates, sample)
+            status = _known_forces(model, scratch, friction, smoothing, external, coordinates, forces, sample)
         else:
             status = forces_of_state(model, scratch, friction, smoothing, external, forces, sample)
         if status < 0:
@@ -322,30 +323,67 @@ def derivatives(
                 if status < 0:
                     return status
                 _force_tangents(model, scratch, friction, smoothing)
+                for a in range(drives):
+                    scratch.drive_changes[a] = 0.0
+                if len(by_drives) and part == POSITION and drives > model.degrees_of_freedom[0]:
+                    _change_shares(model, scratch)
                 if friction and model.friction_loads[0]:
-                    status = follow_loads(model, scratch, smoothing)
+                    status = follow_loads(model, scratch, smoothing, given)
                     if status < 0:
                         scratch.detail[0] = sample
                         return status
                 for row in range(count):
                     by_coordinates[sample, part, row, k] = _on_coordinate(model, scratch, coordinates, row)
                 if len(by_drives):
-                    for a in range(len(model.drive_joint)):
+                    for a in range(drives):
                         by_drives[sample, part, a, k] = _on_coordinate(model, scratch, DRIVES, a)
-                    if part == POSITION and len(model.drive_joint) > model.degrees_of_freedom[0]:
-                        _add_shares(model, scratch, by_drives, sample, part, k)
+                        by_drives[sample, part, a, k] += scratch.drive_changes[a]
+        if given and friction and model.friction_loads[0]:
+            status = _less_friction(model, scratch, coordinates, smoothing, effect, sample)
+            if status < 0:
+                return status
+    return OK
+
+
+@kernel
+def _less_friction(
+    model: ModelData, scratch: ScratchData, coordinates: int, smoothing: float, effect: Array, sample: int
+) -> int:
+    """Take off the effect of drive forces what they change friction by through its loads, the motion held."""
+    for a in range(len(model.drive_joint)):
+        for body in range(len(scratch.force)):
+            for i in range(3):
+                scratch.tangents[FORCE, body, i] = scratch.tangents[TURN, body, i] = 0.0
+        for joint in range(len(model.kind)):
+            scratch.joint_tangents[FORCES, joint] = 0.0
+        for i in range(6):
+            scratch.wrench[i] = 0.0
+        for other in range(len(model.drive_joint)):
+            scratch.drive_changes[other] = 1.0 if other == a else 0.0
+        status = follow_loads(model, scratch, smoothing, True)
+        if status < 0:
+            scratch.detail[0] = sample
+            return status
+        for row in range(effect.shape[1]):
+            effect[sample, row, a] -= _on_coordinate(model, scratch, coordinates, row)
     return OK
 
 
 @kernel
 def _known_forces(
     model: ModelData, scratch: ScratchData, friction: bool, smoothing: float, external: Array, coordinates: int,
-    sample: int,
+    forces: Array, sample: int,
 ) -> int:  # fmt: skip
     """Needed forces of the state, for given drive forces; maps the drives where they are the coordinates."""
+    for joint in range(len(model.kind)):
+        scratch.loads[joint] = 0.0
     if friction:
         friction_of_joints(model, scratch, smoothing)
     needed_forces(model, scratch, friction, external, sample)
+    if friction and model.friction_loads[0]:
+        status = settle_loads(model, scratch, smoothing, external, forces, True, sample)
+        if status < 0:
+            return status
     return map_drives(model, scratch) if coordinates == DRIVES else OK
 
 
@@ -373,6 +411,7 @@ def open_chain_derivatives(
         if status < 0:
             return status
         tree_wrenches(model, scratch)
+        loads_of_joints(model, scratch)
         set_rows(tangents[SHIFT], last, tangents[TURN], still[0])
         set_rows(tangents[VELOCITY], last, tangents[SPIN], still[0])
         set_rows(tangents[ACCELERATION], last, tangents[SPIN_RATE], still[0])
@@ -388,6 +427,8 @@ def open_chain_derivatives(
                 )
                 acceleration_tangents(model, scratch, joints[RATES], joints[ACCELERATIONS])
                 _force_tangents(model, scratch, friction, smoothing)
+                if friction and model.friction_loads[0]:
+                    follow_open_loads(model, scratch, smoothing)
                 for joint in range(last):
                     by_joints[sample, part, joint, k] = joints[FORCES, joint]
     return OK

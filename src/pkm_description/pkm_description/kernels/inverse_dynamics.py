@@ -43,9 +43,9 @@ def forces_of_state(
 ) -> int:  # fmt: skip
     """Drive forces of the state into a row of (N, A), friction in equilibrium with the forces in the joints.
 
-    The drives take the friction of their own joints over, so that it changes no other force: its loads need no
-    iteration (Rosyid & El-Khasawneh 2020, Eq. 18). Friction of passive joints changes the reactions on which it
-    depends; there loads and friction are iterated to a fixed point.
+    Drives that are not redundant take the friction of their own joints over, so that it changes no other force: its
+    loads need no iteration (Rosyid & El-Khasawneh 2020, Eq. 18). Redundant drives share it, and friction of passive
+    joints changes the reactions on which it depends; there loads and friction are iterated to a fixed point.
     """
     for joint in range(len(model.kind)):
         scratch.loads[joint] = 0.0
@@ -58,6 +58,14 @@ def forces_of_state(
     drive_forces(model, scratch, forces, sample)
     if not friction or model.friction_loads[0] == 0:
         return OK
+    return settle_loads(model, scratch, smoothing, external, forces, False, sample)
+
+
+@kernel
+def settle_loads(
+    model: ModelData, scratch: ScratchData, smoothing: float, external: Array, forces: Array, given: bool, sample: int
+) -> int:  # fmt: skip
+    """Iterate friction and its loads, from needed forces without; drive forces are written, unless ``given``."""
     for iteration in range(MOST_LOADS):
         for joint in range(len(model.kind)):
             scratch.last_loads[joint] = scratch.loads[joint]
@@ -67,9 +75,10 @@ def forces_of_state(
             return OK
         friction_of_joints(model, scratch, smoothing)
         needed_forces(model, scratch, True, external, sample)
-        drive_forces(model, scratch, forces, sample)
-        if model.friction_loads[0] == 1:
-            return OK
+        if not given:
+            drive_forces(model, scratch, forces, sample)
+            if model.friction_loads[0] == 1:
+                return OK
     return FRICTION_NOT_SETTLED
 
 

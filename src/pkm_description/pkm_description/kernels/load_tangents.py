@@ -15,7 +15,7 @@ from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.reactions import apply_closures, closure_multipliers
 from pkm_description.kernels.status import FRICTION_NOT_SETTLED, OK
 from pkm_description.kernels.tangents import FORCE, TURN
-from pkm_description.kernels.vectors import cross, dot, minus, plus, times, vector
+from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, times, vector
 
 #: places in ``scratch.joint_tangents``: changes of the forces that joints need, and of friction with its load
 FORCES, LOAD_FRICTION = 3, 6
@@ -25,11 +25,12 @@ KEPT_FORCE, KEPT_MOMENT = 12, 13
 
 
 @kernel
-def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> int:
+def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float, given: bool) -> int:
     """Add the change of friction with its loads to ``scratch.wrench``, the change of the force on the platform's twist.
 
     Known are the changes with closure forces and loads held: ``joint_tangents[FORCES]``, ``tangents[FORCE]`` and
-    ``scratch.wrench``. Iterated to a fixed point as the loads themselves are; friction of drives alone changes none.
+    ``scratch.wrench``. Drive forces change by ``drive_changes``: by nothing else where they are ``given``, otherwise
+    by what they need besides. Iterated to a fixed point as the loads themselves are.
     """
     tangents, joints = scratch.tangents, scratch.joint_tangents
     _copy(scratch.force, tangents[KEPT_FORCE])
@@ -42,7 +43,10 @@ def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> in
     status = FRICTION_NOT_SETTLED
     for _ in range(MOST_LOADS):
         _force_on_twist(model, scratch)
-        drive_forces(model, scratch, scratch.forces, 0)
+        if not given:
+            drive_forces(model, scratch, scratch.forces, 0)
+        for a in range(len(model.drive_joint)):
+            scratch.forces[0, a] = scratch.drive_changes[a] + (0.0 if given else scratch.forces[0, a])
         for joint in range(len(model.kind)):
             scratch.joint_forces[joint] += joints[FORCES, joint]
         closure_multipliers(model, scratch, scratch.forces, 0)
@@ -59,6 +63,17 @@ def follow_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> in
     _copy(tangents[KEPT_MOMENT], scratch.moment)
     _copy(scratch.kept_multipliers, scratch.multipliers)
     return status
+
+
+@kernel
+def follow_open_loads(model: ModelData, scratch: ScratchData, smoothing: float) -> None:
+    """Add the change of friction with its loads to the forces of an open chain, whose friction changes no load."""
+    for joint in range(len(model.kind)):
+        _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
+        change = load_change(
+            model, scratch, joint, vector(scratch.force, joint), vector(scratch.tangents[FORCE], joint)
+        )
+        scratch.joint_tangents[FORCES, joint] += slope * change
 
 
 @kernel
@@ -84,7 +99,9 @@ def _friction_settles(model: ModelData, scratch: ScratchData, smoothing: float) 
     changes, largest, size = scratch.joint_tangents[LOAD_FRICTION], 0.0, 0.0
     for joint in range(len(model.kind)):
         _, slope = joint_slopes(model, joint, scratch.joint_rates[joint], scratch.loads[joint], smoothing)
-        change = slope * load_change(model, scratch, joint)
+        force = vector(scratch.tangents[KEPT_FORCE], joint)
+        force_change = plus(vector(scratch.tangents[FORCE], joint), vector(scratch.force, joint))
+        change = slope * load_change(model, scratch, joint, force, force_change)
         largest, size = max(largest, abs(change - changes[joint])), max(size, abs(change))
         changes[joint] = change
     scratch.detail[2] = largest
@@ -92,10 +109,12 @@ def _friction_settles(model: ModelData, scratch: ScratchData, smoothing: float) 
 
 
 @kernel
-def load_change(model: ModelData, scratch: ScratchData, joint: int) -> float:
-    """Change of the size of a joint's force across its axis, see :func:`~.reactions.loads_of_joints`; 0 at no load."""
-    force, axis = vector(scratch.tangents[KEPT_FORCE], joint), vector(scratch.axis, joint)
-    change = plus(vector(scratch.tangents[FORCE], joint), vector(scratch.force, joint))
+def load_change(model: ModelData, scratch: ScratchData, joint: int, force: Vector, change: Vector) -> float:
+    """Change of the size of a joint's force across its axis, of the change of this force; 0 at no load.
+
+    See :func:`~.reactions.loads_of_joints`.
+    """
+    axis = vector(scratch.axis, joint)
     axis_change = cross(vector(scratch.tangents[TURN], joint), axis)
     if len(model.freedom) == 3:
         force, change = (force[0], force[1], 0.0), (change[0], change[1], 0.0)

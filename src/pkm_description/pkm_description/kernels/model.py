@@ -52,7 +52,8 @@ class ModelData(NamedTuple):
     friction_linear, friction_shape : (J, 4) parameters of the law in which the force is linear, and the others
     friction_sign, friction_width : (J,) kind of the law's sign of the velocity, and its width [m/s, rad/s]
     friction_loads : (1,) 0 where no friction depends on the forces in the joints; 1 where friction of driven joints
-        does; 2 where passive joints rub too, so that friction changes the forces that it depends on
+        does; 2 where passive joints rub too, or drives are redundant, so that friction changes the forces that it
+        depends on
     closed_form : (L,) 1 for legs of universal joint and strut on a ball, which are solved without iterations, 2 for
         those of them whose only drive is the strut's
     universal_basis, universal_side, universal_angle, strut_length : (L, 3, 3), (L,), (L,), (L,) constants of these
@@ -166,6 +167,7 @@ class ScratchData(NamedTuple):
     kept_multipliers : (L, R) while ``multipliers`` are used for their changes
     tangents, joint_tangents, twist : (14, J + 2, 3), (7, J), (6,) changes of the state along one direction, see
         ``kernels.tangents`` and ``kernels.derivatives``
+    drive_changes : (A,) changes of drive forces along one direction, see ``kernels.load_tangents``
     zeros : (columns, columns)
     target_position, target_rotation : (1, 3) m, (1, 3, 3), a pose that the platform is moved towards
     states : (4, J + 12) configurations that iterations go back to: joints, position and rotation of the platform
@@ -218,6 +220,7 @@ class ScratchData(NamedTuple):
     tangents: Array
     joint_tangents: Array
     twist: Array
+    drive_changes: Array
     zeros: Array
     target_position: Array
     target_rotation: Array
@@ -259,7 +262,8 @@ def scratch_data(model: ModelData) -> ScratchData:
         multipliers=np.zeros((legs, most_rows)), constraint_forces=np.zeros(constraints),
         kept_multipliers=np.zeros((legs, most_rows)), friction=np.zeros(joints),
         loads=np.zeros(joints), last_loads=np.zeros(joints), tangents=np.zeros((14, joints + 2, 3)),
-        joint_tangents=np.zeros((7, joints)), twist=np.zeros(6), zeros=np.zeros((coordinates, coordinates)),
+        joint_tangents=np.zeros((7, joints)), twist=np.zeros(6), drive_changes=np.zeros(drives),
+        zeros=np.zeros((coordinates, coordinates)),
         target_position=np.zeros((1, 3)), target_rotation=np.zeros((1, 3, 3)), states=np.zeros((4, joints + 12)),
         detail=np.zeros(4),
     )  # fmt: skip

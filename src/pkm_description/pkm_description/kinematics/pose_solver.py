@@ -99,6 +99,7 @@ class PoseSolver:
         self._model, self._scratch, self._branch = machine.compiled_model, machine.scratch[1], home_branch(machine)
         self._options = np.array([tolerance, max_iterations, _MAX_CONDITION])
         self._report = np.zeros((1, REPORT_COLUMNS))
+        self._wanted = np.empty((1, self._drives))
 
     def search(self, drive_positions: Array, last: FoundPose | None) -> ForwardKinematicsResult:
         """Solve one set of drive positions (A,), from the last pose, or from home if that fails.
@@ -119,7 +120,8 @@ class PoseSolver:
 
     def solve(self, drive_positions: Array, last: FoundPose | None) -> FoundPose:
         """Pose of drive positions (A,), quickly where it is near the last one; raises like :meth:`search`."""
-        wanted, found = packed(drive_positions)[None], np.empty((1, self._width))
+        wanted, found = self._wanted, np.empty((1, self._width))
+        wanted[0] = drive_positions
         if last is not None and self._go_on(wanted, _GO_ON, 0, last.values[None], found) == 1:
             return FoundPose(found[0], self._drives)
         result = self.search(drive_positions, last)

@@ -227,7 +227,10 @@ def _known_at_home(machine: JointArrays, model: ModelData) -> ModelData:
     model = model._replace(**rod_constants(model))
     held = legs_where_they_are(struct, scratch)
     freedoms = admitted_twists(struct, scratch) if held >= 0 else 6 - constraint_row_count(model)
-    return model._replace(degrees_of_freedom=np.array([max(freedoms, 0)]))
+    freedoms, loads = max(freedoms, 0), model.friction_loads
+    if len(model.drive_joint) > freedoms:
+        loads = 2 * np.minimum(loads, 1)  # redundant drives share friction, also that of their own joints
+    return model._replace(degrees_of_freedom=np.array([freedoms]), friction_loads=loads)
 
 
 def _normal_stays(model: ModelData, memory: ScratchData, leg: int) -> bool:
