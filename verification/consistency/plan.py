@@ -9,7 +9,7 @@ from functools import partial
 from pkm_description.loading import load_machine
 
 from verification.check import Check
-from verification.consistency import calibration, delay_checks
+from verification.consistency import calibration, delay_checks, sweep
 from verification.consistency.checks import consistency_checks, convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
 from verification.consistency.scenarios import SCENARIOS, make_scenario
@@ -20,7 +20,7 @@ from verification.suite import Part, Plan, Request, Workers
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'smoother', 'starts', 'delay', 'legs', 'constants')
+SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'constants')
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -34,6 +34,7 @@ class Extent:
     ----------
     sections : of :data:`SECTIONS`
     seeds : nees and smoother: runs of each machine and motion
+    sweep_seeds, sweep_duration, sweep_rates : sweep: runs of each frequency and rate, s of each, and the rates in Hz
     starts : starts: drawn from the broad prior, and from forward kinematics
     duration : nees, smoother and starts: s, of each run; half of it for machines of other kinds
     delay_seeds : delay: runs of each machine, motion and delay
@@ -44,6 +45,9 @@ class Extent:
 
     sections: tuple[str, ...] = SECTIONS
     seeds: int = 50
+    sweep_seeds: int = 30
+    sweep_duration: float = 10.0
+    sweep_rates: tuple[str, ...] = ('100', '250')
     starts: int = 100
     duration: float = 15.0
     delay_seeds: int = 5
@@ -55,17 +59,30 @@ class Extent:
         unknown = [name for name in self.sections if name not in SECTIONS]
         if unknown or not self.sections:
             raise ValueError(f'sections = {",".join(self.sections)}: must be some of {",".join(SECTIONS)}')
-        for name in ('seeds', 'starts', 'delay_seeds', 'leg_seeds', 'constant_seeds'):
+        for name in ('seeds', 'sweep_seeds', 'starts', 'delay_seeds', 'leg_seeds', 'constant_seeds'):
             if getattr(self, name) < 1:
                 raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
-        if not self.duration >= 4.0:
-            raise ValueError(f'duration = {self.duration:g}: must be at least 4 s')
+        for name in ('duration', 'sweep_duration'):
+            if not getattr(self, name) >= 4.0:
+                raise ValueError(f'{name} = {getattr(self, name):g}: must be at least 4 s')
+        rates = {f'{rate:g}' for rate in sweep.RATES}
+        if not set(self.sweep_rates) <= rates:
+            raise ValueError(f'sweep_rates = {",".join(self.sweep_rates)}: must be some of {",".join(sorted(rates))}')
         if not self.fault_duration > delay_checks.SETTLING:
             raise ValueError(f'fault_duration = {self.fault_duration:g}: must be more than {delay_checks.SETTLING:g} s')
 
 
 FULL = Extent()
-QUICK = Extent(seeds=8, starts=20, duration=6.0, delay_seeds=1, constant_seeds=2, fault_duration=12.0)
+QUICK = Extent(
+    seeds=8,
+    sweep_seeds=8,
+    sweep_duration=4.0,
+    starts=20,
+    duration=6.0,
+    delay_seeds=1,
+    constant_seeds=2,
+    fault_duration=12.0,
+)
 
 
 def plan(request: Request, workers: Workers) -> Plan:
@@ -81,6 +98,23 @@ def _nees(extent: Extent) -> Iterator[Part]:
 
 def _nees_checks(title: str, duration: float, seeds: int) -> Iterable[Check]:
     return consistency_checks(make_scenario(title, duration), seeds)
+
+
+def _sweep(extent: Extent) -> Iterator[Part]:
+    for rate in map(float, extent.sweep_rates):
+        for frequency in sweep.FREQUENCIES:
+            yield _sweep_part(frequency, rate, extent, 0.0)
+        # stamps closer together than they jitter would change places
+        if rate <= sweep.LARGEST_RATE_WITH_JITTER:
+            yield _sweep_part(sweep.FREQUENCIES[-1], rate, extent, sweep.JITTER)
+
+
+def _sweep_part(frequency: float, rate: float, extent: Extent, jitter: float) -> Part:
+    wrong = f', stamps wrong by {1e3 * jitter:g} ms' if jitter else ''
+    checks = partial(
+        sweep.sweep_checks, sweep.MACHINE, frequency, rate, extent.sweep_seeds, extent.sweep_duration, jitter
+    )
+    return Part(f'{sweep.MACHINE}, all coordinates, {frequency:g} Hz, sensors at {rate:g} Hz{wrong}', checks)
 
 
 def _smoother(extent: Extent) -> Iterator[Part]:
@@ -125,5 +159,11 @@ def _constants(extent: Extent) -> Iterator[Part]:
 
 
 _PARTS = {
-    'nees': _nees, 'smoother': _smoother, 'starts': _starts, 'delay': _delay, 'legs': _legs, 'constants': _constants
-}  # fmt: skip
+    'nees': _nees,
+    'sweep': _sweep,
+    'smoother': _smoother,
+    'starts': _starts,
+    'delay': _delay,
+    'legs': _legs,
+    'constants': _constants,
+}

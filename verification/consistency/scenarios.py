@@ -92,16 +92,19 @@ def standstill_scenario(machine: Machine, duration: float) -> Scenario:
     return Scenario.of(f'{machine.name}, standstill', machine, profile('hold', machine, duration, RATE))
 
 
-def fast_scenario(machine: Machine, duration: float) -> Scenario:
-    """Sines of 1.7 to 2 Hz of all six coordinates, 0.06 m and 0.06 rad."""
-    time = _times(0.0, duration)
-    rates = 4.0 * np.pi * np.array([1.0, 0.93, 0.87, 0.97, 0.9, 0.83])
-    angles = np.multiply.outer(time, rates) + np.arange(6.0)
+def sines(machine: Machine, frequency: float, time: Array, phase: float = 0.0) -> PlatformMotion:
+    """Sines of all six coordinates, 0.06 m and 0.06 rad, of 0.83 to 1 times a frequency [Hz]."""
+    rates = 2.0 * np.pi * frequency * np.array([1.0, 0.93, 0.87, 0.97, 0.9, 0.83])
+    angles = np.multiply.outer(time, rates) + phase + np.arange(6.0)
     coordinates = 0.06 * np.sin(angles)
-    motion = motion_from_coordinates(
+    return motion_from_coordinates(
         time, coordinates, 0.06 * rates * np.cos(angles), -(rates**2) * coordinates, machine.home
     )
-    return Scenario.of(f'{machine.name}, 2 Hz', machine, motion)
+
+
+def fast_scenario(machine: Machine, duration: float) -> Scenario:
+    """Sines of 1.7 to 2 Hz of all six coordinates."""
+    return Scenario.of(f'{machine.name}, 2 Hz', machine, sines(machine, 2.0, _times(0.0, duration)))
 
 
 def drives_scenario(machine: Machine, duration: float) -> Scenario:

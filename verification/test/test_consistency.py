@@ -11,6 +11,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.stream import EstimatorConfig
 
+from verification.consistency import sweep
 from verification.consistency.checks import consistency_checks
 from verification.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
 from verification.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenario
@@ -19,6 +20,7 @@ from verification.consistency.monte_carlo import Normalised
 from verification.consistency.plan import FULL, QUICK, SECTIONS, Extent, plan
 from verification.consistency.scenarios import SCENARIOS, make_scenario, mp1_scenario, standstill_scenario
 from verification.consistency.state_error import free_directions, normalised_error_squared
+from verification.consistency.sweep import JITTER, sweep_checks
 from verification.run import Processes
 from verification.suite import Request
 
@@ -110,9 +112,21 @@ def test_every_section_has_its_parts():
         return [part.title for part in plan(Request(settings=extent), Processes()).parts]
 
     sections = [titles(replace(QUICK, sections=(name,))) for name in SECTIONS]
-    assert [len(section) for section in sections] == [7, 7, 1, 4, 2, 2]
+    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 2]
     assert [title for section in sections for title in section] == titles(QUICK) == titles(FULL)
-    assert len(set(titles(FULL))) == 23
+    assert len(set(titles(FULL))) == 35
+
+
+@pytest.mark.parametrize('jitter', [0.0, JITTER])
+def test_sweep_accepts_a_right_filter_and_sees_wrong_claims(jitter, monkeypatch):
+    """Also with stamps that jitter, and in the first second; with less noise than there is, it fails."""
+    checks = list(sweep_checks('srs', 1.0, 100.0, 5, 4.0, jitter))
+    assert [check.what for check in checks if check.failed] == []
+    monkeypatch.setattr(
+        sweep, 'CONFIG', replace(sweep.CONFIG, r_scale=0.25, imu_stamp_jitter=0.0, leg_stamp_jitter=0.0)
+    )
+    failed = ' '.join(check.what for check in sweep_checks('srs', 1.0, 100.0, 5, 4.0, jitter) if check.failed)
+    assert 'first second: normalised state errors' in failed if jitter else 'normalised innovations' in failed
 
 
 def test_scenarios_have_the_titles_of_their_parts():
@@ -127,7 +141,8 @@ def test_scenarios_have_the_titles_of_their_parts():
         ({'duration': 3.0}, 'at least 4 s'),
         ({'fault_duration': 10.0}, 'more than 10 s'),
         ({'duration': float('nan')}, 'at least 4 s'),
-        ({'sections': ('legs', 'arms')}, 'some of nees,smoother'),
+        ({'sections': ('legs', 'arms')}, 'some of nees,sweep,smoother'),
+        ({'sweep_rates': ('100', '50')}, 'some of 100,1000,250'),
     ],
 )
 def test_too_little_is_refused(changes, message):

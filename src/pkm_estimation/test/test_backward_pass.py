@@ -143,7 +143,7 @@ def test_a_covariance_that_was_raised_is_raised_as_much():
 
 def make_filter(kind):
     imu = block_diag(1e-4 * np.eye(3), 1e-6 * np.eye(3))
-    config = EstimatorConfig(filter=kind)
+    config = EstimatorConfig(filter=kind, imu_stamp_jitter=0.0)  # so that the covariance can be set by hand
     filter_ = PlatformFilter(EstimatorGeometry.from_machine(SRS), imu, 1e-10 * np.eye(6), config, SRS)
     filter_.start_at(SRS.home)
     return filter_

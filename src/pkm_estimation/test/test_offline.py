@@ -250,15 +250,18 @@ def test_report_is_one_page_with_everything_in_it(bag, tmp_path):
     page = (out / 'report.html').read_text()
     stored = np.load(out / 'estimate.npz')
     assert '://' not in page  # no image in base64 has a colon
-    assert page.count('<img alt=') == page.count('src="data:image/png;base64,') == 5
+    assert page.count('<img alt=') == page.count('src="data:image/png;base64,') == 6
     assert f'Mean {np.nanmean(stored["nis"]):.4g};' in page
     assert f'<td>{stored["accelerometer_bias"][-1, 0]:.6g}</td>' in page
     assert f'<td>{stored["state"][-1, 15]:.6g}</td>' in page
-    assert 'imu position 1 [m]' in page
+    assert '<td>imu position x</td>' in page and '<meta name="viewport"' in page
+    verdict = re.search(r'<h1>.*</h1>\s*<p class="box( warning)?"><strong>([^<]+)</strong>', page)
+    assert verdict is not None and verdict[2].startswith(('Consistent', 'Over-confident'))
+    assert '(wall clock)' in page and 's of simulated time' in page
     assert 'imu_accepted</td><td>800' in page
     assert 'reference_point = (0.1, 0.2, 0.3)' in page
     assert '400 samples after 4 s of settling' in page  # errors of the reference point, against the truth moved there
-    (position,) = re.findall(r'^position +um +([0-9.e+]+),', page, re.MULTILINE)
+    (position,) = re.findall(r'<td>position</td><td>um</td><td>([0-9.e+]+)</td>', page)
     assert float(position) < 100.0
 
 
@@ -318,12 +321,14 @@ def test_constants_are_plotted_under_the_names_of_their_drives(bag, monkeypatch)
     config = EstimatorConfig(estimate=('leg_offsets', 'imu_delay'), baseline=False)
     result = estimate_recording(SRS, read_bag(bag[0]), config)
     figures = []
-    monkeypatch.setattr(plots, 'inline', figures.append)
+    monkeypatch.setattr(plots, 'inline', lambda figure, **options: figures.append(figure))
     plots.bias_plot(result, SRS.drive_labels)
     shown = {
-        axis.get_ylabel(): [text.get_text().partition(',')[0] for text in axis.get_legend().get_texts()]
+        axis.get_ylabel().partition(' [')[0]: [
+            text.get_text().partition(',')[0] for text in axis.get_legend().get_texts()
+        ]
         for axis in figures[0].axes
     }
-    assert shown['leg offsets [m]'] == list(SRS.drive_labels)
-    assert shown['imu delay [s]'] == ['delay']
-    assert shown['gyroscope bias [rad/s]'] == ['x', 'y', 'z']
+    assert shown['leg offsets'] == list(SRS.drive_labels)
+    assert shown['imu delay'] == ['delay']
+    assert shown['gyroscope bias'] == ['x', 'y', 'z']

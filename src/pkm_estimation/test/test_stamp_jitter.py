@@ -10,7 +10,17 @@ from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
-from pkm_estimation.kernels.stamp_jitter import COUNT, NUMBERS, SETTING, SQUARE, VARIANCE, observe_stamp
+from pkm_estimation.kernels.stamp_jitter import (
+    CLEAR,
+    COUNT,
+    NUMBERS,
+    SETTING,
+    SQUARE,
+    USUAL_JITTER,
+    VARIANCE,
+    jitter_variance,
+    observe_stamp,
+)
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
@@ -85,6 +95,30 @@ def test_claims_hold_with_jitter_and_no_leg_is_left_out(imu: float, legs: float)
     # three states; errors last for tenths of a second, so that there are about 50 independent ones
     assert 2.2 < np.mean(squares) < 4.5
     assert 5.4 < np.mean(nis) < 6.8
+
+
+def test_first_second_is_claimed_right() -> None:
+    """Stamps say little yet, and the speed is unknown: without an assumed jitter, squares are in the hundreds."""
+    squares = []
+    for seed in range(6):
+        data = measured(2.0, 100.0, 1.0, seed)
+        for output in run(data, 2e-4, 2e-4, seed)[1][1:]:
+            truth = swinging(2.0, seed, np.array([1e-9 * (output.stamp - data.stamps[0])]))
+            state, covariance, chart = output.filter_state[:3]
+            rotation = truth.rotation_base_platform[0]
+            arm = rotation @ SRS.imu.position
+            velocity = rotation.T @ (truth.linear_velocity[0] + np.cross(truth.angular_velocity[0], arm))
+            error = np.concatenate([state[:3] - chart.T @ (truth.position[0] + arm), state[3:6] - velocity])
+            squares.append(error @ np.linalg.solve(covariance[:6, :6], error))
+    assert np.mean(squares) < 9.0  # six states; errors of the start last through all of it
+
+
+def test_few_stamps_that_scatter_not_at_all_are_believed() -> None:
+    assert jitter_variance(0.0, 0.0) == USUAL_JITTER
+    assert jitter_variance(0.0, CLEAR - 1.0) > 0.5 * USUAL_JITTER
+    assert jitter_variance(0.0, CLEAR) == 0.0
+    assert jitter_variance(1e-8, 500.0) == pytest.approx(1e-8, rel=0.01)
+    assert 1e-8 < jitter_variance(1e-8, 5.0) < USUAL_JITTER
 
 
 def test_stretches_have_the_same_bits_with_jitter() -> None:

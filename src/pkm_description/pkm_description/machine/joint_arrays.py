@@ -92,6 +92,11 @@ class JointArrays:
         )
 
     @cached_property
+    def position_units(self) -> tuple[str, ...]:
+        """Units (A) of the drives' positions: m where they push, rad where they turn."""
+        return tuple('m' if joint.kind == 'prismatic' else 'rad' for joint in self.actuated_joints)
+
+    @cached_property
     def effort_units(self) -> tuple[str, ...]:
         """Units (A) of the drives' efforts: N where they push, N m where they turn."""
         return tuple('N' if joint.kind == 'prismatic' else 'N m' for joint in self.actuated_joints)

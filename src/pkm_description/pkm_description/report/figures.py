@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 #: colours that colour-blind readers can tell apart (Okabe and Ito)
 MEASURED, PREDICTED, RESIDUAL, NOMINAL = '#000000', '#0072B2', '#D55E00', '#999999'
 
+#: of x, y, z: the same source
+AXIS_COLOURS = ('#D55E00', '#009E73', '#0072B2')
+
 #: no fonts or dates inside the SVG: smaller, and the same data give the same file
 STYLE: Any = {'svg.fonttype': 'path', 'svg.hashsalt': 'pkm', 'font.size': 8, 'axes.grid': True, 'grid.alpha': 0.3}
 

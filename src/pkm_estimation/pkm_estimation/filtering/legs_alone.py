@@ -48,6 +48,8 @@ _VAGUE = 4.0
 _FAR = 0.02, 0.05
 #: (m/s^2)^2 and (rad/s)^2: there is no IMU whose noise counts
 _NO_NOISE = 1e-18
+#: s, standard deviation of a delay that does not matter
+_KNOWN_DELAY = 1e-9
 _NO_INPUT = np.zeros(INPUT_SIZE)
 
 
@@ -70,6 +72,7 @@ class LegsAlone:
         # predictions are vague: every update is linearised again around its own result
         iterating = replace(config, iteration_nis=0.0)
         self.filter = PlatformFilter(geometry, _NO_NOISE * np.eye(INPUT_SIZE), length_covariance, iterating, machine)
+        self.filter.take_constants_as_known()
         self._longest, self._config = config.maximum_step, config
         noise = float(length_covariance.diagonal().max()) ** 0.5
         self._pose_std = (
@@ -90,6 +93,7 @@ class LegsAlone:
         filter_, state = self.filter, self.filter.ukf.state
         filter_.start_at(pose, *self._pose_std)
         filter_.forget_rates()
+        self._without_delay()
         covariance, rotation = filter_.covariance, pose.rotation_base_platform
         covariance[BIASES, :], covariance[:, BIASES] = 0.0, 0.0
         state[ACCELEROMETER_BIAS], state[GYROSCOPE_BIAS] = rotation.T @ filter_.geometry.gravity, 0.0
@@ -112,9 +116,17 @@ class LegsAlone:
         """Take over a filter that was right so far, with the IMU's sample (6,) at its state."""
         self.filter.restore(other.snapshot())
         _forget_samples(self.filter)
+        self._without_delay()
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
         self._liveliness, self.is_moving = 1.0, True
+
+    def _without_delay(self) -> None:
+        """Take a delay of the IMU's stamps as it is: without an IMU it does not matter, but its doubt would."""
+        rows, covariance = self.filter.layout.imu_delay, self.filter.covariance
+        if rows is not None:
+            covariance[rows, :], covariance[:, rows] = 0.0, 0.0
+            covariance[rows, rows] = _KNOWN_DELAY**2
 
     def know_stamps_of(self, other: PlatformFilter) -> None:
         """Take over what another filter knows about the jitter of stamps."""
@@ -136,6 +148,9 @@ class LegsAlone:
         state[BIASES], covariance[BIASES, :], covariance[:, BIASES] = 0.0, 0.0, 0.0
         stds = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
         covariance[BIASES, BIASES] = np.diag(stds**2)
+        rows = other.layout.imu_delay
+        if rows is not None:
+            covariance[rows, rows] = config.imu_delay_std**2
 
     def predict(self, duration: float) -> None:
         """Predict over ``duration`` s."""

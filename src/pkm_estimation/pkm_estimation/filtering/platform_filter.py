@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import hypot, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from pkm_estimation.filtering.point_motion import FilterStates, PointMotion, poi
 from pkm_estimation.filtering.start import likeliest_update, start_spread, start_std
 from pkm_estimation.filtering.step_watcher import StepWatcher
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
+from pkm_estimation.kernels.stamp_jitter import VARIANCE
 from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
@@ -132,14 +133,34 @@ class PlatformFilter:
         """Number of sigma points with ``q.q > 1`` so far."""
         return self.process.outside_unit_sphere + self.legs.outside_unit_sphere
 
-    def start_at(self, pose: Pose, position_std: float | None = None, attitude_std: float | None = None) -> None:
-        """Start from a known pose of the platform origin, at rest, biases unknown (S3-33); default: stds as set."""
-        config = self.config
+    def start_at(
+        self,
+        pose: Pose,
+        position_std: float | None = None,
+        attitude_std: float | None = None,
+        imu: Array | None = None,
+    ) -> None:
+        """Start from a known pose of the platform origin, at rest, biases unknown (S3-33); default: stds as set.
+
+        ``imu`` (6,) is the sample of that instant, if there is one.
+        """
+        config, late = self.config, self._late_variance()
         rotation = pose.rotation_base_platform
         position = pose.position + rotation @ self.geometry.imu_position
-        position_std = config.start_position_std if position_std is None else position_std
-        attitude_std = config.start_attitude_std if attitude_std is None else attitude_std
+        if position_std is None:
+            position_std = hypot(config.start_position_std, sqrt(late) * config.start_velocity_std)
+        if attitude_std is None:
+            turning = 3.0 * config.start_gyroscope_bias_std**2 + (0.0 if imu is None else float(imu[3:] @ imu[3:]))
+            attitude_std = hypot(config.start_attitude_std, 0.5 * sqrt(late * turning))
         self._start(position, rotation, position_std, attitude_std)
+
+    def _late_variance(self) -> float:
+        """Variance [s^2] of the time of the first leg positions: stamps that jitter, a delay that is not known.
+
+        The state is that at the time of the IMU's samples, so the pose of the legs is off by this time's speed.
+        """
+        delay = 0.0 if self.layout.imu_delay is None else self.config.imu_delay_std
+        return float(self.process.data.leg_scatter[VARIANCE]) + delay**2
 
     def start_as_printed(self) -> None:
         """Start from the paper's far-off state (Miletovic Eq. 22)."""
@@ -242,10 +263,14 @@ class PlatformFilter:
         if self.record is not None:
             self.record.moved(transport)
 
+    def take_constants_as_known(self) -> None:
+        """Neither correct estimated constants nor add to their covariance from now on."""
+        self._constants = None
+
     def forget_rates(self) -> None:
         """Let jitter of stamps count nothing before the next prediction: how fast the platform moves is not known."""
         if isinstance(self.ukf, UnscentedKalmanFilter):
-            self.ukf.memory.data.rates[:] = 0.0
+            self.ukf.memory.data.rates[:] = self.ukf.memory.data.rate_variances[:] = 0.0
 
     def observe_leg_stamp(self, stamp: int) -> None:
         """Take the stamp [ns] of the next leg measurement: stamps that scatter make it less certain."""
@@ -333,7 +358,9 @@ class PlatformFilter:
         if noise_factors != self._noise_factors:
             self.set_noise(*noise_factors)
         self.ukf.carried[:], self.ukf.carried_count, self.process.data.newest[0] = carried
-        if self._constants is not None:
+        if self._constants is not None and constants is None:
+            self._constants.start()  # of a filter that took them as known
+        elif self._constants is not None:
             self._constants.restore(constants)
         self.legs.restore(legs)
         self.process.restore(process)

@@ -52,6 +52,16 @@ def set_slope(process: ProcessData) -> None:
 
 
 @kernel
+def has_slopes(process: ProcessData) -> bool:
+    """Whether a stamp of the carried samples may be wrong, also one from before it was known that stamps are right."""
+    for j in range(CARRIED):
+        for k in range(INPUTS):
+            if process.slopes[j, k] != 0.0:
+                return True
+    return False
+
+
+@kernel
 def shift_carried(process: ProcessData, carried: Array) -> int:
     """Let the columns of ``carried`` (n, 18) be those of samples 1, 0 and -1; how many first ones are 0."""
     if process.newest[0] == process.stamps[0]:
@@ -152,7 +162,7 @@ def add_half_effect(process: ProcessData, carried: Array, duration: float) -> No
                 carried[POSITION_ROW + i, j * INPUTS + k] += by_moment * process.effect[i, k]
             for i in range(3, 9):
                 carried[i, j * INPUTS + k] += by_pulse * process.effect[i, k]
-    if process.imu_scatter[VARIANCE] > 0.0:
+    if has_slopes(process):
         add_half_jitter(process, carried, duration)
 
 

@@ -196,3 +196,14 @@ def set_rates(process: ProcessData, state: Array, sample: Array, into: Array) ->
     for i in range(3):
         into[POSITION_ROW + i], into[VELOCITY_ROW + i] = by_position[i], by_velocity[i]
         into[ATTITUDE_ROW + i] = by_attitude[i]
+
+
+@kernel
+def set_rate_variances(covariance: Array, into: Array) -> None:
+    """Variances of ``f(x, u)`` in the rows of the pose, from those of speed and gyroscope bias: the largest of each."""
+    speed = turning = 0.0
+    for i in range(3):
+        speed = max(speed, covariance[VELOCITY_ROW + i, VELOCITY_ROW + i])
+        turning = max(turning, covariance[GYROSCOPE_ROW + i, GYROSCOPE_ROW + i])
+    for i in range(3):
+        into[POSITION_ROW + i], into[ATTITUDE_ROW + i] = speed, 0.25 * turning

@@ -4,6 +4,10 @@ A sensor that samples regularly, with stamps ``t_k = k T + e_k`` whose errors e 
 standard deviation s, has second differences ``t_k - 2 t_(k-1) + t_(k-2)`` of variance ``6 s^2``. (Whether samples are
 irregular, or only their stamps, cannot be seen in stamps: irregular ones count as jitter.) A sample that was taken at
 another time than its stamp says is wrong by ``e`` times its slope.
+
+Few stamps say little: until there are :data:`ENOUGH` second differences, jitter of a usual size is assumed in part, and
+wholly before the first. Otherwise the first samples after a start, which determine speed and biases, would be trusted
+beyond what they are worth, and nothing later takes that back. Stamps without any scatter end this after a few samples.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ MEMORY, DOUBT = 500.0, 4.0
 LOST = 1.75
 #: s^2, rounding of stamps to whole microseconds and less does not count
 NO_JITTER = 2e-6**2
+#: s^2, assumed before stamps tell: that of a driver on an ordinary computer
+USUAL_JITTER = 3e-4**2
+#: second differences after which stamps alone say how large jitter is, and after which they may say that there is none
+ENOUGH, CLEAR = 20.0, 3.0
 
 
 @kernel
@@ -47,8 +55,18 @@ def observe_stamp(scatter: Array, last: Integers, stamp: int) -> None:
         scatter[USUAL] += (interval - usual) / scatter[INTERVALS]
     last[1], last[0], last[2] = last[0], stamp, min(2, last[2] + 1)
     if scatter[SETTING] < 0.0:
-        is_there = scatter[COUNT] > 0.0 and scatter[SQUARE] > NO_JITTER
-        scatter[VARIANCE] = scatter[SQUARE] * (1.0 + DOUBT / scatter[COUNT]) if is_there else 0.0
+        scatter[VARIANCE] = jitter_variance(scatter[SQUARE], scatter[COUNT])
+
+
+@kernel
+def jitter_variance(square: float, count: float) -> float:
+    """Variance [s^2] of stamps by the mean square that ``count`` second differences showed."""
+    if count >= CLEAR and square <= NO_JITTER:
+        return 0.0
+    if count == 0.0:
+        return USUAL_JITTER
+    assumed = max(0.0, 1.0 - count / ENOUGH)
+    return assumed * USUAL_JITTER + (1.0 - assumed) * square * (1.0 + DOUBT / count)
 
 
 @kernel

@@ -25,9 +25,9 @@ from pkm_estimation.kernels.process import (
     ProcessData,
     left_chart,
     propagate,
+    set_rate_variances,
     set_rates,
 )
-from pkm_estimation.kernels.stamp_jitter import VARIANCE
 from pkm_estimation.kernels.unscented import (
     DONE,
     CorrectionData,
@@ -58,12 +58,12 @@ def predict(filter_: FilterData, process: ProcessData, begin: float, duration: f
     if status < 0:
         return status
     set_effect(process, filter_.state)
-    if process.imu_scatter[VARIANCE] > 0.0:
-        set_slope(process)
+    set_slope(process)
     propagate_all(process, filter_.points, begin, duration)
     predict_from_points(filter_, 0)
     if filter_.stamp_variance[0] > 0.0:
         set_rates(process, filter_.state, process.inputs[len(process.nodes) - 1], filter_.rates)
+        set_rate_variances(filter_.covariance, filter_.rate_variances)
     if not is_loud(process):
         forget_carried(process, filter_.carried)
         filter_.carried_count[0] = 0

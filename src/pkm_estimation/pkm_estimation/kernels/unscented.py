@@ -53,6 +53,7 @@ class FilterData(NamedTuple):
     along : (n, c) the same along the columns of the factor: ``L^-1 C``
     stamp_variance : (1,) s^2, by which stamps of measurements are wrong
     rates, along_rates : (n,) slope of the state in time, and the same along the columns of the factor
+    rate_variances : (n,) of the errors of the slope, which count as independent
     """
 
     state: Array
@@ -68,6 +69,7 @@ class FilterData(NamedTuple):
     stamp_variance: Array
     rates: Array
     along_rates: Array
+    rate_variances: Array
 
 
 class CorrectionData(NamedTuple):
@@ -122,7 +124,7 @@ def filter_data(size: int, spread: float, weight: float, shift_weight: float) ->
         rows=np.zeros((2 * size + NOISES, whole_blocks(size))), squares=np.zeros((whole_blocks(size),) * 2),
         carried=np.zeros((size, CARRIED_NOISES)), carried_count=np.zeros(1, dtype=np.int64),
         along=np.zeros((size, CARRIED_NOISES)), stamp_variance=np.zeros(1), rates=np.zeros(size),
-        along_rates=np.zeros(size),
+        along_rates=np.zeros(size), rate_variances=np.zeros(size),
     )  # fmt: skip
 
 
@@ -259,6 +261,37 @@ def innovate(filter_: FilterData, correction: CorrectionData) -> None:
             spread[i, j] = product_of_rows(slopes, i, slopes, j, size) + excess[i, j]
             excess[j, i], spread[j, i] = excess[i, j], spread[i, j]
         correction.variance[used[i]] = spread[i, i]
+    if late > 0.0:
+        add_unknown_rates(filter_, correction, late)
+
+
+@kernel
+def add_unknown_rates(filter_: FilterData, correction: CorrectionData, late: float) -> None:
+    """Wrong stamps times what is not known of the slope: the part of ``late E[x' x'^T]`` that the mean leaves out.
+
+    Right after a start it is all of it: the speed is not known, and stamps say little about it.
+    """
+    used, count, size = correction.used, correction.used_count[0], len(filter_.state)
+    along, speeds = filter_.along_rates, correction.speeds
+    for row in range(size):
+        variance = late * filter_.rate_variances[row]
+        if variance == 0.0:
+            continue
+        for i in range(size):
+            along[i] = 0.0
+        along[row] = 1.0
+        along_factor(filter_.factor, along, along)
+        for k in range(count):
+            speeds[k] = 0.0
+            for j in range(row, size):
+                speeds[k] += correction.slopes[k, j] * along[j]
+        for i in range(count):
+            for j in range(i + 1):
+                part = variance * speeds[i] * speeds[j]
+                correction.excess[i, j] += part
+                correction.spread[i, j] += part
+                correction.excess[j, i], correction.spread[j, i] = correction.excess[i, j], correction.spread[i, j]
+            correction.variance[used[i]] = correction.spread[i, i]
 
 
 @kernel

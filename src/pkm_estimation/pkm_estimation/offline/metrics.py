@@ -15,6 +15,9 @@ from scipy.spatial.transform import Rotation
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.offline.result import EstimationResult
 
+#: part of the largest variance below which a direction counts as blocked
+_BLOCKED = 1e-4
+
 
 @dataclass(frozen=True)
 class MotionErrors:
@@ -77,13 +80,16 @@ class ErrorTable:
             if np.isfinite(value).all():
                 label = name.replace('_error', '').replace('_', ' ') + ', last'
                 lines.append(f'{label:<27}{unit:<8}{", ".join(f"{v:.2e}" for v in value):>30}{"-":>32}')
+        return '\n'.join([*lines, self.note()])
+
+    def note(self) -> str:
+        """What was compared, and what the innovations say."""
         band = 100.0 * self.in_band[np.isfinite(self.in_band)]
         within = f'{band.min():.1f}-{band.max():.1f} %' if len(band) else 'there are none'
-        lines.append(
+        return (
             f'{self.samples} samples after {self.settling:g} s of settling; mean NIS {self.nis_mean:.2f}; '
             f'innovations within 2 sigma: {within}'
         )
-        return '\n'.join(lines)
 
 
 def error_table(
@@ -180,6 +186,26 @@ def motion_errors(
         _rms(vector_part),
         _rms(estimate.angular_velocity[rows] - truth.angular_velocity[true_rows]),
     )
+
+
+def pose_error_squared(
+    estimate: MotionEstimate, rows: NDArray[np.intp], truth: MotionEstimate, true_rows: NDArray[np.intp]
+) -> Array:
+    """``e^T P^-1 e`` (M,) of the poses, 6 expected of right claims; both as in ``nav_msgs``: base axes.
+
+    Directions in which a machine cannot move, where no error is claimed, do not count, nor are they expected: the sum
+    is scaled to six.
+    """
+    turned = Rotation.from_quat(estimate.orientation[rows]) * Rotation.from_quat(truth.orientation[true_rows]).inv()
+    errors = np.hstack([estimate.position[rows] - truth.position[true_rows], turned.as_rotvec()])
+    covariance = estimate.pose_covariance[rows]
+    deviations = np.sqrt(np.maximum(covariance.diagonal(axis1=1, axis2=2), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(covariance / (deviations[:, :, None] * deviations[:, None, :]))
+    along = np.squeeze(np.swapaxes(vectors, 1, 2) @ (errors / deviations)[:, :, None], axis=2)
+    free = values > _BLOCKED * values.max(axis=1, keepdims=True)
+    squares = np.sum(np.where(free, along**2 / np.where(free, values, 1.0), 0.0), axis=1)
+    result: Array = 6.0 * squares / free.sum(axis=1)
+    return result
 
 
 def _rms(errors: Array) -> Array:

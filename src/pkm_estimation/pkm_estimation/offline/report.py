@@ -1,4 +1,4 @@
-"""HTML report of an estimated recording: one file, no links."""
+"""HTML report of an estimated recording: one file, no links; the verdict first, then the motion."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 from pkm_description.errors import PkmError
 from pkm_description.machine import Machine
 from pkm_description.report.page import render
+from pkm_description.report.scales import scale_of
+from pkm_description.report.words import now_in_words, time_of_data
 
 from pkm_estimation.bags import RecordedData
-from pkm_estimation.offline import plots
-from pkm_estimation.offline.metrics import error_table, poses_of_truth
+from pkm_estimation.motion_estimate import MotionEstimate
+from pkm_estimation.offline import motion_plots, plots
+from pkm_estimation.offline.judgement import judge
+from pkm_estimation.offline.metrics import ErrorTable, error_table, poses_of_truth
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
@@ -19,28 +23,37 @@ from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
 #: events that the report lists, the last ones
 _MOST_EVENTS = 200
 
+Row = dict[str, object]
+
 
 def report_text(
     result: EstimationResult, data: RecordedData, machine: Machine, config: EstimatorConfig, settling: float = 20.0
 ) -> str:
     """HTML text of the report; errors if the recording holds the truth, ``settling`` [s] left out of their table."""
     level, sentence = summarise(result.health, result.innovation.shape[1])
-    legs = list(machine.drive_labels)
+    legs, units = list(machine.drive_labels), machine.position_units
     judged = np.isfinite(result.nis)
     used = np.isfinite(result.innovation).sum(axis=1)
     first = int(result.motion.stamps[0])
+    truth = None
+    if data.ground_truth is not None:
+        truth = poses_of_truth(data.ground_truth, config.reference_point)
+    judgement = judge(result, truth)
+    table, without = _errors(result, truth, settling)
     return render(
         'pkm_estimation',
         'report.html.j2',
         machine=machine.name,
-        level=level,
-        sentence=sentence,
+        judgement=judgement,
+        diagnostics=f'Diagnostics at the end: {level}: {sentence}.',
         warnings=data.warnings,
         provenance=_provenance(result, data, machine, config),
-        error_plot=_error_plot(result, data, config),
-        error_text=_error_text(result, data, config, settling),
-        innovation_plot=plots.innovation_plot(result, legs),
-        legs=_leg_rows(result, legs),
+        motion_plot=motion_plots.motion_plot(result),
+        error_plot='' if truth is None else motion_plots.error_plot(result, truth),
+        errors=table,
+        error_text=without,
+        innovation_plot=plots.innovation_plot(result, legs, units),
+        legs=_leg_rows(result, legs, units),
         nis_plot=plots.nis_plot(result),
         nis_mean=float(result.nis[judged].mean()) if judged.any() else float('nan'),
         nis_expected=float(used[judged].mean()) if judged.any() else float('nan'),
@@ -67,10 +80,12 @@ def _provenance(
         if getattr(config, entry.name) != getattr(default, entry.name)
     ]
     return {
+        'this report': f'made on {now_in_words()} (wall clock)',
         'recording': data.path,
+        'time of the recording': f'{time_of_data(int(result.motion.stamps[0]))}, {result.motion.duration:.2f} s',
         'machine': f'{machine.name}: {machine.description}',
         'settings that are not defaults': ', '.join(changed) or 'none',
-        'estimates': f'{len(result)} in {result.motion.duration:.2f} s, from {result.motion.stamps[0]} ns',
+        'estimates': len(result),
         'rates of accepted samples': f'IMU {result.health.imu_rate:.5g} Hz, legs {result.health.leg_rate:.5g} Hz',
         'starts': int(result.started.sum()),
         'later measurements': 'in motion, biases and states (smoothed), not in innovations and NIS'
@@ -79,34 +94,48 @@ def _provenance(
     }
 
 
-def _error_plot(result: EstimationResult, data: RecordedData, config: EstimatorConfig) -> str:
-    if data.ground_truth is None:
-        return ''
-    return plots.error_plot(result, poses_of_truth(data.ground_truth, config.reference_point))
-
-
-def _error_text(result: EstimationResult, data: RecordedData, config: EstimatorConfig, settling: float) -> str:
-    if data.ground_truth is None:
-        return 'The recording holds no ground_truth/odometry.'
+def _errors(result: EstimationResult, truth: MotionEstimate | None, settling: float) -> tuple[Row, str]:
+    """Rms errors in a readable unit, and what to say of them, or why there are none."""
+    if truth is None:
+        return {}, 'The recording holds no ground_truth/odometry.'
     try:
-        truth = poses_of_truth(data.ground_truth, config.reference_point)
-        return error_table(result, truth, settling).text()
+        table = error_table(result, truth, settling)
     except PkmError as error:
-        return str(error)
+        return {}, str(error)
+    return {'rows': _error_rows(table), 'note': table.note()}, ''
 
 
-def _leg_rows(result: EstimationResult, legs: list[str]) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for leg, name in enumerate(legs):
+def _error_rows(table: ErrorTable) -> list[Row]:
+    rows: list[Row] = []
+    for name, unit, factor in (
+        ('position', 'm', 1.0),
+        ('velocity', 'm/s', 1.0),
+        ('attitude', 'rad', 2.0),  # in the table half the angle
+        ('angular_velocity', 'rad/s', 1.0),
+    ):
+        ours, theirs = (factor * getattr(errors, name) for errors in (table.estimate, table.baseline))
+        scale = scale_of(unit, ours, motion_plots.LEAST[unit])
+        rows.append({
+            'name': name.replace('_', ' '), 'unit': scale.unit,
+            'ours': [float(value) for value in scale.factor * ours],
+            'theirs': [float(value) for value in scale.factor * theirs],
+        })  # fmt: skip
+    return rows
+
+
+def _leg_rows(result: EstimationResult, legs: list[str], units: tuple[str, ...]) -> list[Row]:
+    rows: list[Row] = []
+    for leg, (name, unit) in enumerate(zip(legs, units, strict=True)):
         values, std = result.innovation[:, leg], result.innovation_std[:, leg]
         used = np.isfinite(values)
         ratio = values[used] / std[used]
-        nothing = not used.any()
+        nothing, scale = not used.any(), plots.innovation_scale(result, unit)
         rows.append(
             {
                 'name': name,
+                'unit': scale.unit,
                 'used': float(used.mean()),
-                'rms': float('nan') if nothing else float(np.sqrt(np.mean(values[used] ** 2))),
+                'rms': float('nan') if nothing else scale.factor * float(np.sqrt(np.mean(values[used] ** 2))),
                 'normalised': float('nan') if nothing else float(np.sqrt(np.mean(ratio**2))),
                 'within': float('nan') if nothing else float(np.mean(np.abs(ratio) <= 2.0)),
             }
@@ -114,9 +143,18 @@ def _leg_rows(result: EstimationResult, legs: list[str]) -> list[dict[str, objec
     return rows
 
 
-def _estimated_rows(result: EstimationResult) -> list[dict[str, object]]:
+def _estimated_rows(result: EstimationResult) -> list[Row]:
     return [
-        {'name': f'{name.replace("_", " ")} {index + 1} [{UNITS[name]}]', 'value': float(value), 'sigma': float(sigma)}
+        {
+            'name': f'{name.replace("_", " ")} {index + 1 if name == "leg_offsets" else _axis(index, values)}'.rstrip(),
+            'unit': UNITS[name],
+            'value': float(value),
+            'sigma': float(sigma),
+        }
         for name, (values, deviations) in result.health.estimated.items()
         for index, (value, sigma) in enumerate(zip(values, deviations, strict=True))
     ]
+
+
+def _axis(index: int, values: np.ndarray) -> str:
+    return 'xyz'[index] if len(values) == 3 else ''

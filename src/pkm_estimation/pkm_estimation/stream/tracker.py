@@ -117,9 +117,7 @@ class Tracker(LegsAloneTracker):
         try:
             filter_, imu = self._predict_for_user(path)
             self.now = path.end  # also where the user's function raises
-            innovation = filter_.update_with(
-                measurement.observe, measurement.value, measurement.covariance, imu, limit
-            )
+            innovation = filter_.update_with(measurement.observe, measurement.value, measurement.covariance, imu, limit)
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             return False
@@ -283,6 +281,7 @@ class Tracker(LegsAloneTracker):
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
             return None
         innovation = None
+        self.filter.observe_leg_stamp(imu.instant.stamp)
         try:
             if self.config.start == 'printed':
                 self.filter.start_as_printed()
@@ -290,7 +289,7 @@ class Tracker(LegsAloneTracker):
                 if innovation is None:
                     raise KinematicsError('no pose on the home assembly mode has these positions')
             else:
-                self.filter.start_at(self.baseline.estimator.pose(sample.positions)[0])
+                self.filter.start_at(self.baseline.estimator.pose(sample.positions)[0], imu=imu.value)
         except (KinematicsError, CovarianceError) as error:
             self.health.event(stamp, 'start_failed', f'no start from these positions: {error}')
             return None

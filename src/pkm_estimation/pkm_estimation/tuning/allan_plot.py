@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from pkm_description.report.figures import AXIS_COLOURS, STYLE
 
 from pkm_estimation.tuning.allan import FLICKER, AllanCoefficients, AllanDeviation
 
-#: colours that colour-blind readers can tell apart (Okabe and Ito), for x, y, z
-_COLOURS = ('#D55E00', '#009E73', '#0072B2')
-_STYLE: Any = {'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3}
 _SENSORS = (('accelerometer', 'm/s^2'), ('gyroscope', 'rad/s'))
 
 
 def draw_allan(path: Path, allan: AllanDeviation, coefficients: AllanCoefficients, title: str) -> Path:
-    """Write a PNG: both sensors with 95 % bands, fitted white noise and random walk dashed."""
+    """Write :func:`allan_figure` as PNG."""
+    allan_figure(allan, coefficients, title).savefig(path, dpi=110, metadata={'Software': None})
+    return path
+
+
+def allan_figure(allan: AllanDeviation, coefficients: AllanCoefficients, title: str = '') -> Figure:
+    """Draw both sensors with 95 % bands, fitted white noise and random walk dashed."""
     lower, upper = allan.interval()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.0, 5.0), layout='constrained')  # without pyplot: no backend, no global state
         axes = figure.subplots(1, 2)
         for sensor, (name, unit) in enumerate(_SENSORS):
             axis = axes[sensor]
-            for number, (letter, colour) in enumerate(zip('xyz', _COLOURS, strict=True)):
+            for number, (letter, colour) in enumerate(zip('xyz', AXIS_COLOURS, strict=True)):
                 channel = 3 * sensor + number
                 axis.loglog(allan.tau, allan.deviation[:, channel], 'o-', color=colour, ms=3, lw=1.0, label=letter)
                 axis.fill_between(
@@ -38,8 +41,7 @@ def draw_allan(path: Path, allan: AllanDeviation, coefficients: AllanCoefficient
             axis.set_ylabel(f'Allan deviation [{unit}]')
             axis.legend()
         figure.suptitle(title)
-        figure.savefig(path, dpi=110, metadata={'Software': None})
-    return path
+    return figure
 
 
 def write_allan_table(path: Path, allan: AllanDeviation, names: tuple[str, ...]) -> Path:

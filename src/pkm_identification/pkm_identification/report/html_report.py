@@ -6,10 +6,11 @@ from itertools import groupby
 from pathlib import Path
 
 from pkm_description.report.page import render, write_page
+from pkm_description.report.words import sentence_of
 
 from pkm_identification.judgement.significance import KNOWN
 from pkm_identification.report import plots
-from pkm_identification.report.sentences import sentence_of, verdict_sentence
+from pkm_identification.report.sentences import verdict_sentence
 from pkm_identification.report.units import unit_of, units_of_base
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.force_comparison import ForceComparison

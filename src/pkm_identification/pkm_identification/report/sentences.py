@@ -35,9 +35,3 @@ def _forces(result: IdentificationResult) -> str:
     if result.verdict.status == NOT_JUDGED:
         return f'{text}; no limit was declared'
     return f'{text}; declared limits: {result.verdict.status}'
-
-
-def sentence_of(value: object) -> str:
-    """Text of a value as a sentence: capital letter, full stop."""
-    text = str(value)
-    return f'{text[:1].upper()}{text[1:]}.'

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import platform
-from datetime import UTC, datetime
 
 import numpy as np
 import scipy
 from pkm_description.machine import Machine
+from pkm_description.report.words import now_in_words, time_of_data
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.motion_source.by_name import motion_source
 from pkm_identification.recording.recording import Recording
-
-#: s after 1970 below which a stamp is that of a simulator's clock, not of a wall clock: the year 2001
-SIMULATED = 1e9
 
 #: estimators in words
 _METHODS = {
@@ -33,17 +30,9 @@ def provenance_of(
         'machine': machine.name,
         'machine file': str(machine.path),
         'data': recording.source + (f', {validation.source}' if validation else ''),
-        'date': datetime.now(tz=UTC).isoformat(timespec='seconds'),
+        'date': now_in_words(),
         'time of the data': time_of_data(recording.start_stamp),
         'method': f'{_METHODS[config.estimator.method]} on base parameters, {legs}, '
         f'friction of {config.columns.friction} joints, motion from {source}',
         'versions': f'Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}',
     }
-
-
-def time_of_data(start_stamp: int) -> str:
-    """First stamp, in ns, as a date, or as seconds of a simulator's clock."""
-    seconds = start_stamp / 1e9
-    if seconds < SIMULATED:
-        return f'begins at {seconds:.3f} s of simulated time'
-    return f'begins at {datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="milliseconds")}'
