@@ -47,6 +47,10 @@ FURTHER_MODULES = (
     'pkm_identification.estimator.searches', 'pkm_identification.estimator.constrained',
     'pkm_identification.judgement.identifiability',
     'pkm_identification.judgement.force_error', 'pkm_identification.judgement.physical',
+    'pkm_identification.online.estimators', 'pkm_identification.online.estimators.square_root',
+    'pkm_identification.online.estimators.random_walk', 'pkm_identification.online.estimators.health',
+    'pkm_identification.kernels.triangle', 'pkm_identification.kernels.parameter_filter',
+    'pkm_identification.kernels.unscented_slopes',
 )
 
 GENERATORS: dict[str, Callable[[], str]] = {

@@ -37,5 +37,7 @@ setup(
             'identification = pkm_identification.nodes.identification:main',
             'identify = pkm_identification.nodes.identify:main',
         ]),
+        # what compile_kernels calls
+        'pkm.first_calls': ['pkm_identification = pkm_identification.first_calls:first_calls'],
     },
 )

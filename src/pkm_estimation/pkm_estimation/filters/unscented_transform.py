@@ -15,17 +15,21 @@ class ScaledUnscentedTransform:
     ----------
     size : number of dimensions n
     alpha, beta, kappa : scaling parameters; the paper prints 0.1, 2, 0. Below alpha = 1e-3 the weights cancel so many
-        digits that the filter becomes inconsistent (the paper warns of this, too: section 4.4)
+        digits that the filter of a state becomes inconsistent (the paper warns of this, too: section 4.4)
+    least_alpha : refuse a smaller one. Filters of parameters, whose points do not move, may go down to 1e-4
     """
 
     size: int
     alpha: float = 0.1
     beta: float = 2.0
     kappa: float = 0.0
+    least_alpha: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not 1e-3 < self.alpha <= 1.0:
-            raise ValueError(f'alpha = {self.alpha!r}: must be above 0.001 (numerical stability) and at most 1')
+        if not self.least_alpha <= self.alpha <= 1.0:
+            raise ValueError(
+                f'alpha = {self.alpha!r}: must be at least {self.least_alpha:g} (numerical stability) and at most 1'
+            )
         if not self.size + self.kappa > 0.0:
             raise ValueError(f'kappa = {self.kappa!r}: size + kappa must be positive (size = {self.size})')
         if not np.isfinite(self.beta):

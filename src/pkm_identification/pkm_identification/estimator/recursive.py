@@ -7,49 +7,111 @@ digits: without forgetting the result is that of batch least squares, to roundin
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 from pkm_description.arrays import Array
-from scipy.linalg import solve_triangular
 
 from pkm_identification.errors import NotExcitedError
 from pkm_identification.estimator.estimate import Estimate, SolverRecord
 from pkm_identification.estimator.least_squares import conditions, noise_floor, ordinary, relative_gradient
+from pkm_identification.estimator.prior import checked_vector, covariance_factor, weights_of
 from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
+from pkm_identification.kernels.triangle import (
+    append_rows,
+    forget_all,
+    forget_along,
+    invert_triangle,
+    substitute,
+    whitened_innovations,
+)
 
 
 class RecursiveLeastSquares:
-    """Least squares of all rows so far, older samples forgotten.
+    """Least squares of all samples so far, older ones forgotten; live, with or without a prior.
 
-    The cost is ``sum of forgetting^(age in samples) |A_t x - f_t|^2``.
+    The cost is ``sum of forgetting^(age in samples) |A_t x - f_t|^2``, the prior's term being the oldest.
 
     Parameters
     ----------
     count : number of parameters B
-    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples. Directions that a motion
-        no longer excites are forgotten, too: stop updating at rest
+    forgetting : in (0, 1]; 1 forgets nothing. The memory is ``1 / (1 - forgetting)`` samples
+    directional : forget only where new rows bring information, and no more than they bring. Otherwise directions that
+        the motion no longer excites are forgotten, too, and their covariance grows without end: stop updating at rest
+    prior : mean (B,) and covariance (B, B), or standard deviations (B,); without one, nothing is known at the start
 
     Attributes
     ----------
     samples : how many have been taken
+    normalised_innovations : (m,) of the last sample: forces less their predictions from the samples before, divided by
+        the root of their covariance, so that each is of size 1 if model and noise are right. NaN for rows that are not
+        used, and where the prediction was not determined yet
     """
 
-    def __init__(self, count: int, forgetting: float = 1.0) -> None:
+    def __init__(
+        self,
+        count: int,
+        forgetting: float = 1.0,
+        directional: bool = False,
+        prior: tuple[Array, Array] | None = None,
+    ) -> None:
         if not 0.0 < forgetting <= 1.0:
             raise ValueError(f'forgetting = {forgetting}: must be above 0 and at most 1')
         self.samples = 0
-        self._factor = np.sqrt(forgetting)
-        self._kept = np.zeros((count + 1, count + 1))
+        self.normalised_innovations = np.zeros(0)
+        self._count, self._forgetting, self._directional = count, float(forgetting), directional
+        self._memory = _Memory(count, 1)
+        if prior is not None:
+            mean = checked_vector('mean of the prior', prior[0], count)
+            factor = np.linalg.inv(covariance_factor(prior[1], count))
+            self.triangle[:] = np.linalg.qr(factor, mode='r')
+            self._memory.matrix[:count, -1] = self.triangle @ mean
 
-    def update(self, rows: Array, force: Array) -> None:
-        """Take one sample: rows (L, B) and forces (L,), each divided by its noise."""
-        new = np.concatenate([rows, force[:, None]], axis=1)
-        self._kept = np.asarray(np.linalg.qr(np.concatenate([self._factor * self._kept, new]), mode='r'))
+    def update(self, rows: Array, force: Array, noise_variances: Array | None = None) -> None:
+        """Take one sample.
+
+        Parameters
+        ----------
+        rows, force : (m, B), (m,) regressor and forces
+        noise_variances : (m,) of the forces; infinite where a row is not to be used, as of a drive that sticks. Without
+            them rows and forces have been divided by the noise already
+        """
+        used = len(rows)
+        memory = self._memory_for(used)
+        matrix, count = memory.matrix, self._count
+        weights: Array | float = 1.0
+        if noise_variances is not None:
+            weights = weights_of(noise_variances, used)
+            matrix[count:, :count] = np.where(weights[:, None] > 0.0, rows * weights[:, None], 0.0)
+            matrix[count:, count] = np.where(weights > 0.0, force * weights, 0.0)
+        else:
+            matrix[count:, :count], matrix[count:, count] = rows, force
+        if not np.isfinite(matrix[count:]).all():
+            raise ValueError('rows and forces must be finite numbers')
+        self.normalised_innovations = np.empty(used)
+        whitened_innovations(matrix, count, memory.directions, memory.root, self.normalised_innovations)
+        self.normalised_innovations[np.broadcast_to(weights, used) == 0.0] = np.nan
+        if self._directional and self._forgetting < 1.0:
+            forget_along(matrix, count, 1.0 - self._forgetting, memory.directions, memory.work)
+            append_rows(matrix, count, True, memory.work)
+        else:
+            if self._forgetting < 1.0:
+                forget_all(matrix, count, sqrt(self._forgetting))
+            append_rows(matrix, count, False, memory.work)
         self.samples += 1
+
+    def _memory_for(self, rows: int) -> _Memory:
+        """Memory for samples of so many rows, with what is known in it."""
+        if len(self._memory.matrix) != self._count + rows:
+            memory = _Memory(self._count, rows)
+            memory.matrix[: self._count] = self._memory.matrix[: self._count]
+            self._memory = memory
+        return self._memory
 
     @property
     def triangle(self) -> Array:
-        """The triangle R (B, B)."""
-        return self._kept[:-1, :-1]
+        """The triangle R (B, B); nothing below its diagonal has a meaning."""
+        return self._memory.matrix[: self._count, :-1]
 
     @property
     def parameters(self) -> Array:
@@ -60,20 +122,53 @@ class RecursiveLeastSquares:
         NotExcitedError
             The samples so far do not determine all of them.
         """
-        size = np.linalg.norm(self.triangle, axis=0)
-        singular = np.linalg.svd(self.triangle / np.maximum(size, 1e-300), compute_uv=False)
-        if not (size.all() and singular[-1] > 1e-12 * singular[0]):
-            raise NotExcitedError(
-                [f'parameter {index}' for index in np.flatnonzero(size == 0.0)] or ['a combination of parameters'],
-                f'{self.samples} samples do not determine all {len(size)} parameters yet',
-            )
-        return np.asarray(solve_triangular(self.triangle / size, self._kept[:-1, -1]) / size, dtype=float)
+        self._inverse()
+        solution = np.empty(self._count)
+        substitute(self._memory.matrix, self._count, solution)
+        return solution
 
     @property
     def covariance(self) -> Array:
-        """Covariance (B, B) if the noise of all rows is white and of size 1, and nothing is forgotten."""
-        inverse = solve_triangular(self.triangle, np.eye(len(self.triangle)))
+        """Covariance (B, B) if the noise of all rows is white and as given, and nothing is forgotten."""
+        inverse = self._inverse()
         return np.asarray(inverse @ inverse.T, dtype=float)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (B,) of the parameters: roots of the diagonal of the covariance."""
+        return np.asarray(np.linalg.norm(self._inverse(), axis=1), dtype=float)
+
+    @property
+    def information(self) -> Array:
+        """Inverse (B, B) of the covariance, also where not all parameters are determined."""
+        triangle = np.triu(self.triangle)
+        return np.asarray(triangle.T @ triangle, dtype=float)
+
+    def _inverse(self) -> Array:
+        """Inverse of the triangle; raises NotExcitedError."""
+        triangle, count = np.triu(self.triangle), self._count
+        size = np.linalg.norm(triangle, axis=0)
+        inverse = np.empty((count, count))
+        regular = invert_triangle(self._memory.matrix, count, inverse)
+        # condition with unit columns, from the Frobenius norms of R and of its inverse
+        if not (regular and np.linalg.norm(inverse * size[:, None]) * sqrt(count) < 1e12):
+            raise NotExcitedError(
+                [f'parameter {index}' for index in np.flatnonzero(size == 0.0)] or ['a combination of parameters'],
+                f'{self.samples} samples do not determine all {count} parameters yet',
+            )
+        return inverse
+
+
+class _Memory:
+    """Triangle and right side, with room for the rows of a sample below, and working memory."""
+
+    __slots__ = ('directions', 'matrix', 'root', 'work')
+
+    def __init__(self, count: int, rows: int) -> None:
+        self.matrix = np.zeros((count + rows, count + 1))
+        self.directions = np.zeros((count, rows))
+        self.root = np.zeros((rows, rows))
+        self.work = np.zeros(count + 1)
 
 
 def recursive(

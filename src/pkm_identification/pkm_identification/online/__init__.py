@@ -1,0 +1,1 @@
+"""Identification while the machine moves, sample by sample."""

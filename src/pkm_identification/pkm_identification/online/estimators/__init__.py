@@ -1,0 +1,16 @@
+"""Estimators of parameters that take one sample at a time; pure mathematics, for any regressor or model.
+
+All have ``update(regressor_or_model, forces, noise_variances)``, ``parameters``, ``covariance``, ``std``, ``samples``
+and ``normalised_innovations``; :class:`HealthMonitor` watches any of them.
+"""
+
+from pkm_identification.estimator.recursive import RecursiveLeastSquares
+from pkm_identification.online.estimators.extended import ExtendedKalmanFilter
+from pkm_identification.online.estimators.health import EstimatorHealth, HealthMonitor
+from pkm_identification.online.estimators.random_walk import FixedNoise, RobbinsMonro
+from pkm_identification.online.estimators.unscented import UnscentedKalmanFilter
+
+__all__ = [
+    'EstimatorHealth', 'ExtendedKalmanFilter', 'FixedNoise', 'HealthMonitor', 'RecursiveLeastSquares', 'RobbinsMonro',
+    'UnscentedKalmanFilter',
+]  # fmt: skip
