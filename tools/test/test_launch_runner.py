@@ -52,7 +52,7 @@ def command(path: Path, *arguments: str) -> list[str]:
 
 
 def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(path, *arguments), capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command(path, *arguments), capture_output=True, text=True, timeout=120, check=False)
 
 
 def start(path: Path) -> subprocess.Popen[str]:
@@ -95,7 +95,7 @@ def group_members(group: int) -> list[int]:
 
 
 def wait_gone(pid: int) -> None:
-    deadline = time.monotonic() + 20.0
+    deadline = time.monotonic() + 100.0
     while is_alive(pid):
         assert time.monotonic() < deadline, f'process {pid} is still there'
         time.sleep(0.02)
@@ -126,11 +126,14 @@ def test_arguments_defaults_choices_and_conditions(launch_file):
 
 
 def test_include_group_scope_environment_and_opaque_function(launch_file):
-    launch_file("""
+    launch_file(
+        """
         return LaunchDescription([
             DeclareLaunchArgument('x', default_value='0'),
             python(["import os; print('inner x', ", LaunchConfiguration('x'), ", os.environ['COLOUR'])"]),
-        ])""", 'inner.launch.py')
+        ])""",
+        'inner.launch.py',
+    )
     path = launch_file("""
         def more(context):
             return [LogInfo(msg='x outside is ' + LaunchConfiguration('x').perform(context))]
@@ -160,29 +163,33 @@ def test_exit_codes_and_reactions_to_the_end_of_a_process(launch_file):
         return LaunchDescription([python({SLEEPER!r}), first])""")
     result = run(shutdown)
     assert result.returncode == 4 and 'shutting down (done)' in result.stdout
-    chain = run(launch_file("""
+    chain = run(
+        launch_file("""
         first = python("print('one')")
         then = OnProcessExit(target_action=first, on_exit=[python("print('two')")])
         later = TimerAction(period=0.1, actions=[LogInfo(msg='three')])
         return LaunchDescription([RegisterEventHandler(then), first, later])
-    """))
+    """)
+    )
     assert chain.returncode == 0
     assert 'two' in chain.stdout and 'three' in chain.stdout
 
 
 def test_a_function_answers_to_the_end_of_a_process(launch_file):
     """With actions, with nothing, or with an error that ends everything."""
-    result = run(launch_file(f"""
+    result = run(
+        launch_file(f"""
         def react(event, context):
             if context.is_shutdown or event.returncode == 0:
                 return None
             if event.returncode == 3:
-                return LogInfo(msg='three it is')
+                return [LogInfo(msg='three it is'), bad]
             raise RuntimeError(f'code {{event.returncode}}: nothing works without it')
-        well, odd, bad = python('pass'), python('raise SystemExit(3)'), python('import time; time.sleep(1); exit(4)')
+        well, odd, bad = python('pass'), python('raise SystemExit(3)'), python('exit(4)')
         handlers = [RegisterEventHandler(OnProcessExit(target_action=one, on_exit=react)) for one in (well, odd, bad)]
-        return LaunchDescription([*handlers, python({SLEEPER!r}), well, odd, bad])
-    """))
+        return LaunchDescription([*handlers, python({SLEEPER!r}), well, odd])
+    """)
+    )
     assert result.returncode == 1
     assert 'three it is' in result.stdout
     assert '[launch] error: code 4: nothing works without it' in result.stdout
@@ -200,10 +207,12 @@ def test_a_signal_ends_all_processes(launch_file, number):
     assert len(children) == 2
     groups = [os.getpgid(child) for child in children]
     runner.send_signal(number)
-    output, _ = runner.communicate(timeout=40)
+    output, _ = runner.communicate(timeout=120)
     assert runner.returncode == 0, output
     for child in children:
         wait_gone(child)
+    for member in (member for group in groups for member in group_members(group)):
+        wait_gone(member)
     assert [group_members(group) for group in groups] == [[], []]
 
 
@@ -219,7 +228,7 @@ def test_what_a_process_leaves_behind_goes_with_it(launch_file, ending):
     if ending == 'signal':
         read_until(runner, 'ready')
         runner.send_signal(signal.SIGINT)
-    output, _ = runner.communicate(timeout=30)
+    output, _ = runner.communicate(timeout=120)
     assert runner.returncode == 0, output
     wait_gone(orphan)
 
@@ -234,7 +243,7 @@ def test_no_end_of_a_process_is_missed(launch_file):
     runner = start(path)
     read_until(runner, 'all started')
     gate.touch()
-    output, _ = runner.communicate(timeout=60)
+    output, _ = runner.communicate(timeout=120)
     assert output.count('process has finished') == 8
     assert runner.returncode == 1
 
@@ -275,7 +284,7 @@ def test_a_process_that_ignores_signals_is_killed(launch_file, monkeypatch):
     process.stdin.flush()
     lines = read_until(process, 'ready')
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=120)
     assert 'sending SIGKILL' in output
     wait_gone(pids(lines)[0])
 
@@ -284,21 +293,21 @@ def test_children_of_a_killed_runner_go_with_it(launch_file):
     runner = start(launch_file(f'return LaunchDescription([python({SLEEPER!r})])'))
     children = pids(read_until(runner, 'ready'))
     runner.kill()
-    runner.wait(10)
+    runner.wait(100)
     wait_gone(children[0])
 
 
 @pytest.mark.parametrize(
     ('body', 'complaint'),
     [
-        ("from launch.actions import Foo", 'Foo'),
+        ('from launch.actions import Foo', 'Foo'),
         ("return LaunchDescription([Node(package='p', executable='e', respawn=True)])", 'respawn'),
         ("return LaunchDescription([Node(package='no_such', executable='e')])", "'no_such' is not installed"),
         ("return LaunchDescription([LogInfo(msg=LaunchConfiguration('nowhere'))])", "'nowhere' is not set"),
-        ("return LaunchDescription([LogInfo(msg=Command('sh -c \"echo oops >&2\"'))])", 'standard error: oops'),
+        ('return LaunchDescription([LogInfo(msg=Command(\'sh -c "echo oops >&2"\'))])', 'standard error: oops'),
         ("return LaunchDescription([LogInfo(msg=EnvironmentVariable('NO_SUCH_VARIABLE'))])", 'NO_SUCH_VARIABLE'),
         ("return LaunchDescription([DeclareLaunchArgument('needed')])", 'needed:=VALUE'),
-        ("return LaunchDescription([OpaqueFunction(function=lambda context: 1 / 0)])", 'error: division by zero'),
+        ('return LaunchDescription([OpaqueFunction(function=lambda context: 1 / 0)])', 'error: division by zero'),
         ("return LaunchDescription(['not an action'])", 'str is not supported'),
         ('return 5', 'returned int'),
     ],
@@ -332,7 +341,7 @@ def test_command_line_of_a_node(launch_file, tmp_path):
         ])""")
     environment = {**os.environ, 'AMENT_PREFIX_PATH': str(prefix)}
     result = subprocess.run(
-        command(path, '--dry-run'), capture_output=True, text=True, env=environment, timeout=60, check=False
+        command(path, '--dry-run'), capture_output=True, text=True, env=environment, timeout=120, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
     line = result.stdout.splitlines()[0]

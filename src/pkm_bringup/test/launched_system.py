@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pytest
-from pkm_description.ros.testing import ros_environment
+from pkm_description.ros.testing import PATIENCE, ros_environment
 
 RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
 
@@ -69,7 +69,7 @@ class LaunchedSystem:
         """Everything printed so far."""
         return self._log.read_text(errors='replace')
 
-    def wait_for_output(self, text: str, timeout: float) -> None:
+    def wait_for_output(self, text: str, timeout: float = PATIENCE) -> None:
         """Wait until a text was printed; an early end is an error."""
         deadline = time.monotonic() + timeout
         while text not in self.output:
@@ -83,14 +83,14 @@ class LaunchedSystem:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGINT)
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float = PATIENCE) -> int:
         """Wait for the end by itself."""
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise AssertionError(f'still running after {timeout} s\n{self.output[-4000:]}') from None
 
-    def survivors(self, patience: float = 5.0) -> dict[int, str]:
+    def survivors(self, patience: float = 20.0) -> dict[int, str]:
         """List what is left of it, after some patience."""
         deadline = time.monotonic() + patience
         while (left := processes_with(self._mark)) and time.monotonic() < deadline:
@@ -105,7 +105,7 @@ class LaunchedSystem:
     ) -> None:
         if processes_with(self._mark):
             self.interrupt()
-            for process in self.survivors(15.0):
+            for process in self.survivors(40.0):
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-        self.process.wait(10.0)
+        self.process.wait(PATIENCE)

@@ -31,7 +31,8 @@ def generate_launch_description():
 _PROGRAM = """#!{python}
 import os, sys, time
 with open({log!r}, 'a') as log:
-    log.write(' '.join([os.path.basename(sys.argv[0]), *sys.argv[1:]]) + chr(10))
+    words = [str(time.time_ns()), os.path.basename(sys.argv[0]), *sys.argv[1:]]
+    log.write(' '.join(words) + chr(10))
 if os.path.basename(sys.argv[0]) == 'stand_in_gazebo':
     try:
         time.sleep(120)
@@ -41,7 +42,7 @@ if os.path.basename(sys.argv[0]) == 'stand_in_gazebo':
 
 #: plays a paused Gazebo behind its bridge: the machine stands at its start; notes commands and what comes of them
 _BRIDGE = """#!{python}
-import sys, yaml, rclpy
+import sys, time, yaml, rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -57,15 +58,18 @@ states = node.create_publisher(JointState, 'gazebo/joint_states', 10)
 heard, told = dict(), set()
 milliseconds = 0
 
-def say(*words):
+def say(*words, at=None):
     with open({log!r}, 'a') as log:
-        log.write(' '.join(map(str, words)) + chr(10))
+        log.write(' '.join(map(str, [at or time.time_ns(), *words])) + chr(10))
 
-def take(name, message):
-    heard[name] = message.data
-    if name not in told:
-        told.add(name)
-        say('command', name, message.data)
+def taker(name):
+    # rclpy tells when the message was sent to a callback with a second argument
+    def take(message, info):
+        heard[name] = message.data
+        if name not in told:
+            told.add(name)
+            say('command', name, message.data, at=info['source_timestamp'])
+    return take
 
 def seen(message):
     if len(message.effort) and len(heard) == len(names) and 'effort' not in told:
@@ -82,7 +86,7 @@ def step():
     states.publish(message)
 
 for entry, name in zip(drives, names):
-    node.create_subscription(Float64, entry['ros_topic_name'], lambda message, name=name: take(name, message), 10)
+    node.create_subscription(Float64, entry['ros_topic_name'], taker(name), 10)
 node.create_subscription(JointState, 'joint_states', seen, 10)
 node.create_timer(0.05, step, clock=Clock(clock_type=ClockType.STEADY_TIME))
 say('bridge', file, node.get_namespace())
@@ -140,4 +144,13 @@ class StandInGazebo:
     @property
     def started(self) -> list[str]:
         """Lines that the stand-ins have written."""
-        return self._log.read_text().splitlines() if self._log.exists() else []
+        return [words for _, words in self._lines()]
+
+    def time_of(self, beginning: str) -> int:
+        """Time [ns] of the first line that begins so: of a command, that of its sending."""
+        return min(time for time, words in self._lines() if words.startswith(beginning))
+
+    def _lines(self) -> list[tuple[int, str]]:
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        pairs = (line.split(' ', 1) for line in lines)
+        return [(int(time), words) for time, words in pairs]

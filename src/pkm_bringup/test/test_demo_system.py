@@ -25,7 +25,7 @@ SHORT = [
 def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) -> None:
     output = tmp_path / 'run'
     with LaunchedSystem(tmp_path / 'launch.log', 'demo.launch.py', f'output:={output}', *SHORT) as system:
-        code = system.wait(160.0)
+        code = system.wait(300.0)
         text = system.output
         assert not system.survivors()
     assert code == 0, text
@@ -56,14 +56,12 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) ->
 def test_ctrl_c_leaves_no_process_and_a_closed_bag(tmp_path: Path, moment: str) -> None:
     output = tmp_path / 'run'
     with LaunchedSystem(tmp_path / 'launch.log', 'demo.launch.py', f'output:={output}', *SHORT) as system:
-        system.wait_for_output(moment, 60.0)
+        system.wait_for_output(moment)
         if 'simulation' in moment:
-            system.wait_for_output('tracking', 60.0)
-            assert (
-                len(system.survivors(0.0)) >= 6
-            )  # the launch itself and five nodes: the check below sees them
+            system.wait_for_output('tracking')
+            assert len(system.survivors(0.0)) >= 6  # the launch itself and five nodes: the check below sees them
         system.interrupt()
-        code = system.wait(30.0)
+        code = system.wait()
         text = system.output
         assert not system.survivors(), text
     assert code in (0, 130), text

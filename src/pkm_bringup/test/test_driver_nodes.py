@@ -41,7 +41,10 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
         ):
             controller.wait_for_output('per drive')
             bridge.wait_for_output('drives/state and /xsens/imu')
-            simulated = parameters(machine='srs', driver=DRIVER, controller='effort', noise='false')
+            # slowly: on a busy computer the commands come late, and what is late moves less at this pace
+            simulated = parameters(
+                machine='srs', driver=DRIVER, controller='effort', noise='false', real_time_factor=0.4
+            )
             with NodeProcess('pkm_bringup', 'simulator', simulated):
                 wait_for(lambda: len(heard['leg_effort_controller/commands']) > 100, 'commands', spin=node)
                 # each subscription finds its publisher in its own time: wait for every topic that is read below
@@ -72,10 +75,10 @@ def test_a_player_that_converts_publishes_the_clean_streams(tmp_path: Path) -> N
     with ros_domain(), NodeProcess('pkm_bringup', 'recorder', recording) as recorder:
         recorder.wait_for_output('recording to')
         played = parameters(
-            machine='srs', driver=DRIVER, bag=foreign, convert='true', rate=4.0, wait_for_subscribers=30.0
+            machine='srs', driver=DRIVER, bag=foreign, convert='true', rate=4.0, wait_for_subscribers=100.0
         )
         with NodeProcess('pkm_bringup', 'player', played) as player:
-            assert player.wait(60.0) == 0, player.output
+            assert player.wait() == 0, player.output
         assert recorder.stop() == 0, recorder.output
     ours, expected = read_bag(tmp_path / 'copy'), read_bag(clean)
     assert set(ours.topics) == {'/imu/data_raw', '/joint_states'}
@@ -94,5 +97,5 @@ def test_a_player_that_converts_publishes_the_clean_streams(tmp_path: Path) -> N
 )
 def test_a_bridge_without_work_ends_with_one_line(given: dict, words: str) -> None:
     with NodeProcess('pkm_description', 'driver_bridge', parameters(machine='srs', **given)) as bridge:
-        assert bridge.wait(30.0) == 1
+        assert bridge.wait() == 1
         assert words in bridge.output and 'Traceback' not in bridge.output

@@ -20,8 +20,12 @@ from pkm_identification.recording.recording import Recording
 
 pytest.importorskip('rclpy')
 
+from diagnostic_msgs.msg import DiagnosticArray
 from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_foreign_bag
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from nav_msgs.msg import Odometry
+from pkm_description.ros.conversions import nanoseconds
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS
+from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from test_recorder_player import parameters
@@ -107,6 +111,16 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
     }
     with ros_domain():
         node = Node('test_foreign_driver')
+        estimated: list[int] = []
+        node.create_subscription(
+            Odometry, 'platform/odometry', lambda one: estimated.append(nanoseconds(one.header.stamp)),
+            RELIABLE_STREAM_QOS,
+        )  # fmt: skip
+        figures: dict[str, str] = {}
+        node.create_subscription(
+            DiagnosticArray, '/diagnostics',
+            lambda one: figures.update({item.key: item.value for status in one.status for item in status.values}), 10,
+        )  # fmt: skip
         started = {
             name: NodeProcess(package, name, parameters(**driver, **values))
             for name, (package, values) in nodes.items()
@@ -114,14 +128,18 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
         with started['recorder'] as recorder, started['estimator'], started['identification'] as identification:
             assert 'recording for' in _call(node, 'identification/start_recording')
             played = {
-                'bag': recorded.foreign, 'wait_for_subscribers': 60.0, 'wait_for_topics': '[joint_states]',
+                'bag': recorded.foreign, 'wait_for_subscribers': 100.0, 'wait_for_topics': '[joint_states]',
                 'wait_for_nodes': [f'joint_states {name}' for name in nodes],
             }  # fmt: skip
             with NodeProcess('pkm_bringup', 'player', parameters(**driver, **played)) as player:
-                assert player.wait(90.0) == 0, player.output
+                assert player.wait() == 0, player.output
                 assert 'no subscriber' not in player.output
+            # what the player has sent may still wait in the nodes
+            last, count = recorded.estimate.motion.stamps[-1], len(recorded.recording.time)
+            wait_for(lambda: estimated and estimated[-1] == last, 'the last estimate', spin=node)
+            wait_for(lambda: figures.get('samples') == str(count), 'all samples', spin=node)
             told = _call(node, 'identification/stop_recording')
-            assert f'{len(recorded.recording.time)} samples' in told and 'rejected' not in told, told
+            assert f'{count} samples' in told and 'rejected' not in told, told
             _call(node, 'identification/identify')
             _call(node, 'identification/save')
             assert recorder.stop() == 0, recorder.output
@@ -141,11 +159,7 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
 
 
 def _call(node: Node, service: str) -> str:
-    client = node.create_client(Trigger, service)
-    wait_for(client.service_is_ready, service, spin=node)
-    answer = client.call_async(Trigger.Request())
-    wait_for(answer.done, f'answer of {service}', 120.0, spin=node)
-    result = answer.result()
-    assert result is not None and result.success, (service, result)
+    result = call_service(node, Trigger, service)
+    assert result.success, (service, result)
     text: str = result.message
     return text

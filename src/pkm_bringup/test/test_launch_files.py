@@ -39,7 +39,7 @@ def dry_run(file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=ros_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -138,7 +138,7 @@ def test_bad_arguments_are_refused(file: str, arguments: list[str], text: str) -
 
 def test_an_output_that_exists_is_refused(tmp_path: Path) -> None:
     with LaunchedSystem(tmp_path / 'demo.log', 'demo.launch.py', f'output:={tmp_path}') as system:
-        assert system.wait(30.0) != 0
+        assert system.wait() != 0
         assert 'exists already' in system.output
         assert not system.survivors()
 
@@ -149,9 +149,7 @@ def simulated_bag(path: Path) -> Path:
     run = simulate(machine, profile('fourier', machine, 8.0, 50.0, 3), seed=1, pause=0.2)
     names = [joint.name for joint in machine.actuated_joints]
     with BagWriter(path, namespace='left') as bag:
-        bag.write_joint_states(
-            run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts
-        )
+        bag.write_joint_states(run.joint_stamps, names, run.joint_positions, run.joint_velocities, run.joint_efforts)
         bag.write_imu(run.imu_stamps, run.specific_force, run.angular_rate)
         truth = run.truth
         to_platform = truth.rotation_base_platform
@@ -175,7 +173,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
         'check_robot:=true', 'identification:=true', 'excitation:=0.5 4.6', 'validation:=4.6 8.0', f'output:={results}',
     ]  # fmt: skip
     with LaunchedSystem(tmp_path / 'replay.log', 'replay.launch.py', *arguments) as system:
-        assert system.wait(90.0) == 0, system.output
+        assert system.wait(180.0) == 0, system.output
         assert 'end of the bag' in system.output
         assert 'all is well' in system.output, system.output
         assert 'Traceback' not in system.output, system.output
@@ -186,9 +184,7 @@ def test_replay_estimates_and_identifies_a_recorded_run(tmp_path: Path) -> None:
     assert again.warnings == ()
     assert again.topics['/cell/one/platform/baseline/odometry'] > 0.9 * again.topics['/cell/one/joint_states']
     before = read_bag(source, 'left')
-    np.testing.assert_array_equal(
-        again.streams['joint_states'].positions, before.streams['joint_states'].positions
-    )
+    np.testing.assert_array_equal(again.streams['joint_states'].positions, before.streams['joint_states'].positions)
     estimate, truth = again.platform_odometry, before.ground_truth
     assert estimate is not None and truth is not None
     assert (estimate.frame, estimate.child_frame) == ('one/base_link', 'one/platform_link')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -14,9 +15,8 @@ from PIL import Image
 from pkm_bringup.viewer.browser import BrowserError, browser_page
 from pkm_description.ros.testing import NodeProcess
 
-PORT = 8481
 #: ms; the browser renders on the processor
-PATIENCE = 45_000
+PATIENCE = 100_000
 
 
 def _start(package: str, executable: str, **parameters: object) -> NodeProcess:
@@ -24,6 +24,14 @@ def _start(package: str, executable: str, **parameters: object) -> NodeProcess:
     for name, value in parameters.items():
         arguments += ['-p', f'{name}:={value}']
     return NodeProcess(package, executable, arguments)
+
+
+def _free_port() -> int:
+    """A port that nobody listens on, neither another run of this test."""
+    with socket.socket() as one:
+        one.bind(('', 0))
+        port: int = one.getsockname()[1]
+        return port
 
 
 class LivePage:
@@ -60,8 +68,8 @@ def live() -> Iterator[LivePage]:
             pytest.skip(str(missing))
         running.enter_context(_start('pkm_bringup', 'simulator'))
         running.enter_context(_start('pkm_estimation', 'estimator', use_sim_time=True))
-        viewer = running.enter_context(_start('pkm_bringup', 'viewer', port=PORT, rate=4.0))
-        viewer.wait_for_output('in a browser', timeout=60.0)
+        viewer = running.enter_context(_start('pkm_bringup', 'viewer', port=_free_port(), rate=4.0))
+        viewer.wait_for_output('in a browser')
         found = re.search(r'open (http://\S+) in a browser', viewer.output)
         assert found is not None
         yield LivePage(page, found[1])

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy')
 
 from pkm_bringup.recording.waiting import in_order_of_sending
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
@@ -27,9 +27,7 @@ def make_bag(path: Path, count: int = 300, rate: int = 200) -> Path:
     random = np.random.default_rng(8)
     stamps = 5 * 10**9 + np.arange(count) * 10**9 // rate
     with BagWriter(path) as bag:
-        bag.write_joint_states(
-            stamps, NAMES, random.normal(size=(count, 6)), None, random.normal(size=(count, 6))
-        )
+        bag.write_joint_states(stamps, NAMES, random.normal(size=(count, 6)), None, random.normal(size=(count, 6)))
         bag.write_imu(stamps, random.normal(size=(count, 3)), random.normal(size=(count, 3)))
         numbers = random.normal(size=(count, 13))
         bag.write_odometry(stamps, numbers[:, :3], numbers[:, 3:7], numbers[:, 7:10], numbers[:, 10:])
@@ -60,9 +58,9 @@ def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage
     ) as recorder:
         recorder.wait_for_output('recording to')
         with NodeProcess(
-            'pkm_bringup', 'player', parameters(bag=source, rate=2.0, wait_for_subscribers=20.0)
+            'pkm_bringup', 'player', parameters(bag=source, rate=2.0, wait_for_subscribers=100.0)
         ) as player:
-            assert player.wait(60.0) == 0, player.output
+            assert player.wait() == 0, player.output
             assert 'no subscriber on' not in player.output
         assert recorder.stop() == 0, recorder.output
     assert messages_by_topic(tmp_path / 'copy') == messages_by_topic(source)
@@ -89,15 +87,11 @@ def test_stop_service_closes_the_bag_and_a_second_sigint_does_no_harm(tmp_path: 
         wait_for(lambda: publisher.get_subscription_count() > 0, 'the recorder', spin=node)
         for index in range(5):
             publisher.publish(Imu(angular_velocity=rclpy_vector(index)))
-        stop = node.create_client(Trigger, 'recorder/stop')
-        wait_for(stop.service_is_ready, 'recorder/stop', spin=node)
         wait_for(lambda: publisher.wait_for_all_acked(), 'acknowledgement', spin=node)
-        answer = stop.call_async(Trigger.Request())
-        wait_for(answer.done, 'answer of recorder/stop', spin=node)
-        assert answer.result().success
+        assert call_service(node, Trigger, 'recorder/stop').success
         recorder.process.send_signal(signal.SIGINT)
         recorder.process.send_signal(signal.SIGINT)
-        assert recorder.wait(20.0) == 0, recorder.output
+        assert recorder.wait() == 0, recorder.output
         node.destroy_node()
     data = read_bag(tmp_path / 'run')
     assert data.warnings == ()
@@ -145,7 +139,7 @@ def test_bad_parameters_end_with_one_line(tmp_path: Path) -> None:
         ('player', parameters(bag=taken, from_namespace='left'), 'has no topic below /left/'),
     ):
         with NodeProcess('pkm_bringup', executable, arguments) as process:
-            assert process.wait(30.0) == 1
+            assert process.wait() == 1
             assert text in process.output and 'Traceback' not in process.output
 
 
@@ -156,7 +150,7 @@ def test_player_renames_and_excludes(tmp_path: Path) -> None:
         exclude='[ground_truth/odometry]',
         remap='["/imu/data_raw:=/left/imu"]',
         wait_for_topics='[/left/imu]',
-        wait_for_subscribers=20.0,
+        wait_for_subscribers=100.0,
     )
     received: list[Imu] = []
     with ros_domain():
@@ -165,7 +159,7 @@ def test_player_renames_and_excludes(tmp_path: Path) -> None:
         with NodeProcess('pkm_bringup', 'player', arguments) as player:
             wait_for(lambda: len(received) == 40, 'all IMU messages', spin=node)
             assert not node.get_publishers_info_by_topic('/ground_truth/odometry')
-            assert player.wait(20.0) == 0
+            assert player.wait() == 0
         node.destroy_node()
     expected = read_bag(source).require(read_bag(source).imu_data_raw, 'imu/data_raw').angular_rate
     np.testing.assert_array_equal(
@@ -183,7 +177,4 @@ def test_rclpy_reads_what_the_writer_serialises(tmp_path: Path) -> None:
         assert deserialize_message(serialize_message(message), Imu) == message
         # rclpy leaves padding as it is in memory, so the bytes are compared where they mean something
         again = decoding.imu(np.zeros(1, dtype=np.int64), [serialize_message(message)])
-        assert (
-            again.angular_rate.tobytes()
-            == decoding.imu(np.zeros(1, dtype=np.int64), [item]).angular_rate.tobytes()
-        )
+        assert again.angular_rate.tobytes() == decoding.imu(np.zeros(1, dtype=np.int64), [item]).angular_rate.tobytes()

@@ -17,7 +17,7 @@ from nav_msgs.msg import Odometry
 from pkm_description.loading import load_machine
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.ros.testing import ros_domain, wait_for
+from pkm_description.ros.testing import call_service, ros_domain, wait_for
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
@@ -71,15 +71,20 @@ class Observer(Node):
             wait_for(
                 lambda topic=topic, nodes=nodes: nodes
                 <= {item.node_name for item in self.get_subscriptions_info_by_topic(topic)},
-                f'{nodes} on {topic}', 90.0, self,
+                f'{nodes} on {topic}', spin=self,
             )  # fmt: skip
 
+    def lacks(self) -> set[str]:
+        """Frames and diagnostics that the tests below look at and that have not been heard yet."""
+        frames = ('platform_link', 'base_link', 'leg1_rod', 'imu_link')
+        parts = ('estimator: filter', 'simulator: physics', 'identification: identification')
+        wanted = {f'{name}/{frame}' for name in ROBOTS for frame in frames}
+        return wanted - set(self.parents) | {f'/{name}/{part}' for name in ROBOTS for part in parts} - set(
+            self.diagnosed
+        )
+
     def call(self, service: str) -> Trigger.Response:
-        client = self.create_client(Trigger, service)
-        wait_for(client.service_is_ready, service, 60.0, self)
-        answer = client.call_async(Trigger.Request())
-        wait_for(answer.done, f'answer of {service}', 60.0, self)
-        return answer.result()
+        return call_service(self, Trigger, service)
 
 
 @pytest.fixture(scope='module')
@@ -105,12 +110,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Observ
                 assert system.process.poll() is None, system.output
                 return all(stamps and stamps[-1] - stamps[0] > LENGTH for stamps in observer.estimated.values())
 
-            wait_for(long_enough, f'{LENGTH} s of estimates of both robots', 120.0, observer)
+            wait_for(long_enough, f'{LENGTH} s of estimates of both robots', spin=observer)
+            wait_for(lambda: not observer.lacks(), 'frames and diagnostics of both robots', spin=observer)
             for name in ROBOTS:
                 answer = observer.call(f'/{name}/identification/identify')
                 assert answer.success, answer.message
             system.interrupt()
-            assert system.wait(60.0) == 0, system.output
+            assert system.wait() == 0, system.output
             assert 'Traceback' not in system.output, system.output
         yield folder, observer
         observer.destroy_node()
@@ -203,7 +209,7 @@ def test_a_bag_of_both_is_replayed_robot_by_robot(
             ]  # fmt: skip
             systems[name] = LaunchedSystem(tmp_path / f'{name}.log', 'replay.launch.py', *arguments)
         for system in systems.values():
-            assert system.wait(120.0) == 0, system.output
+            assert system.wait() == 0, system.output
             assert 'no subscriber' not in system.output and 'Traceback' not in system.output, system.output
     finally:
         for system in systems.values():

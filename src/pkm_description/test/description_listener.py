@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.ros.conversions import array3, array4
 from pkm_description.ros.qos import LATCHED_QOS
-from pkm_description.ros.testing import ros_environment, wait_for
+from pkm_description.ros.testing import PATIENCE, call_service, ros_environment, wait_for
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -66,13 +65,9 @@ class Listener(Node):
         return {one.child_frame_id: one for message in self.heard[topic] for one in message.transforms}
 
     def set_parameters(self, node: str, **values: float) -> Any:
-        client = self.create_client(SetParameters, f'{node}/set_parameters')
-        assert client.wait_for_service(timeout_sec=30.0)
         request = SetParameters.Request()
         request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        future = client.call_async(request)
-        rclpy.spin_until_future_complete(self, future, timeout_sec=30.0)
-        return future.result().results
+        return call_service(self, SetParameters, f'{node}/set_parameters', request).results
 
 
 class Sliders:
@@ -140,9 +135,9 @@ def viewing(
     try:
         yield process
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(30.0) == 0, log.read_text()
+        assert process.wait(PATIENCE) == 0, log.read_text()
         assert 'Traceback' not in log.read_text(), log.read_text()
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10.0)
+        process.wait(PATIENCE)

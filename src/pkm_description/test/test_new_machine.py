@@ -123,10 +123,10 @@ def test_a_file_is_not_replaced_without_force(tmp_path: Path, capsys: pytest.Cap
 def test_as_a_program(tmp_path: Path) -> None:
     command = [sys.executable, '-c', 'import sys; from pkm_description.nodes.new_machine import main; sys.exit(main())']
     done = subprocess.run(
-        [*command, '--kind', '3rps', '--height', '0.7'], capture_output=True, text=True, timeout=60, check=True
+        [*command, '--kind', '3rps', '--height', '0.7'], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == skeleton_text('3rps', sizes={'height': 0.7})
-    refused = subprocess.run([*command, '--kind', '3rps', '--drives', '1'], capture_output=True, text=True, timeout=60)
+    refused = subprocess.run([*command, '--kind', '3rps', '--drives', '1'], capture_output=True, text=True, timeout=120)
     assert (refused.returncode, refused.stdout) == (2, '')
     assert '--drives has no meaning with --kind' in refused.stderr
 

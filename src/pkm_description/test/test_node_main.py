@@ -55,7 +55,7 @@ def test_exit_code_and_clean_up(body: str, code: int) -> None:
         env=ros_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == code, done.stderr
@@ -84,7 +84,7 @@ sys.exit(run_node(Loop))
 
 def test_a_sigint_while_python_ends_changes_nothing() -> None:
     """Python restores the default of handled signals before it takes modules apart."""
-    done = subprocess.run([sys.executable, '-c', _LATE], env=ros_environment(), capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, '-c', _LATE], env=ros_environment(), capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 
@@ -123,7 +123,7 @@ sys.exit(run_node(Quiet, executor=Spinner))
 def test_the_signal_thread_of_rclpy_ends_before_the_executor() -> None:
     """It reads the executor's guard conditions without a lock: the other way round, one node in thousands crashed."""
     done = subprocess.run(
-        [sys.executable, '-c', _SPUN], env=ros_environment(), capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, '-c', _SPUN], env=ros_environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ['spinning with', 'destroying without', 'executor gone without']

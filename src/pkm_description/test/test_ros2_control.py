@@ -166,11 +166,11 @@ def test_check_urdf_accepts_the_block_and_xacro_says_nothing(hardware: str, tmp_
         sys.executable, '-c', 'import xacro; xacro.main()', str(XACRO_FILE), 'machine:=khalifa_3prr',
         f'hardware:={hardware}', 'plugin:=' + ('a/B' if hardware == 'real' else ''), 'hardware_parameters:=a=1 b=c',
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, '')
     path = tmp_path / 'machine.urdf'
     path.write_text(done.stdout)
-    checked = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=60, check=False)
+    checked = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=120, check=False)
     assert (checked.returncode, checked.stderr) == (0, '')
 
 

@@ -178,7 +178,8 @@ def test_transforms_reach_tf_and_static_ones_late_listeners(ros: None) -> None:
 
     def arrived() -> bool:
         moving.sendTransform(frames[2:])
-        return bool(heard['/tf'] and heard['/tf_static'])
+        # the late listener gets what was kept one by one
+        return bool(heard['/tf'] and heard['/tf_static']) and len(heard['/tf_static'][-1].transforms) == 2
 
     try:
         wait_for(arrived, 'transforms', spin=node)

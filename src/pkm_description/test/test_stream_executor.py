@@ -11,12 +11,10 @@ rclpy = pytest.importorskip('rclpy')
 
 from pkm_description.ros.qos import LOSSLESS_QOS  # noqa: E402
 from pkm_description.ros.stream_executor import StreamExecutor  # noqa: E402
-from pkm_description.ros.testing import ros_domain  # noqa: E402
+from pkm_description.ros.testing import PATIENCE, ros_domain  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import Float64, Int64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ def test_timers_and_services_have_their_turn_in_a_stream_without_pause(nodes):
     def take(message):
         count('numbers')
         numbers.publish(Int64())  # for ever: the next one waits already when this one has been taken
-        if counts['timer'] >= 5 and counts['answers'] == 3:
+        if counts['timer'] >= 5 and counts['answers'] == 3 and counts['numbers'] > 100:
             raise SystemExit
         assert time.monotonic() < deadline, counts
 
@@ -121,7 +119,6 @@ def test_timers_and_services_have_their_turn_in_a_stream_without_pause(nodes):
     speaking = in_background(speak)
     spin(listener)
     speaking.join()
-    assert counts['numbers'] > 100
 
 
 def test_subscriptions_may_come_and_go(nodes):

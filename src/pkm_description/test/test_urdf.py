@@ -75,7 +75,7 @@ def _states(machine: Machine, count: int) -> PlatformMotion:
 def test_check_urdf_accepts_every_kind_of_machine(kind: str, tmp_path: Path) -> None:
     machine, path = exported_machine(kind, tmp_path), tmp_path / 'machine.urdf'
     path.write_text(urdf_text(machine))
-    done = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(['check_urdf', path], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ''
     assert f'root Link: base_link has {len(machine.legs) + machine.has_platform} child(ren)' in done.stdout
@@ -88,7 +88,7 @@ def test_xacro_says_nothing(machine: Machine, text: str, argument: str) -> None:
         pytest.skip('is not a machine of the package')
     value = machine.name if argument == 'machine' else machine.path
     command = [sys.executable, '-c', 'import xacro; xacro.main()', str(XACRO_FILE), f'{argument}:={value}']
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, '')
     assert [joint.name for joint in urdf_joints(done.stdout)] == [joint.name for joint in urdf_joints(text)]
 

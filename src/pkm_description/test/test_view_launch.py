@@ -184,7 +184,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
     )
     environment = ros_environment() | (with_program(tmp_path / 'prefix', package, '') if package else {})
     command = view_command('machine:=palida', f'overlay:={overlay}', '--dry-run')
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
     prefix = f'[{package or "state_publisher"}-1] '
     block = [line.removeprefix(prefix) for line in printed.splitlines() if line.startswith(prefix)]
     first = '\n'.join(block[1:]).split('/**:')[1]  # the second has the time's parameter
@@ -203,7 +203,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
 def test_rviz_starts_with_a_configuration_for_the_machine(tmp_path: Path) -> None:
     environment = ros_environment() | with_program(tmp_path / 'prefix', 'rviz2', '') | {'TMPDIR': str(tmp_path)}
     command = view_command('machine:=palida', '--dry-run')
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
     line = next(line for line in printed.splitlines() if line.startswith('[rviz2-'))
     config = Path(line.split(' -d ')[1].split(' --ros-args')[0])
     assert config.name == 'palida.rviz' and config.is_relative_to(tmp_path)

@@ -17,7 +17,7 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp
-from pkm_description.ros.testing import NodeProcess
+from pkm_description.ros.testing import NodeProcess, wait_for_node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
@@ -114,6 +114,7 @@ def test_measured_efforts_are_shown_as_they_are(listener: Listener) -> None:
         missing = JointState(name=[*names[:2], *names[3:]], position=[*drives[:2], *drives[3:]])
         missing.header.stamp = stamp(10**9)
         words = 'no leg forces shown', 'no position of leg3_prismatic'
+        wait_for_node(listener, 'force_markers', publisher)
 
         def told() -> bool:
             publisher.publish(missing)
