@@ -59,7 +59,7 @@ def test_interrupted_while_importing(package: str, program: str, library: str) -
 def test_program_keeps_what_its_main_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of it is 130, as in a shell."""
     module = importlib.import_module('pkm_description.nodes.new_machine')
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     results = iter([3, None])
     monkeypatch.setattr(module, 'main', lambda: next(results))
     assert start.pkm_description.nodes.new_machine() == 3

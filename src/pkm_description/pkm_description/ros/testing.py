@@ -159,6 +159,9 @@ class NodeProcess:
     """
 
     def __init__(self, package: str, executable: str, arguments: Sequence[str] = ()) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            # as a shell starts what runs in the background; programs would inherit it and could not be interrupted
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         program = Path(get_package_prefix(package)) / 'lib' / package / executable
         # two handles: reading must not move the place where the child writes
         self._log = tempfile.NamedTemporaryFile(prefix=f'{executable}-', suffix='.log')  # noqa: SIM115 (closed at the end)
