@@ -36,6 +36,8 @@ setup(
             'design_excitation = pkm_identification.nodes.design_excitation:main',
             'identification = pkm_identification.nodes.identification:main',
             'identify = pkm_identification.nodes.identify:main',
+            'identify_online = pkm_identification.nodes.identify_online:main',
+            'online_identification = pkm_identification.nodes.online_identification:main',
         ]),
         # what compile_kernels calls
         'pkm.first_calls': ['pkm_identification = pkm_identification.first_calls:first_calls'],

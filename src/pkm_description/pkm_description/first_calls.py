@@ -110,3 +110,4 @@ def _drives(machine: Machine) -> Iterator[Call]:
     yield partial(kinematics.PoseSolver(machine, 1e-9, 10).series, positions, np.zeros(len(positions), dtype=bool))
     yield partial(kinematics.motion_from_drives, machine, motion.time, positions, still, still)
     yield partial(dynamics.DriveDynamics(machine).forces, positions[0], still[0], still[0])
+    yield partial(dynamics.DriveRegressor(machine).rows, positions[0], still[0], still[0])

@@ -9,6 +9,7 @@ from pkm_description.dynamics.derivatives import (
     parameter_derivatives,
 )
 from pkm_description.dynamics.drive_dynamics import DriveDynamics
+from pkm_description.dynamics.drive_regressor import DriveRegressor, DriveRows
 from pkm_description.dynamics.energy import kinetic_energy, mass_matrix, potential_energy
 from pkm_description.dynamics.forward import forward_dynamics
 from pkm_description.dynamics.friction import (
@@ -30,6 +31,8 @@ __all__ = [
     'BaseParameters',
     'BodyForm',
     'DriveDynamics',
+    'DriveRegressor',
+    'DriveRows',
     'ForwardDynamicsDerivatives',
     'InverseDynamicsDerivatives',
     'JointReactions',

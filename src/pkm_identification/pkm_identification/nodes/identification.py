@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from nav_msgs.msg import Odometry
 from pkm_description.errors import PkmError
@@ -28,7 +26,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from pkm_identification.configuration import IdentificationConfig
-from pkm_identification.nodes.node_settings import IdentificationNodeSettings
+from pkm_identification.nodes.node_settings import IdentificationNodeSettings, output_directory
 from pkm_identification.session import IdentificationSession
 
 #: s without a sample after which no more is expected
@@ -52,7 +50,7 @@ class IdentificationNode(Node):
         self._frame_check = FrameCheck(self, self._frames)
         qos = declare_stream_qos(self)
         self._session = IdentificationSession(
-            machine, config, _output_directory(settings.output_directory), settings.longest_recording, settings.windows
+            machine, config, output_directory(settings.output_directory), settings.longest_recording, settings.windows
         )
 
         self._heard_at = 0.0
@@ -130,13 +128,6 @@ class IdentificationNode(Node):
         if session.result is not None:
             told['parameters'] = (Level.OK, session.result.summary, session.parameter_texts())
         self._diagnostics.publish(told | self._frame_check.statuses())
-
-
-def _output_directory(text: str) -> Path:
-    """Folder from the parameter; ROS home when empty."""
-    if text:
-        return Path(text).expanduser()
-    return Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser() / 'pkm_identification'
 
 
 def main(args: Sequence[str] | None = None) -> int:

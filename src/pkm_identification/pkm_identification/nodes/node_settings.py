@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from pkm_description.ros.node_settings import FrameSettings, MachineSettings, Su
 from pkm_description.settings import Settings, setting
 
 from pkm_identification.configuration import IdentificationConfig
+
+
+@dataclass(frozen=True)
+class OnlineNodeSettings(Settings):
+    """Where the node ``online_identification`` saves to, and when it starts."""
+
+    output_directory: str = setting('', 'folder for what ~/save writes; empty: ROS home')
+    autostart: bool = setting(True, 'configure and activate at start')
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,13 @@ class IdentificationNodeSettings(Settings):
         """First and last second of the recordings that need no service, by what they are for."""
         given = {'identification': self.excitation, 'validation': self.validation}
         return {role: (start, end) for role, (start, end) in given.items() if end > 0.0}
+
+
+def output_directory(text: str) -> Path:
+    """Folder from the parameter; ROS home when empty."""
+    if text:
+        return Path(text).expanduser()
+    return Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser() / 'pkm_identification'
 
 
 def load_config(path: str | Path) -> IdentificationConfig:

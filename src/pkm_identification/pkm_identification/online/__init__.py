@@ -1,1 +1,1 @@
-"""Identification while the machine moves, sample by sample."""
+"""Identification while the machine runs: sample by sample, in bounded memory."""

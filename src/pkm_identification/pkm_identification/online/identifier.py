@@ -1,0 +1,284 @@
+"""Identification sample by sample: parameters with standard deviations, residuals, payload, and what does not fit."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.errors import KinematicsError
+from pkm_description.machine import Machine
+
+from pkm_identification.online.observation import OnlineObservation, Rows
+from pkm_identification.online.payload import Payload, PayloadPrior
+from pkm_identification.online.payload_watch import STEP, PayloadWatch
+from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.settings import OnlineSettings
+from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+
+#: states that are kept, to go back to before a change of the load
+KEPT = 16
+#: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
+SETTLING, SETTLED = 6.0, 0.01
+#: standard deviations that a changed mass must be from zero, and s after which a change that is not is none
+CONFIRMED, DISMISSED = 5.0, 3.0
+#: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
+MISFIT, EXCESS = 0.02, 5.0
+#: reasons for rejected samples that are told apart; more would be a broken driver's own
+MOST_REASONS = 20
+
+
+@dataclass(frozen=True)
+class OnlineSample:
+    """What is known of one sample.
+
+    Attributes
+    ----------
+    stamp : ns, half a window before the last message
+    positions, velocities : (A,) of the drives
+    efforts : (A,) N, N m, measured and smoothed
+    predicted : (A,) N, N m, by the parameters before this sample
+    used : (A,) False where a drive rests, crawls or reverses: its friction is not known then
+    """
+
+    stamp: int
+    positions: Array
+    velocities: Array
+    efforts: Array
+    predicted: Array
+    used: Array
+
+    @property
+    def residual(self) -> Array:
+        """Measured minus predicted efforts (A,)."""
+        return self.efforts - self.predicted
+
+
+class OnlineIdentifier:
+    """Takes joint states with efforts in the order of their stamps; parameters are known at any time.
+
+    The parameters are those of the machine file plus what is estimated, so that what has no column of its own stays as
+    the file has it. They drift slowly; after a change of the load they are estimated anew from where they were before.
+
+    Parameters
+    ----------
+    machine : with a platform that the drives determine
+    settings : see :class:`~pkm_identification.online.settings.OnlineSettings`
+
+    Attributes
+    ----------
+    observation : names, scales and file values of the base parameters
+    payload : the last change of the load; ``None`` if there was none
+    rejected : reasons why samples are of no use, counted
+    samples : how many were used
+    """
+
+    def __init__(self, machine: Machine, settings: OnlineSettings | None = None) -> None:
+        self.machine = machine
+        self.settings = settings or OnlineSettings()
+        self.observation = OnlineObservation(machine)
+        self.rejected: Counter[str] = Counter()
+        self._payload_spread = self._usual_payload()
+        observation, drift = self.observation, self.settings
+        part = drift.friction_drift * observation.is_friction + drift.offset_drift * observation.is_offset
+        self._walk = (part * observation.scale) ** 2
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all that was learned."""
+        drives, observation, settings = self.machine.actuated_count, self.observation, self.settings
+        observation.reset()
+        self.rejected.clear()
+        self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
+        self._change = np.zeros(len(observation.base))
+        self._covariance = np.diag((settings.prior * observation.scale) ** 2)
+        self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
+        self._fastest = np.zeros(drives)
+        self._kept: deque[_Kept] = deque()
+        self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
+        self._prior: PayloadPrior | None = None
+        self._before: _Kept | None = None
+        self._is_moving, self._white_noise = False, np.zeros(drives)
+        self._is_confirmed = False
+        self.payload: Payload | None = None
+        self.dismissed = 0
+        self.is_frozen = False
+        self.samples = 0
+        self._last_stamp = -(1 << 62)
+        self._clean_from = -(1 << 62)
+        self._last_used: int | None = None
+
+    @property
+    def parameters(self) -> Array:
+        """Base parameters (B,)."""
+        return self.observation.nominal + self._change
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (B,) of the base parameters."""
+        return np.sqrt(np.diag(self._covariance))
+
+    @property
+    def window(self) -> float:
+        """Length of the window, s; results are late by half of it."""
+        return self._polynomial.window
+
+    @property
+    def residual_std(self) -> Array:
+        """Scatter (A,) of measured about predicted efforts, N, N m."""
+        return np.sqrt(self._noise.variance)
+
+    @property
+    def detectable_mass(self) -> float:
+        """Change of the load [kg] that the watch would notice, by the scatter of its tests; infinite at the begin."""
+        return self._watch.detectable_mass
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether the last sample told anything."""
+        return self._is_moving
+
+    @property
+    def misfit(self) -> str:
+        """What the model does not explain, in words; empty: residuals are small, or as small as noise makes them."""
+        share = self.residual_std / self.observation.typical_force
+        excess = self.residual_std / np.maximum(np.sqrt(self._white_noise), 1e-300)
+        bad = (share > MISFIT) & (excess > EXCESS) & self._noise.is_known
+        if not bad.any():
+            return ''
+        worst = int(np.argmax(np.where(bad, share, 0.0)))
+        return (
+            f'the model does not fit: residuals of {self.machine.drive_labels[worst]} are '
+            f'{self.residual_std[worst]:.3g}, {excess[worst]:.2g} times what the noise of its effort makes; '
+            'identify a recording offline, which names the missing force'
+        )
+
+    def reject(self, reason: str) -> None:
+        """Count a message of no use."""
+        self.rejected[reason if len(self.rejected) < MOST_REASONS or reason in self.rejected else 'other reasons'] += 1
+
+    def add(self, stamp: int, positions: Array, efforts: Array) -> OnlineSample | None:
+        """Take one sample of all drives, at ``stamp`` [ns]; what is known of the middle of the window by it.
+
+        Parameters
+        ----------
+        positions, efforts : (A,) in SI units
+        """
+        if stamp <= self._last_stamp:
+            self.reject('stamp repeated or going back')
+            return None
+        if not (np.isfinite(positions).all() and np.isfinite(efforts).all()):
+            self.reject('position or effort missing or not finite')
+            return None
+        self._last_stamp = stamp
+        sample = self._polynomial.add(stamp, positions, efforts)
+        if sample is None:
+            return None
+        try:
+            rows = self.observation.rows(sample)
+        except KinematicsError as error:
+            self.reject(f'no trusted pose: {error}'[:200])
+            self._polynomial.reset()
+            return None
+        self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
+        used = sample.slowest > self.settings.slow * self._fastest
+        self._is_moving = bool(used.any())
+        self._white_noise = sample.effort_scatter * sample.noise_share
+        predicted = rows.forces + rows.matrix @ self._change
+        if not self.is_frozen:
+            self._learn(sample, rows, used)
+        return OnlineSample(
+            sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used
+        )
+
+    def _learn(self, sample: WindowSample, rows: Rows, used: Array) -> None:
+        if sample.stamp - self._clean_from < 0:
+            return  # the window still has samples from before the change
+        target = sample.efforts - rows.forces
+        if self.settings.payload and self._prior is None:
+            weights = used / self._noise.weight_variance(sample.noise_share)
+            since = self._watch.add(sample.stamp, rows.platform, target - rows.matrix @ self._change, weights)
+            if since is not None:
+                self._change_of_load(since)
+                return
+            if self._watch.is_suspicious:
+                return
+        self._keep(sample.stamp)
+        self._update(sample, rows.matrix, target, used)
+        self.samples += 1
+        if self._prior is not None:
+            self._follow_payload(self._prior, sample.stamp)
+
+    def _update(self, sample: WindowSample, matrix: Array, target: Array, used: Array) -> None:
+        """Kalman filter of parameters that drift: the rows of one sample, one after the other."""
+        covariance, change = self._covariance.copy(), self._change.copy()
+        if self._last_used is not None:
+            covariance += np.diag(self._walk * (sample.stamp - self._last_used) / 1e9)
+        self._last_used = sample.stamp
+        innovation = target - matrix @ change
+        is_noise = used & (np.einsum('ab,bc,ac->a', matrix, covariance, matrix) < self._noise.variance)
+        variance = self._noise.weight_variance(sample.noise_share)
+        for place in np.flatnonzero(used):
+            row = matrix[place]
+            gain = covariance @ row
+            gain /= row @ gain + variance[place]
+            change += gain * (target[place] - row @ change)
+            covariance -= np.outer(gain, row @ covariance)
+        self._change, self._covariance = change, 0.5 * (covariance + covariance.T)
+        self._noise.add(sample.stamp, innovation, is_noise)
+
+    def _keep(self, stamp: int) -> None:
+        """Remember what is known now, twice per step of the watch, to go back to before a change of the load."""
+        if self._kept and stamp - self._kept[-1].stamp < 0.5e9 * STEP:
+            return
+        self._kept.append(_Kept(stamp, self._change, self._covariance, self._noise.copy()))
+        if len(self._kept) > KEPT:
+            self._kept.popleft()
+
+    def _change_of_load(self, since: int) -> None:
+        """Go back to before the change, believe in a payload that nothing is known of, and wait for a clean window."""
+        half = round(0.5e9 * self._polynomial.window)
+        before = [one for one in self._kept if one.stamp <= since - half] or [self._kept[0]]
+        kept = before[-1]
+        self._prior = PayloadPrior(
+            since, kept.change, kept.covariance, self.observation.payload_map, self._payload_spread
+        )
+        self._before = kept
+        self._change, self._covariance, self._noise = kept.change, self._prior.covariance, kept.noise.copy()
+        self._clean_from = since + round(2e9 * STEP) + half
+        self._last_used, self._is_confirmed = None, False
+        self._kept.clear()
+
+    def _follow_payload(self, prior: PayloadPrior, stamp: int) -> None:
+        found = prior.posterior(self._change, self._covariance)
+        if self._is_confirmed or abs(found.mass) > CONFIRMED * found.mass_std:
+            self._is_confirmed, self.payload = True, found
+        elif stamp - found.since > DISMISSED * 1e9:
+            kept = self._before
+            self._change, self._covariance, self._noise = kept.change, kept.covariance, kept.noise
+            self._end_of_change()
+            self.dismissed += 1
+        settled = self._is_confirmed and found.mass_std < SETTLED * abs(found.mass)
+        if settled and stamp - found.since > SETTLING * 1e9:
+            self._end_of_change()
+
+    def _end_of_change(self) -> None:
+        self._prior = None
+        self._watch.restart()
+
+    def _usual_payload(self) -> Array:
+        """Standard deviations (10,) of a payload's parameters before anything is known."""
+        mass = self.settings.payload_mass or self.machine.platform.mass or 1.0
+        radius = float(self.machine.model.radius[0])
+        return mass * np.array([1.0, *3 * [0.5 * radius], *6 * [0.25 * radius**2]])
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What was known at a time [ns]."""
+
+    stamp: int
+    change: Array
+    covariance: Array
+    noise: ResidualNoise

@@ -1,0 +1,113 @@
+"""Observation matrix of one sample, in base parameters, about the forces of the machine as its file has it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.dynamics import DriveRegressor
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.machine import Machine
+
+from pkm_identification.columns.chosen import legs_agree
+from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.joint_terms import OFFSET, OneFactor
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.columns.term import Term
+from pkm_identification.online.sliding_polynomial import WindowSample
+
+#: random states that scale the parameters
+SCALING_STATES = 150
+#: standard deviations of an acceleration below which it counts as none
+NOISE = 3.0
+
+
+class Rows(NamedTuple):
+    """One sample of A drives.
+
+    Attributes
+    ----------
+    matrix : (A, B) by the base parameters
+    forces : (A,) N, N m of the machine as its file has it
+    platform : (A, 10) by the inertial parameters of the platform, which are those of a payload
+    """
+
+    matrix: Array
+    forces: Array
+    platform: Array
+
+
+class OnlineObservation:
+    """Drive forces of one sample by base parameters: bodies, friction of the drives by their laws, effort offsets.
+
+    What has no column, such as rotors and friction of passive joints, is in the forces of the file.
+
+    Parameters
+    ----------
+    machine : with a platform that the drives determine
+
+    Attributes
+    ----------
+    base : base parameters of bodies, friction and offsets
+    nominal : (B,) their values in the file
+    scale : (B,) change of each that changes forces as much as the file's forces typically are (their rms)
+    typical_force : (A,) rms of the file's forces over the workspace, N or N m
+    is_friction, is_offset : (B,) kinds of the base parameters; the others are bodies
+    payload_map : (B, 10) base parameters per inertial parameter of the platform
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        identical = legs_agree(machine)
+        terms: list[Term] = [FrictionTerm.of(machine, 'actuated')]
+        self._has_offsets = machine.actuated_count == machine.degrees_of_freedom
+        if self._has_offsets:
+            terms.append(OneFactor(OFFSET, machine.actuated_joint_names))
+        model = ObservationModel(machine, identical, 'actuated', (), terms)
+        states = random_states(machine, SCALING_STATES, seed=0)
+        matrix, _ = model.regressor(states)
+        self.base = model.base_parameters()
+        full = model.parameters(machine)
+        self.nominal = self.base.values(full)
+        self._columns = self.base.independent
+        force = matrix @ full
+        self.typical_force = np.sqrt(np.mean(force**2, axis=0))
+        rms = np.sqrt(np.mean(self.base.columns(matrix) ** 2, axis=(0, 1)))
+        self.scale = float(np.sqrt(np.mean(force**2))) / rms
+        self.is_offset = np.array([model.names[place].endswith('.effort_offset') for place in self._columns])
+        self.is_friction = (self._columns >= model.body_count) & ~self.is_offset
+        name = f'{machine.platform.name}.'
+        self._platform = np.array([place for place, one in enumerate(model.names) if one.startswith(name)])
+        self.payload_map = self.base.combination[:, self._platform]
+        self._regressor = DriveRegressor(machine, identical)
+        self._offsets = np.eye(machine.actuated_count)
+
+    def reset(self) -> None:
+        """Let the next sample start from home, as the first one did."""
+        self._regressor.reset()
+
+    def rows(self, sample: WindowSample) -> Rows:
+        """Rows of the next sample.
+
+        Raises
+        ------
+        KinematicsError
+            Drive positions without a trusted configuration.
+        """
+        found = self._regressor.rows(sample.positions, sample.velocities, _significant(sample))
+        parts = [found.bodies, found.friction, *([self._offsets] if self._has_offsets else [])]
+        return Rows(
+            np.concatenate(parts, axis=1)[:, self._columns], found.forces, found.bodies[:, self._platform]
+        )
+
+
+def _significant(sample: WindowSample) -> Array:
+    """Accelerations (A,) as far as they are more than noise.
+
+    Noise in a regressor looks like excitation: it pulls inertia towards zero, with growing certainty. What is left out
+    here of small accelerations is missing in the forces instead, where it counts as noise.
+    """
+    noise = (NOISE * sample.acceleration_std) ** 2
+    power = np.maximum(sample.accelerations**2, 1e-300)
+    return sample.accelerations * np.maximum(1.0 - noise / power, 0.0)

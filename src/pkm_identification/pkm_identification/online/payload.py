@@ -1,0 +1,98 @@
+"""The payload that a change of base parameters means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A change of the load on the platform.
+
+    Attributes
+    ----------
+    since : ns, when it changed
+    parameters : (10,) mass [kg], first moments [kg m], inertia about the platform's origin [kg m^2]: xx xy xz yy yz zz
+    covariance : (10, 10) of these
+    known : (10,) whether the data tell a parameter, or it is still what was believed before
+    """
+
+    since: int
+    parameters: Array
+    covariance: Array
+    known: Array
+
+    @property
+    def mass(self) -> float:
+        """Mass, kg; negative where a load was taken off."""
+        return float(self.parameters[0])
+
+    @property
+    def mass_std(self) -> float:
+        """Standard deviation of the mass, kg."""
+        return float(np.sqrt(self.covariance[0, 0]))
+
+    @property
+    def center(self) -> Array:
+        """Centre of mass (3,) m, in the platform's frame; NaN without a mass."""
+        return self.parameters[1:4] / self.mass if self.mass != 0.0 else np.full(3, np.nan)
+
+    @property
+    def center_std(self) -> Array:
+        """Standard deviations (3,) of the centre, m; infinite without a mass."""
+        if self.mass == 0.0:
+            return np.full(3, np.inf)
+        slope = np.concatenate([-self.center[:, None], np.eye(3)], axis=1) / self.mass
+        return np.sqrt(np.diag(slope @ self.covariance[:4, :4] @ slope.T))
+
+
+    @property
+    def inertia_about_center(self) -> Array:
+        """Inertia (3, 3) about the centre of mass, kg m^2, axes of the platform; zero where the data do not tell it."""
+        if not self.known.all():
+            return np.zeros((3, 3))
+        xx, xy, xz, yy, yz, zz = self.parameters[4:].tolist()
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        c = self.center
+        return np.asarray(about_origin - self.mass * (c @ c * np.eye(3) - np.outer(c, c)))
+
+    def __str__(self) -> str:
+        text = f'{self.mass:+.4g} +- {self.mass_std:.2g} kg'
+        if not self.known[1:4].any():
+            return f'{text}, centre of mass not known yet'
+        parts = [
+            f'{axis} {value:.4g} +- {std:.2g} m' if known else f'{axis} not known'
+            for axis, value, std, known in zip('xyz', self.center, self.center_std, self.known[1:4], strict=True)
+        ]
+        return f'{text}, centre of mass {", ".join(parts)}'
+
+
+class PayloadPrior:
+    """What was believed when the load changed: the same parameters, and a payload that nothing is known of.
+
+    Base parameters before the change plus ``payload_map @ payload`` are those after it. Once these are estimated, the
+    payload follows from them alone, by the rules of normal distributions.
+
+    Parameters
+    ----------
+    since : ns
+    parameters, covariance : (B,), (B, B) before the change
+    payload_map : (B, 10), see :class:`~pkm_identification.online.observation.OnlineObservation`
+    spread : (10,) standard deviations of the payload's parameters before anything is known
+    """
+
+    def __init__(self, since: int, parameters: Array, covariance: Array, payload_map: Array, spread: Array) -> None:
+        self._since, self._parameters, self._spread = since, parameters, spread
+        shift = payload_map * spread**2
+        self.covariance = covariance + shift @ payload_map.T
+        self._gain = np.linalg.solve(self.covariance, shift).T
+
+    def posterior(self, parameters: Array, covariance: Array) -> Payload:
+        """Payload by base parameters (B,) and covariance (B, B) that were estimated since."""
+        found = self._gain @ (parameters - self._parameters)
+        spread = np.diag(self._spread**2) - self._gain @ (self.covariance - covariance) @ self._gain.T
+        known = np.sqrt(np.maximum(np.diag(spread), 0.0)) < 0.5 * self._spread
+        return Payload(self._since, found, spread, known)

@@ -1,0 +1,121 @@
+"""Joint states as they come, for the identifier: names, units, order; and the state in words. Without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.errors import JointStateError
+from pkm_description.joint_states import JointStateReader
+from pkm_description.machine import Machine
+
+from pkm_identification.online.identifier import OnlineIdentifier, OnlineSample
+from pkm_identification.online.settings import OnlineSettings
+
+
+class Report(NamedTuple):
+    """State in words.
+
+    Attributes
+    ----------
+    healthy : nothing is wrong
+    sentence : what it does, or what is wrong
+    values : figures by name
+    """
+
+    healthy: bool
+    sentence: str
+    values: dict[str, object]
+
+
+class OnlineStream:
+    """The identifier behind a topic: live, in a replay, and from a file the same calls give the same bits.
+
+    Parameters
+    ----------
+    machine, settings : see :class:`~pkm_identification.online.identifier.OnlineIdentifier`
+    """
+
+    def __init__(self, machine: Machine, settings: OnlineSettings | None = None) -> None:
+        self.identifier = OnlineIdentifier(machine.as_converted, settings)
+        self._machine = machine
+        self._reader = JointStateReader.of_drives(machine)
+        self._announced: int | None = None
+
+    def add(
+        self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
+    ) -> OnlineSample | None:
+        """Take one message; ``stamp`` in ns. What is of no use is counted with its reason."""
+        try:
+            order = self._reader.order(names)
+            position, effort = order.complete(positions), order.complete(efforts, 'effort')
+        except JointStateError as error:
+            self.identifier.reject(str(error))
+            return None
+        return self.identifier.add(stamp, position, effort)
+
+    def news(self) -> str:
+        """What has happened since the last call: a change of the load; empty: nothing."""
+        payload = self.identifier.payload
+        if payload is None or payload.since == self._announced:
+            return ''
+        self._announced = payload.since
+        return f'the load on the platform has changed at {payload.since / 1e9:.2f} s: {payload}'
+
+    def report(self) -> Report:
+        """State in words, for diagnostics."""
+        one = self.identifier
+        rejected = sum(one.rejected.values())
+        values: dict[str, object] = {
+            'samples': one.samples,
+            'rejected messages': rejected,
+            'lag [s]': 0.5 * one.window,
+            'changes of the load smaller than this are not seen [kg]': one.detectable_mass,
+        }
+        for label, residual, typical in zip(
+            self._machine.drive_labels, one.residual_std, one.observation.typical_force, strict=True
+        ):
+            values[f'{label}: residual'] = f'{residual:.4g} ({100 * residual / typical:.2g} % of a typical force)'
+        if one.payload is not None:
+            values['payload'] = str(one.payload)
+        if rejected:
+            reason, count = one.rejected.most_common(1)[0]
+            values['rejected most often'] = f'{reason} ({count} times)'
+        if one.is_frozen:
+            return Report(True, 'frozen: parameters are held', values)
+        if one.samples == 0:
+            return Report(not rejected, 'no usable joint states with efforts yet', values)
+        if one.misfit:
+            return Report(False, one.misfit, values)
+        if not one.is_moving:
+            return Report(True, 'at rest: friction at rest is not known, nothing is learned', values)
+        return Report(True, 'learning', values)
+
+    def parameter_texts(self) -> dict[str, object]:
+        """Base parameters: value, standard deviation and the file's value."""
+        one = self.identifier
+        rows = zip(one.observation.base.names, one.parameters, one.std, one.observation.nominal, strict=True)
+        return {name: f'{value:.6g} +- {std:.2g}, file {nominal:.6g}' for name, value, std, nominal in rows}
+
+    def content(self) -> dict[str, object]:
+        """All that is known, for a YAML file."""
+        one = self.identifier
+        names = one.observation.base.names
+        rows = zip(names, one.parameters, one.std, one.observation.nominal, strict=True)
+        content: dict[str, object] = {
+            'machine': self._machine.name,
+            'samples': one.samples,
+            'base_parameters': {
+                name: {'value': float(value), 'std': float(std), 'file': float(nominal)}
+                for name, value, std, nominal in rows
+            },
+        }
+        payload = one.payload
+        if payload is not None:
+            content['payload'] = {
+                'since': payload.since / 1e9, 'mass': payload.mass, 'mass_std': payload.mass_std,
+                'center': payload.center.tolist(), 'center_std': payload.center_std.tolist(),
+                'known': np.asarray(payload.known).tolist(),
+            }  # fmt: skip
+        return content

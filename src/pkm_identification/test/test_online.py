@@ -1,0 +1,165 @@
+"""Identification sample by sample: window, rows, changes of the load, and what is said where it does not suffice."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from loaded import loaded_signals
+from pkm_description.friction_laws import LoadDependentStribeck
+from pkm_description.kinematics import joint_motion
+from pkm_description.kinematics.random_states import random_states
+from pkm_description.loading import load_machine
+from pkm_description.machine import JointFriction, Machine
+from pkm_description.machine.variants import with_friction
+from pkm_description.motion.profiles import profile
+from pkm_identification.online.identifier import OnlineIdentifier
+from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.payload import PayloadPrior
+from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+
+BEGIN = 10**9
+
+
+def test_a_window_gives_the_motion_in_its_middle() -> None:
+    """Polynomials up to its degree exactly, with jitter and missing samples; nothing right after a gap."""
+    random = np.random.default_rng(0)
+    stamps = np.sort(random.choice(3000, 900, replace=False)) * 10**6 + BEGIN
+    factors = random.normal(size=(5, 4))
+
+    def motion(time: float, derivative: int) -> np.ndarray:
+        return np.array([np.polyval(np.polyder(column, derivative), time) for column in factors.T])
+
+    window, found = SlidingPolynomial(2, 0.2, 4), []
+    for stamp in stamps.tolist():
+        values = motion(stamp / 1e9, 0)
+        found.append(window.add(stamp, values[:2], values[2:]))
+    samples = [sample for sample in found if sample is not None]
+    assert len(samples) > 700
+    for sample in samples[::50]:
+        time = sample.stamp / 1e9
+        for derivative, ours in enumerate((sample.positions, sample.velocities, sample.accelerations)):
+            np.testing.assert_allclose(ours, motion(time, derivative)[:2], rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(sample.efforts, motion(time, 0)[2:], rtol=1e-9)
+    assert window.add(int(stamps[-1]) + 10**8, np.zeros(2), np.zeros(2)) is None
+    assert window.gaps == 1
+
+
+def test_a_slow_stream_gets_a_longer_window() -> None:
+    window = SlidingPolynomial(1, 0.2, 4)
+    for index in range(60):
+        sample = window.add(BEGIN + index * 10**8, np.array([0.01 * index]), np.zeros(1))
+    assert sample is not None and window.window == pytest.approx(0.8, abs=0.15)
+    assert sample.velocities[0] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize('name', ['srs', 'khalifa_3prr', 'delta'])
+def test_rows_times_the_parameters_of_the_file_are_its_forces(name: str) -> None:
+    """But for rotors and friction of passive joints, which have no columns."""
+    machine = load_machine(name)
+    observation = OnlineObservation(machine)
+    states = random_states(machine, 5, seed=2)
+    joints, columns = joint_motion(machine, states), machine.drive_columns
+    for index in range(5):
+        motion = (values[index, columns] for values in (joints.positions, joints.velocities, joints.accelerations))
+        none = np.zeros(len(columns))
+        rows = observation.rows(WindowSample(0, *motion, none, none, 0.0, none, none))
+        if name != 'delta':
+            error = np.abs(rows.matrix @ observation.nominal - rows.forces).max()
+            assert error < 1e-9 * np.abs(rows.forces).max()
+        # a payload changes the base parameters by its map
+        load = np.random.default_rng(index).normal(size=10)
+        change = rows.matrix @ (observation.payload_map @ load)
+        np.testing.assert_allclose(change, rows.platform @ load, rtol=0.0, atol=1e-8 * np.abs(change).max())
+
+
+def test_a_load_is_named(srs: Machine) -> None:
+    """10 % of the platform's mass, with bias and ripple: within 0.5 s; mass within 2 %, and within its deviations."""
+    motion = profile('mp1', srs, 22.0, 100.0)
+    mass, place = 0.1 * srs.platform.mass, np.array([0.1, -0.06, 0.15])
+    since = 14.0
+    positions, forces = loaded_signals(srs, motion, since, mass, place)
+    identifier, seen = OnlineIdentifier(srs), None
+    for time, position, force in zip(motion.time, positions, forces, strict=True):
+        identifier.add(BEGIN + round(time * 1e9), position, force)
+        if identifier.payload is not None and seen is None:
+            seen = time
+    assert seen is not None and 0.0 < seen - since < 0.5
+    payload = identifier.payload
+    assert abs((payload.since - BEGIN) / 1e9 - since) < 0.5
+    assert abs(payload.mass - mass) < min(0.02 * mass, 4.0 * payload.mass_std)
+    assert (np.abs(payload.center - place) < 4.0 * payload.center_std).all()
+    assert payload.center_std.max() < 0.05 and identifier.misfit == ''
+    assert 'centre of mass' in str(payload) and identifier.detectable_mass < 0.5 * mass
+
+
+def test_what_the_model_lacks_is_said(srs: Machine) -> None:
+    """Friction by the load in the drives, a model without: residuals are not noise, and it says so."""
+    law = LoadDependentStribeck(
+        viscous=600.0, coulomb_coefficient=0.08, static_coefficient=0.08, stribeck_velocity=0.01, additional_load=0.0
+    )
+
+    def rubbing(joint: object) -> JointFriction:
+        return JointFriction(law=law) if joint.actuated else JointFriction()
+
+    motion = profile('mp1', srs, 8.0, 100.0)
+    true = with_friction(srs, rubbing)
+    positions, forces = loaded_signals(true, motion, 100.0, 1.0, np.zeros(3))
+    _, plain = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    # friction that goes with each drive's own force
+    speeds = np.gradient(positions, motion.time, axis=0)
+    forces = plain + 0.08 * np.abs(plain) * np.sign(speeds)
+    for values, fits in ((plain, True), (forces, False)):
+        identifier = OnlineIdentifier(srs)
+        for time, position, force in zip(motion.time, positions, values, strict=True):
+            identifier.add(BEGIN + round(time * 1e9), position, force)
+        assert (identifier.misfit == '') is fits, identifier.misfit
+
+
+def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None:
+    motion = profile('mp1', srs, 3.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    identifier = OnlineIdentifier(srs)
+
+    def run() -> None:
+        for time, position, force in zip(motion.time, positions, forces, strict=True):
+            identifier.add(BEGIN + round(time * 1e9), position, force)
+
+    run()
+    before = identifier.parameters
+    assert identifier.samples > 200 and not np.array_equal(before, identifier.observation.nominal)
+    identifier.add(BEGIN, positions[0], forces[0])
+    identifier.add(BEGIN + 10**11, positions[0], np.full(6, np.nan))
+    assert dict(identifier.rejected) == {
+        'stamp repeated or going back': 1, 'position or effort missing or not finite': 1
+    }  # fmt: skip
+    identifier.reset()
+    assert np.array_equal(identifier.parameters, identifier.observation.nominal)
+    run()
+    assert np.array_equal(identifier.parameters, before)
+    identifier.is_frozen = True
+    identifier.add(BEGIN + 4 * 10**9, positions[0], forces[0])
+    assert np.array_equal(identifier.parameters, before)
+
+
+def test_a_payload_follows_from_parameters_before_and_after() -> None:
+    """The rules of normal distributions, against the joint estimate of both."""
+    random = np.random.default_rng(3)
+    covariance = np.diag(random.uniform(0.5, 2.0, 12))
+    mapping, spread, before = random.normal(size=(12, 10)), random.uniform(1.0, 3.0, 10), random.normal(size=12)
+    rows, noise = random.normal(size=(40, 12)), 0.3
+    load = spread * random.normal(size=10)
+    measured = rows @ (before + mapping @ load) + noise * random.normal(size=40)
+    prior = PayloadPrior(0, before, covariance, mapping, spread)
+    information = np.linalg.inv(prior.covariance)
+    after_covariance = np.linalg.inv(information + rows.T @ rows / noise**2)
+    after = after_covariance @ (information @ before + rows.T @ measured / noise**2)
+    found = prior.posterior(after, after_covariance)
+    both = np.hstack([rows, rows @ mapping])
+    weights = np.diag(np.concatenate([1.0 / np.diag(covariance), 1.0 / spread**2]))
+    joint = np.linalg.inv(weights + both.T @ both / noise**2)
+    expected = joint @ (weights[:, :12] @ before + both.T @ measured / noise**2)
+    np.testing.assert_allclose(found.parameters, expected[12:], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(found.covariance, joint[12:, 12:], rtol=1e-6, atol=1e-8)
+    assert dataclasses.is_dataclass(found)
