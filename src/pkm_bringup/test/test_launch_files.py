@@ -28,6 +28,7 @@ STARTED = {
     'simulation.launch.py': ['simulator'],
     'estimation.launch.py': ['estimator', 'state_publisher'],
     'identification.launch.py': ['identification'],
+    'online_identification.launch.py': ['online_identification'],
     'replay.launch.py': ['estimator', 'player'],
     'demo.launch.py': ['simulator', 'estimator', 'identification', 'recorder', 'demo'],
 }

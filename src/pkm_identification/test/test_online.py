@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 from loaded import loaded_signals
+from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import LoadDependentStribeck
 from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.random_states import random_states
@@ -14,12 +16,16 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import JointFriction, Machine
 from pkm_description.machine.variants import with_friction
 from pkm_description.motion.profiles import profile
+from pkm_estimation.bags import BagWriter
+from pkm_identification.nodes.identify_online import main
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.payload import PayloadPrior
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
 BEGIN = 10**9
+#: of half a minute each, while friction drifts
+REPETITIONS = 4
 
 
 def test_a_window_gives_the_motion_in_its_middle() -> None:
@@ -94,6 +100,24 @@ def test_a_load_is_named(srs: Machine) -> None:
     assert 'centre of mass' in str(payload) and identifier.detectable_mass < 0.5 * mass
 
 
+def test_no_alarm_while_friction_drifts(srs: Machine) -> None:
+    """By 20 % in two minutes, with bias and ripple: no change of the load is said, and the residuals stay small."""
+    motion = profile('mp1', srs, 20.0, 100.0)
+    rows = slice(200, 1800)  # where it moves
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
+    back = np.concatenate([np.arange(rows.start, rows.stop), np.arange(rows.stop, rows.start, -1)])
+    plain, identifier = forces - friction, OnlineIdentifier(srs)
+    assert REPETITIONS * len(back) > 11_000
+    for step, place in enumerate(np.tile(back, REPETITIONS).tolist()):
+        time, forwards = 0.01 * step, step % len(back) < len(back) // 2
+        drift = 1.0 + 0.2 * np.sin(0.5 * np.pi * time / 120.0)
+        rubbing = friction[place] if forwards else -friction[place]  # the way back: speeds are the other way round
+        identifier.add(BEGIN + round(time * 1e9), positions[place], plain[place] + drift * rubbing)
+    assert identifier.payload is None and identifier.misfit == ''
+    assert (identifier.residual_std < 0.01 * identifier.observation.typical_force).all()
+
+
 def test_what_the_model_lacks_is_said(srs: Machine) -> None:
     """Friction by the load in the drives, a model without: residuals are not noise, and it says so."""
     law = LoadDependentStribeck(
@@ -141,6 +165,24 @@ def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None
     identifier.is_frozen = True
     identifier.add(BEGIN + 4 * 10**9, positions[0], forces[0])
     assert np.array_equal(identifier.parameters, before)
+
+
+def test_the_program_reads_a_bag(srs: Machine, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    motion = profile('mp1', srs, 4.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    with BagWriter(tmp_path / 'bag', 'mcap') as writer:
+        stamps = BEGIN + np.round(motion.time * 1e9).astype(np.int64)
+        writer.write_joint_states(stamps, list(srs.actuated_joint_names), positions, np.zeros_like(positions), forces)
+    settings, table = tmp_path / 'settings.yaml', tmp_path / 'efforts.csv'
+    settings.write_text('online_identification: {ros__parameters: {window: 0.3}}')
+    assert main([str(tmp_path / 'bag'), '--machine', 'srs', '-o', str(table), '--config', str(settings)]) == 0
+    said = capsys.readouterr().out
+    assert 'platform_link.m + 6 leg_rod.m' in said and 'the model fits' in said
+    values = np.genfromtxt(table, delimiter=',', names=True)
+    # half of the window is missing on both sides
+    assert values['time'][0] == pytest.approx(0.15, abs=0.02) and len(values) == pytest.approx(370, abs=3)
+    assert main([str(tmp_path / 'nothing'), '--machine', 'srs']) == 1
+    assert 'nothing' in capsys.readouterr().err
 
 
 def test_a_payload_follows_from_parameters_before_and_after() -> None:

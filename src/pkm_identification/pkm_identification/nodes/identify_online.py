@@ -13,6 +13,7 @@ from pkm_description.errors import PkmError
 from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
 
+from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.recording.bag_recordings import read_recordings
@@ -24,7 +25,7 @@ def main(args: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(args)
     try:
         machine = machine_of_options(options)
-        settings = OnlineSettings.from_file(options.config, 'online_identification') if options.config else None
+        settings = load_online_settings(options.config) if options.config else None
         (recording,) = read_recordings(machine, options.bag, (), options.namespace)
         return _run(machine, recording, settings, options.output)
     except (PkmError, OSError) as error:

@@ -11,6 +11,7 @@ from pkm_description.ros.node_settings import FrameSettings, MachineSettings, Su
 from pkm_description.settings import Settings, setting
 
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.online.settings import OnlineSettings
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,9 @@ def load_config(path: str | Path) -> IdentificationConfig:
     """
     of_the_node = (MachineSettings, FrameSettings, SubscriptionSettings, IdentificationNodeSettings)
     return IdentificationConfig.from_file(path, 'identification', of_the_node)
+
+
+def load_online_settings(path: str | Path) -> OnlineSettings:
+    """Read the settings of ``online_identification`` from a YAML file; raises like :func:`load_config`."""
+    of_the_node = (MachineSettings, FrameSettings, SubscriptionSettings, OnlineNodeSettings)
+    return OnlineSettings.from_file(path, 'online_identification', of_the_node)

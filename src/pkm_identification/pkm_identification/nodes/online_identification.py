@@ -103,7 +103,8 @@ class OnlineIdentificationNode(LifecycleNode):
             self._publish_parameters(stream, sample.stamp)
 
     def _publish_forces(self, sample: OnlineSample) -> None:
-        for publisher, efforts in ((self._predicted_publisher, sample.predicted), (self._residual_publisher, sample.residual)):
+        publishers = self._predicted_publisher, self._residual_publisher
+        for publisher, efforts in zip(publishers, (sample.predicted, sample.residual), strict=True):
             if publisher.get_subscription_count() == 0:
                 continue
             message = JointState(

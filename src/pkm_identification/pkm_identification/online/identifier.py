@@ -6,10 +6,12 @@ from collections import Counter, deque
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
+from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
 from pkm_identification.online.observation import OnlineObservation, Rows
 from pkm_identification.online.payload import Payload, PayloadPrior
 from pkm_identification.online.payload_watch import STEP, PayloadWatch
@@ -25,6 +27,8 @@ SETTLING, SETTLED = 6.0, 0.01
 CONFIRMED, DISMISSED = 5.0, 3.0
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
+#: samples between two looks at which drives' residuals are noise, not unknown parameters
+LOOK = 20
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
 MOST_REASONS = 20
 
@@ -47,7 +51,7 @@ class OnlineSample:
     velocities: Array
     efforts: Array
     predicted: Array
-    used: Array
+    used: NDArray[np.bool_]
 
     @property
     def residual(self) -> Array:
@@ -82,7 +86,7 @@ class OnlineIdentifier:
         self._payload_spread = self._usual_payload()
         observation, drift = self.observation, self.settings
         part = drift.friction_drift * observation.is_friction + drift.offset_drift * observation.is_offset
-        self._walk = (part * observation.scale) ** 2
+        self._drift = (part * observation.scale) ** 2
         self.reset()
 
     def reset(self) -> None:
@@ -91,14 +95,12 @@ class OnlineIdentifier:
         observation.reset()
         self.rejected.clear()
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
-        self._change = np.zeros(len(observation.base))
-        self._covariance = np.diag((settings.prior * observation.scale) ** 2)
+        self._begin_with(np.zeros(len(observation.base)), np.diag((settings.prior * observation.scale) ** 2))
         self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
         self._fastest = np.zeros(drives)
         self._kept: deque[_Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
-        self._prior: PayloadPrior | None = None
-        self._before: _Kept | None = None
+        self._unsettled: tuple[PayloadPrior, _Kept] | None = None
         self._is_moving, self._white_noise = False, np.zeros(drives)
         self._is_confirmed = False
         self.payload: Payload | None = None
@@ -107,17 +109,23 @@ class OnlineIdentifier:
         self.samples = 0
         self._last_stamp = -(1 << 62)
         self._clean_from = -(1 << 62)
+
+    def _begin_with(self, change: Array, covariance: Array) -> None:
+        """Begin a filter of the changes (B,) of the parameters against the file."""
+        self._walk = FixedNoise(np.zeros(len(change)))
+        self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
         self._last_used: int | None = None
+        self._is_known = np.zeros(self.machine.actuated_count, dtype=bool)
 
     @property
     def parameters(self) -> Array:
         """Base parameters (B,)."""
-        return self.observation.nominal + self._change
+        return self.observation.nominal + self._filter.parameters
 
     @property
     def std(self) -> Array:
         """Standard deviations (B,) of the base parameters."""
-        return np.sqrt(np.diag(self._covariance))
+        return self._filter.std
 
     @property
     def window(self) -> float:
@@ -185,20 +193,21 @@ class OnlineIdentifier:
         used = sample.slowest > self.settings.slow * self._fastest
         self._is_moving = bool(used.any())
         self._white_noise = sample.effort_scatter * sample.noise_share
-        predicted = rows.forces + rows.matrix @ self._change
+        predicted = rows.forces + rows.matrix @ self._filter.parameters
         if not self.is_frozen:
             self._learn(sample, rows, used)
         return OnlineSample(
             sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used
         )
 
-    def _learn(self, sample: WindowSample, rows: Rows, used: Array) -> None:
+    def _learn(self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_]) -> None:
         if sample.stamp - self._clean_from < 0:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
-        if self.settings.payload and self._prior is None:
+        if self.settings.payload and self._unsettled is None:
+            residual = target - rows.matrix @ self._filter.parameters
             weights = used / self._noise.weight_variance(sample.noise_share)
-            since = self._watch.add(sample.stamp, rows.platform, target - rows.matrix @ self._change, weights)
+            since = self._watch.add(sample.stamp, rows.platform, residual, weights)
             if since is not None:
                 self._change_of_load(since)
                 return
@@ -207,32 +216,27 @@ class OnlineIdentifier:
         self._keep(sample.stamp)
         self._update(sample, rows.matrix, target, used)
         self.samples += 1
-        if self._prior is not None:
-            self._follow_payload(self._prior, sample.stamp)
+        if self._unsettled is not None:
+            self._follow_payload(*self._unsettled, sample.stamp)
 
-    def _update(self, sample: WindowSample, matrix: Array, target: Array, used: Array) -> None:
-        """Kalman filter of parameters that drift: the rows of one sample, one after the other."""
-        covariance, change = self._covariance.copy(), self._change.copy()
+    def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
+        """Take the rows of one sample."""
         if self._last_used is not None:
-            covariance += np.diag(self._walk * (sample.stamp - self._last_used) / 1e9)
+            self._walk.variances[:] = self._drift * (sample.stamp - self._last_used) / 1e9
         self._last_used = sample.stamp
-        innovation = target - matrix @ change
-        is_noise = used & (np.einsum('ab,bc,ac->a', matrix, covariance, matrix) < self._noise.variance)
+        if self.samples % LOOK == 0:
+            spread = np.einsum('ab,bc,ac->a', matrix, self._filter.covariance, matrix)
+            self._is_known = spread < self._noise.variance
+        innovation = target - matrix @ self._filter.parameters
         variance = self._noise.weight_variance(sample.noise_share)
-        for place in np.flatnonzero(used):
-            row = matrix[place]
-            gain = covariance @ row
-            gain /= row @ gain + variance[place]
-            change += gain * (target[place] - row @ change)
-            covariance -= np.outer(gain, row @ covariance)
-        self._change, self._covariance = change, 0.5 * (covariance + covariance.T)
-        self._noise.add(sample.stamp, innovation, is_noise)
+        self._filter.update(matrix, target, np.where(used, variance, np.inf))
+        self._noise.add(sample.stamp, innovation, used & self._is_known)
 
     def _keep(self, stamp: int) -> None:
         """Remember what is known now, twice per step of the watch, to go back to before a change of the load."""
         if self._kept and stamp - self._kept[-1].stamp < 0.5e9 * STEP:
             return
-        self._kept.append(_Kept(stamp, self._change, self._covariance, self._noise.copy()))
+        self._kept.append(_Kept(stamp, self._filter.parameters, self._filter.covariance, self._noise.copy()))
         if len(self._kept) > KEPT:
             self._kept.popleft()
 
@@ -241,22 +245,22 @@ class OnlineIdentifier:
         half = round(0.5e9 * self._polynomial.window)
         before = [one for one in self._kept if one.stamp <= since - half] or [self._kept[0]]
         kept = before[-1]
-        self._prior = PayloadPrior(
-            since, kept.change, kept.covariance, self.observation.payload_map, self._payload_spread
-        )
-        self._before = kept
-        self._change, self._covariance, self._noise = kept.change, self._prior.covariance, kept.noise.copy()
+        prior = PayloadPrior(since, kept.change, kept.covariance, self.observation.payload_map, self._payload_spread)
+        self._unsettled = prior, kept
+        self._begin_with(kept.change, prior.covariance)
+        self._noise = kept.noise.copy()
         self._clean_from = since + round(2e9 * STEP) + half
-        self._last_used, self._is_confirmed = None, False
+        self._is_confirmed = False
         self._kept.clear()
 
-    def _follow_payload(self, prior: PayloadPrior, stamp: int) -> None:
-        found = prior.posterior(self._change, self._covariance)
+    def _follow_payload(self, prior: PayloadPrior, before: _Kept, stamp: int) -> None:
+        """What the parameters since the change say of the load; a change that they do not confirm was none."""
+        found = prior.posterior(self._filter.parameters, self._filter.covariance)
         if self._is_confirmed or abs(found.mass) > CONFIRMED * found.mass_std:
             self._is_confirmed, self.payload = True, found
         elif stamp - found.since > DISMISSED * 1e9:
-            kept = self._before
-            self._change, self._covariance, self._noise = kept.change, kept.covariance, kept.noise
+            self._begin_with(before.change, before.covariance)
+            self._noise = before.noise
             self._end_of_change()
             self.dismissed += 1
         settled = self._is_confirmed and found.mass_std < SETTLED * abs(found.mass)
@@ -264,7 +268,7 @@ class OnlineIdentifier:
             self._end_of_change()
 
     def _end_of_change(self) -> None:
-        self._prior = None
+        self._unsettled = None
         self._watch.restart()
 
     def _usual_payload(self) -> Array:

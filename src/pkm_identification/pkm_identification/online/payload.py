@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
 
@@ -23,7 +24,7 @@ class Payload:
     since: int
     parameters: Array
     covariance: Array
-    known: Array
+    known: NDArray[np.bool_]
 
     @property
     def mass(self) -> float:

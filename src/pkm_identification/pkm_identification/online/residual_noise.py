@@ -49,7 +49,7 @@ class ResidualNoise:
         """Variance (A,) that a sample is weighted by; smoothed white noise makes 1 / ``noise_share`` samples alike."""
         return np.maximum(self.variance / noise_share, self._block_variance)
 
-    def add(self, stamp: int, residual: Array, used: Array) -> None:
+    def add(self, stamp: int, residual: Array, used: NDArray[np.bool_]) -> None:
         """Take a residual (A,) of the prediction; drives that are not ``used`` (A,) are left out.
 
         Residuals count where parameters are known well enough for them to be noise; those of a fit are too small.

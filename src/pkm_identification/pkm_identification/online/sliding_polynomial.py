@@ -119,7 +119,7 @@ class SlidingPolynomial:
         offsets = stamps - middle
         if not np.array_equal(offsets, self._offsets):
             self._offsets = offsets
-            self._weights, self._basis = _weights(offsets * 1e-9, self._degree)
+            self._weights, self._basis = _weights(np.asarray(offsets * 1e-9, dtype=float), self._degree)
         drives = values.shape[1] // 2
         origin = values[len(values) // 2]  # smoothing differences keeps their digits
         changes = values - origin

@@ -1,0 +1,32 @@
+"""The node of the identification while the machine runs: parameters, residuals, changes of the load."""
+
+from __future__ import annotations
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from pkm_description.launching import (
+    driver_arguments,
+    machine_arguments,
+    sensor_parameters,
+    suite_node,
+    text,
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Start the node."""
+    parameters = {'output_directory': text('output'), 'reliability': text('reliability')}
+    return LaunchDescription([
+        *machine_arguments(),
+        *driver_arguments(),
+        DeclareLaunchArgument(
+            'output', default_value='', description='directory for what ~/save writes; ~/.ros if empty'
+        ),
+        DeclareLaunchArgument(
+            'reliability',
+            default_value='best_effort',
+            choices=['best_effort', 'reliable'],
+            description='of the subscription; reliable where no sample may be lost',
+        ),
+        suite_node('pkm_identification', 'online_identification', [sensor_parameters(), parameters]),
+    ])
