@@ -72,6 +72,7 @@ def _run(scenario: Scenario, seed: int) -> list[tuple[Array, Array, Array, Array
         filter_.known(inputs[k])
     result = []
     for k, (entry, smooth) in enumerate(Smoother(STATE_SIZE).smooth(record.take(), lambda number: True)):
+        assert entry is not None
         assert smooth is not None
         chart = entry.known[2]
         truth = _truth(scenario, k, biases, chart)

@@ -140,6 +140,9 @@ class EstimatorConfig(Settings):
     legs_alone: bool = setting(
         True, "leave out an IMU that fails and estimate by the legs alone; not for 'paper' and without leg_gate"
     )
+    follow_modes: bool = setting(
+        True, "follow all assembly modes that are possible behind a singular pose; with the filter 'manifold' only"
+    )
     maximum_condition: float = setting(
         1e3, 'condition number of the length Jacobian (m and rad) beyond which a pose counts as near-singular', 1.0, 1e9
     )

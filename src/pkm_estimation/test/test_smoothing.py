@@ -228,3 +228,19 @@ def test_constants_are_known_from_the_first_sample_on():
 def test_an_estimate_that_goes_back_for_late_samples_cannot_be_smoothed():
     with pytest.raises(ConfigurationError, match='history'):
         estimate(SRS, Run(Motion(SRS), 0, 1.0).data, replace(CONFIG, history=0.1), smooth=True)
+
+
+def test_an_imu_that_is_left_out_leaves_the_rest_smoothed():
+    """Estimates by the legs alone stay as they are; before and behind them velocities get better."""
+    run = Run(Motion(SRS), 0, 8.0)
+    data, out = run.data, slice(300, 400)
+    data.specific_force[out], data.angular_rate[out] = 0.0, 0.0
+    smooth, plain = (estimate(SRS, data, CONFIG, smooth=way) for way in (True, False))
+    np.testing.assert_array_equal(smooth.by_legs_alone, plain.by_legs_alone)
+    alone = plain.by_legs_alone
+    assert 100 < alone.sum() < 250
+    np.testing.assert_array_equal(smooth.state[alone], plain.state[alone])
+    settled = ~alone & (plain.motion.stamps > plain.motion.stamps[0] + 10**9)
+    ratio = groups(run.errors(smooth)[settled]) / groups(run.errors(plain)[settled])
+    assert ratio[1] < 0.7
+    assert (ratio[:3] < 1.0).all()

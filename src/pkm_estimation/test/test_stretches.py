@@ -9,8 +9,6 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1_profile
-from pkm_estimation.filtering.assembly_side import PoseWatch
-from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.kernels import following
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
@@ -86,23 +84,6 @@ def test_stretches_of_other_legs() -> None:
     machine = load_machine('valencia_3rps')
     data, config = recorded(SensorConditions(), 500.0, 100, machine), EstimatorConfig(baseline=False)
     assert_same(estimate(machine, data, config), one_by_one(data, config, machine), ('estimated', 'extra_states'))
-
-
-def test_a_filter_that_is_lost_at_a_look_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, config = recorded(SensorConditions()), EstimatorConfig(baseline=False)
-    original = PoseWatch.look
-
-    def look(watch: PoseWatch, filter_: PlatformFilter, stamp: int) -> str:
-        before = watch.quiet
-        trouble = original(watch, filter_, stamp)
-        looked = (0, 0) != before != watch.quiet  # not the first one after a start
-        return 'wrong_assembly_mode' if looked and data.stamps[200] <= stamp < data.stamps[250] else trouble
-
-    monkeypatch.setattr(PoseWatch, 'look', look)
-    in_stretches, single = estimate(SRS, data, config), one_by_one(data, config)
-    assert_same(in_stretches, single, ignored=('estimated', 'extra_states'))
-    assert in_stretches.started.sum() == 2
-    assert len(in_stretches) == len(data.stamps)
 
 
 def test_ordinary_samples_are_followed_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import length_jacobian
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models import POSITION
 
 #: ns between two checks of the pose: a platform takes longer to pass a singular pose
 _WATCH_INTERVAL = 100_000_000
-#: far from the ends of the numbers
-_ALWAYS = -(2**62), 2**62
 
 
 class AssemblySide:
@@ -69,8 +68,21 @@ class AssemblySide:
         return self.is_home_side(position) and bool(np.sign(np.linalg.det(jacobian)) == self._sign)
 
 
+class Look(NamedTuple):
+    """What a look at the pose gave.
+
+    Attributes
+    ----------
+    pose : of the platform, where it is known; ``None``: it was not looked at
+    trouble : name and detail of an event
+    """
+
+    pose: Pose | None = None
+    trouble: tuple[str, str] | None = None
+
+
 class PoseWatch:
-    """Checks the length Jacobian of a hexapod's estimate ten times a second.
+    """Looks at the pose of the estimate ten times a second; of a hexapod with struts also at the length Jacobian.
 
     Parameters
     ----------
@@ -86,31 +98,38 @@ class PoseWatch:
     def reset(self) -> None:
         """Forget the past."""
         self._looked_at: int | None = None
-        self._was_singular = False
+        self._was_singular = self._was_beyond = False
 
     @property
     def quiet(self) -> tuple[int, int]:
         """Stamps [ns] from which on and before which there is nothing to look at."""
-        if self._looked_at is None:
-            return 0, 0
-        return (self._looked_at, self._looked_at + _WATCH_INTERVAL) if self._machine.is_strut_hexapod else _ALWAYS
+        return (0, 0) if self._looked_at is None else (self._looked_at, self._looked_at + _WATCH_INTERVAL)
 
-    def look(self, filter_: PlatformFilter, stamp: int) -> str:
-        """Return ``wrong_assembly_mode``, a message on a near-singular pose (once), or ''; ``stamp`` [ns] is now."""
+    def look(self, filter_: PlatformFilter, stamp: int) -> Look:
+        """Look at the pose of a filter if it is time to; ``stamp`` [ns] is now."""
         if self._looked_at is None:
             self._looked_at = stamp
-        if not self._machine.is_strut_hexapod or 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
-            return ''
+        if 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
+            return Look()
         self._looked_at = stamp
         rotation = filter_.rotation
         position = filter_.imu_point - rotation @ self._imu_position
+        pose = Pose(position, rotation)
+        if not self._machine.is_strut_hexapod:
+            return Look(pose)
         jacobian = length_jacobian(self._machine, position, rotation)
         if not np.isfinite(jacobian).all():
-            return ''
+            return Look()
         largest, *_, least = np.linalg.svd(jacobian, compute_uv=False).tolist()
         condition = largest / least if least > 0.0 else inf
         singular = condition > self._maximum
         begins, self._was_singular = singular and not self._was_singular, singular
         if singular:
-            return f'near-singular pose: condition number {condition:.3g} of the length Jacobian' if begins else ''
-        return '' if self._side.is_reached(position, jacobian) else 'wrong_assembly_mode'
+            text = f'near-singular pose: condition number {condition:.3g} of the length Jacobian'
+            return Look(pose, ('near_singular_pose', text) if begins else None)
+        is_beyond = not self._side.is_reached(position, jacobian)
+        changed, self._was_beyond = is_beyond != self._was_beyond, is_beyond
+        if not changed:
+            return Look(pose)
+        where = 'it is in another assembly mode than home' if is_beyond else 'it is in that of home again'
+        return Look(pose, ('assembly_mode_changed', f'the platform has passed a singular pose: {where}'))

@@ -165,10 +165,13 @@ class LegsAlone:
     def update(self, drive_positions: Array, used: NDArray[np.intp] | None) -> Innovation:
         """Correct with the positions (A,) of the drives ``used``; raises CovarianceError."""
         innovation = self.filter.update(drive_positions, used)
-        count = len(drive_positions) if used is None else len(used)
+        self.adapt(innovation, len(drive_positions) if used is None else len(used))
+        return innovation
+
+    def adapt(self, innovation: Innovation, count: int) -> None:
+        """Adapt how lively the motion is to an innovation of ``count`` legs."""
         excess = min(innovation.nis / count, _LARGEST_EXCESS) - _AIM
         self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
-        return innovation
 
     @property
     def felt(self) -> Array:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pkm_estimation.filtering.backward_pass import Gaussian, Passage, corrected, predicted, smoothed_before
-from pkm_estimation.filtering.step_record import Estimated, Started
+from pkm_estimation.filtering.step_record import Estimated, Left, Started
 
-Entry = Passage | Estimated | Started
+Entry = Passage | Estimated | Started | Left
 
 
 class _Link(NamedTuple):
@@ -29,11 +29,11 @@ class _Estimator:
         self._filter: Gaussian | None = None
         self.estimate: Gaussian | None = None
 
-    def go(self, entry: Entry) -> _Link | tuple[Estimated, Gaussian] | None:
+    def go(self, entry: Entry) -> _Link | tuple[Estimated, Gaussian] | Left | None:
         """One entry on; what it came to, ``None`` at a start."""
-        if isinstance(entry, Started):
+        if isinstance(entry, Started | Left):
             self._filter = self.estimate = None
-            return None
+            return entry if isinstance(entry, Left) else None
         if isinstance(entry, Passage):
             return _Link(self.correct(entry.begin), entry, self.predict(entry))
         return entry, self.correct(entry.estimate)
@@ -76,7 +76,7 @@ class Smoother:
 
     def smooth(
         self, entries: Sequence[Entry], is_usable: Callable[[int], bool], before: Sequence[Entry] = ()
-    ) -> list[tuple[Estimated, Gaussian | None]]:
+    ) -> list[tuple[Estimated | None, Gaussian | None]]:
         """Estimates of a block, each with the smoothed one, in order.
 
         Parameters
@@ -95,11 +95,15 @@ class Smoother:
         for entry in before:
             forward.go(entry)
         links = [forward.go(entry) for entry in entries]
-        number = sum(isinstance(entry, Estimated) for entry in entries)
-        result: list[tuple[Estimated, Gaussian | None]] = []
+        number = sum(isinstance(entry, Estimated | Left) for entry in entries)
+        result: list[tuple[Estimated | None, Gaussian | None]] = []
         for link in reversed(links):
             if link is None:
                 self.after = None
+            elif isinstance(link, Left):
+                number -= 1
+                self.after = None
+                result.append((None, None))
             elif isinstance(link, _Link):
                 if self.after is not None:
                     self.after = smoothed_before(link.estimate, link.passage.slope, link.prediction, self.after)

@@ -48,6 +48,10 @@ class Started(NamedTuple):
     """The filter started: nothing before it concerns what is after it."""
 
 
+class Left(NamedTuple):
+    """An estimate that was given out while the record was paused: it stays as it is."""
+
+
 class StepRecord:
     """Takes note of what a filter does, see :attr:`PlatformFilter.record`.
 
@@ -66,14 +70,26 @@ class StepRecord:
     def __init__(self, declared_delay: Callable[[], float] = float) -> None:
         self._declared = declared_delay
         self.starts: Iterator[Array | None] = iter(())
-        self.entries: list[Passage | Estimated | Started] = []
+        self.entries: list[Passage | Estimated | Started | Left] = []
+        self._is_paused = False
         self._begin: Gaussian | None = None
         self._end: Gaussian | None = None
         self._slope, self._samples, self._time = np.zeros((0, 0)), np.zeros((COLUMNS, 0)), 0.0
         self._newest = NO_STAMP
 
+    def pause(self) -> None:
+        """Take note of no steps from now on; what was noted since the last estimate is forgotten."""
+        self._is_paused = True
+        self._begin = self._end = None
+
+    def go_on(self) -> None:
+        """Take note of steps again."""
+        self._is_paused = False
+
     def before_step(self, filter_: PlatformFilter) -> None:
         """Begin a passage, if the estimate is another one than after the last step."""
+        if self._is_paused:
+            return
         now = self._now(filter_)
         if self._begin is not None and self._end is not None:
             if all(np.array_equal(one, other) for one, other in zip(now, self._end, strict=True)):
@@ -88,6 +104,8 @@ class StepRecord:
         """After a step of ``duration`` s that ended ``end`` s after the second sample; before the chart moves."""
         process = filter_.process.data
         self._shift_samples(process)
+        if self._is_paused:
+            return
         self._slope = _slope(filter_.ukf) @ self._slope
         if self._newest != NO_STAMP:
             self._slope[:9] += sample_effect(process, duration) @ self._samples
@@ -105,11 +123,13 @@ class StepRecord:
 
     def moved(self, transport: Array) -> None:
         """The chart moved: ``transport`` (n, n) maps deviations of the state."""
-        self._slope = transport @ self._slope
+        if not self._is_paused:
+            self._slope = transport @ self._slope
 
     def settled(self, filter_: PlatformFilter) -> None:
         """The step is complete."""
-        self._end = self._now(filter_)
+        if not self._is_paused:
+            self._end = self._now(filter_)
 
     def started(self, state: Array) -> None:
         """The filter starts anew from a state (n,): a passage that led to no estimate is forgotten."""
@@ -121,12 +141,15 @@ class StepRecord:
 
     def estimated(self, filter_: PlatformFilter, known: tuple[Array, ...]) -> None:
         """An estimate was given out."""
+        if self._is_paused:
+            self.entries.append(Left())
+            return
         self._close()
         estimate = self._now(filter_)
         count = (len(estimate.mean) - filter_.layout.size) // INPUTS
         self.entries.append(Estimated(estimate, known, _parts(filter_, self._time, count)))
 
-    def take(self) -> list[Passage | Estimated | Started]:
+    def take(self) -> list[Passage | Estimated | Started | Left]:
         """All entries up to now; what follows begins with the present estimate."""
         self._close()
         entries, self.entries = self.entries, []

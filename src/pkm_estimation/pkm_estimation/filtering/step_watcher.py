@@ -13,6 +13,12 @@ class StepWatcher(Protocol):
     def started(self, state: Array) -> None:
         """The filter starts anew, from a state (n,) that may be changed in place."""
 
+    def pause(self) -> None:
+        """What follows cannot be smoothed: its steps are not those of one estimate."""
+
+    def go_on(self) -> None:
+        """What follows can be smoothed."""
+
     def before_step(self, filter_: Any) -> None:
         """A step begins."""
 

@@ -58,6 +58,8 @@ class FollowData(NamedTuple):
     largest_biases : (6,) beyond them something else must be wrong, m/s^2 and rad/s
     largest_scale : of the innovations, beyond it the same
     largest_constraint_nis : NIS of the constraints, beyond it the same
+    pose_weights : (n,) of the variances of the states in ``largest_spread``
+    largest_spread : m^2, above it a singular pose may be within what is known of the pose
     """
 
     times: Integers
@@ -93,6 +95,8 @@ class FollowData(NamedTuple):
     largest_biases: Array
     largest_scale: float
     largest_constraint_nis: float
+    pose_weights: Array
+    largest_spread: float
 
 
 class FollowedData(NamedTuple):
@@ -213,7 +217,11 @@ def correct_and_judge(
     correction: CorrectionData, data: FollowData,
 ) -> bool:  # fmt: skip
     """Correct with the measured positions; whether they fit and the result is sound."""
-    limit = data.largest_nis
+    limit, spread = data.largest_nis, 0.0
+    for i in range(len(filter_.state)):
+        spread += data.pose_weights[i] * filter_.covariance[i, i]
+    if spread > data.largest_spread:
+        return False
     if data.is_judged:
         if data.fit[SCALE] > data.largest_scale:
             return False

@@ -132,6 +132,7 @@ def _columns(block: OutputBlock, model: OutputModel) -> dict[str, NDArray[Any]]:
         'innovation_std': np.sqrt(block.variance),
         'nis': block.nis,
         'by_legs_alone': block.by_legs_alone,
+        'mode_unknown': block.mode_unknown,
         'angular_acceleration': model.imu_frame.vector_to_imu(block.rates),
         'state': model.state(known, block.imu_delay),
         'state_std': block.state_std,

@@ -135,7 +135,6 @@ def estimate_recording(
     config = replace(config or EstimatorConfig(), queue_length=_LONGEST_QUEUE)
     if smooth:
         check_smoothable(config)
-        config = replace(config, legs_alone=False)  # steps without the IMU are not recorded
     with _older_objects_left_alone():
         return _estimate(
             RepeatablePipeline(machine, config), data, start_stamp_ns, baseline_stamp_ns, progress or _quietly, smooth

@@ -36,6 +36,7 @@ class EstimationResult:
     state, state_std : (N, n) the filter's own states and standard deviations; of an IMU delay the whole one
     extra_states : columns of the further states that were estimated, by name
     by_legs_alone : (N,) True where the IMU was left out: specific force and rate are then the legs', biases NaN
+    mode_unknown : (N,) True where the assembly mode was in doubt: the pose is the likeliest, its covariance covers all
     health : counters and events of the whole run
     is_smoothed : whether motion, biases, states and corrected samples take later measurements into account, too;
         innovations, ``nis`` and what ``health`` says are the filter's
@@ -58,6 +59,7 @@ class EstimationResult:
     state: Array
     state_std: Array
     by_legs_alone: NDArray[np.bool_]
+    mode_unknown: NDArray[np.bool_]
     extra_states: dict[str, slice]
     health: HealthReport
     is_smoothed: bool = False

@@ -19,14 +19,14 @@ from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.backward_pass import Gaussian
 from pkm_estimation.filtering.point_motion import FilterStates
 from pkm_estimation.filtering.smoother import Entry, Smoother
-from pkm_estimation.filtering.step_record import Estimated, Started
+from pkm_estimation.filtering.step_record import Estimated, Left, Started
 from pkm_estimation.models import BIASES
 from pkm_estimation.offline.recorded_samples import RecordedSamples
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream.output import OutputModel
 from pkm_estimation.stream.repeatable import Checkpoint, RepeatablePipeline
 
-Smoothed = list[tuple[Estimated, Gaussian | None]]
+Smoothed = list[tuple[Estimated | None, Gaussian | None]]
 
 #: estimates that are recorded at once: some 25 kB each
 _BLOCK = 1000
@@ -104,8 +104,6 @@ def smoothed(
         stamps, estimates = block.smooth(smoother)
         if stamps != result.motion.stamps[begin:end].tolist():
             raise AssertionError('the second run over the recording gave other estimates than the first')
-        if len(estimates) != len(stamps):  # legs alone for a while: that filter's steps are not recorded
-            smoother.after, estimates = None, []
         if estimates:
             _put(result, begin, estimates, pipeline.tracker.output_model)
         sample_end, end = sample, begin
@@ -174,13 +172,15 @@ def _starts(entries: Sequence[Entry], estimates: Smoothed) -> list[Array | None]
             if is_first and estimate is not None:
                 starts[-1] = _known(entry, estimate)[0]
             number, is_first = number + 1, False
+        elif isinstance(entry, Left):
+            number, is_first = number + 1, False
     return starts
 
 
 def _put(result: EstimationResult, begin: int, estimates: Smoothed, model: OutputModel) -> None:
     """Overwrite what smoothed estimates, of places from ``begin`` on, say anew."""
     rows = [k for k, (_, estimate) in enumerate(estimates) if estimate is not None]
-    pairs = [(entry, estimate) for entry, estimate in estimates if estimate is not None]
+    pairs = [(entry, estimate) for entry, estimate in estimates if entry is not None and estimate is not None]
     if not pairs:
         return
     places = begin + np.array(rows)

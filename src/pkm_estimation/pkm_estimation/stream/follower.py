@@ -98,7 +98,7 @@ class Followed:
             np.full(count, self.epoch), self.stamps, np.zeros(count, dtype=bool),
             FilterStates(data.states, data.covariances, chart, quaternion, data.samples, turning, noise),
             data.residuals, data.variances, data.nis, rates, self.positions, np.full(count, self.imu_delay),
-            np.zeros(count, dtype=bool),
+            np.zeros(count, dtype=bool), np.zeros(count, dtype=bool),
         )  # fmt: skip
 
 
@@ -155,6 +155,8 @@ class Follower:
             largest_biases=parts.largest_biases,
             largest_scale=parts.largest_scale,
             largest_constraint_nis=parts.largest_constraint_nis,
+            pose_weights=parts.reach.weights,
+            largest_spread=parts.reach.largest,
         )
         self._struct = structure(self._data)
 

@@ -85,6 +85,7 @@ class HealthReport:
     user_measurements : per name: number, mean NIS and its expected value
     lasting : what was wrong with the innovations for seconds, with its likeliest causes; empty: nothing
     findings : those causes, the likeliest first
+    mode_doubt : poses that are possible, and why it is not known which one it is; empty: it is known
     """
 
     samples: int
@@ -104,6 +105,7 @@ class HealthReport:
     noise_factors: tuple[float, float] = (1.0, 1.0)
     lasting: str = ''
     findings: tuple[Finding, ...] = ()
+    mode_doubt: str = ''
 
 
 class HealthMonitor:
@@ -115,7 +117,7 @@ class HealthMonitor:
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
         self.noise_factors = 1.0, 1.0
-        self.lasting = ''
+        self.lasting = self.mode_doubt = ''
         self.findings: tuple[Finding, ...] = ()
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
@@ -284,6 +286,7 @@ class HealthMonitor:
             self.noise_factors,
             self.lasting,
             self.findings,
+            self.mode_doubt,
         )
         self._events.clear()
         self._clear_window()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -79,6 +79,14 @@ class ImuWatch:
         self._instant: Instant | None = None
         self._repeats, self._usual = 0, 0
         self._run_begin = Instant(0, 0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """State for :meth:`restore`."""
+        return {**vars(self), '_spans': list(self._spans)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore a snapshot, which can be used again."""
+        vars(self).update({**snapshot, '_spans': list(snapshot['_spans'])})
 
     # -- samples -------------------------------------------------------------------------------------------------------
 

@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Pose
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
 from pkm_estimation.models.inertial_process import INPUT_SIZE
-from pkm_estimation.stream.messages import LegMeasurement, LegSample
+from pkm_estimation.stream.doubtful_tracker import DoubtfulTracker
+from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
+from pkm_estimation.stream.mode_doubt import ModeDoubt, legs_correction
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds
-from pkm_estimation.stream.tracker_steps import TrackerSteps
 
 #: s after a failure until which its cause is looked for
 _LATEST_NAMING = 2.0
@@ -41,7 +43,7 @@ class ImuSuspectError(Exception):
         self.kind, self.detail = kind, detail
 
 
-class LegsAloneTracker(TrackerSteps):
+class LegsAloneTracker(DoubtfulTracker):
     """Leaves the IMU out, estimates without it, and takes it back."""
 
     # -- is it the IMU? ------------------------------------------------------------------------------------------------
@@ -126,29 +128,36 @@ class LegsAloneTracker(TrackerSteps):
         """Begin with a measurement alone: what was predicted for it is wrong. Whether that gives a pose."""
         sample, used = measurement.sample, self._believed(measurement.sample)
         self.alone.know_stamps_of(self.filter)
+        snapshots: list[tuple[object, ...]] = []
+        if self.alone_doubt.is_open:
+            self._remember(measurement.instant, self.alone_doubt.poses(self.machine.imu.position))
         try:
             if len(used) == self.machine.actuated_count:
-                self.alone.start_at(*self._recent_poses(measurement))
+                for pose in self._start_poses(measurement):
+                    self.alone.start_at(pose, *self._pose_before(measurement, pose))
+                    self.alone.update(sample.positions, used)
+                    snapshots.append(self.alone.filter.snapshot())
             else:
                 self.alone.go_on_from(self.filter, imu.value)
                 self.alone.doubt()
-            self.alone.update(sample.positions, used)
+                self.alone.update(sample.positions, used)
         except (KinematicsError, CovarianceError) as error:
             self._fail(measurement.instant.stamp, 'start_failed', f'no pose by the legs alone: {error}')
             return False
         self.now, self.since = imu, imu.instant
-        self.imu_fault.trial = None
+        self._end_trial()
         self.angular_acceleration.reset()
+        self._doubt_start(measurement.instant.stamp, self.alone_doubt, self.alone.filter, snapshots)
         return True
 
-    def _recent_poses(self, measurement: LegMeasurement) -> tuple[Pose, Pose | None, float]:
-        """Pose at a measurement, the one before it, if there is one, and the time between them [s]."""
-        pose, last = self.baseline.estimator.pose, self.continuity.last
-        here = pose(measurement.sample.positions)[0]
+    def _pose_before(self, measurement: LegMeasurement, here: Pose) -> tuple[Pose | None, float]:
+        """Pose at the measurement before one with the pose ``here``, if there is one, and the time between them [s]."""
+        last = self.continuity.last
         duration = 0.0 if last is None else 1e-9 * (measurement.instant.stamp - last[0])
         if last is None or not 0.0 < duration <= self.config.maximum_imu_gap or not np.isfinite(last[1]).all():
-            return here, None, 0.0
-        return here, pose(last[1])[0], duration
+            return None, 0.0
+        before = forward_kinematics(self.machine, last[1], initial=here)
+        return (Pose(before.position[0], before.rotation_base_platform[0]) if before.converged[0] else None), duration
 
     def _go_on_alone(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
         """Estimate by a measurement alone, ``None`` if it gives no pose: the filter is stopped."""
@@ -167,11 +176,6 @@ class LegsAloneTracker(TrackerSteps):
         self.health.event(stamp, 'started', 'filter started (legs alone)')
         return self._output_alone(measurement, None, started=True)
 
-    def _believed(self, sample: LegSample) -> NDArray[np.intp]:
-        """Legs of a measurement that are not left out."""
-        faults = self.leg_gate.faults
-        return sample.used if not faults else np.array([leg for leg in sample.used.tolist() if leg not in faults])
-
     # -- estimate without it -------------------------------------------------------------------------------------------
 
     def _process_alone(self, measurement: LegMeasurement, path: InputPath) -> EstimatorOutput | None:
@@ -185,15 +189,15 @@ class LegsAloneTracker(TrackerSteps):
             self.health.event(stamp, 'no_leg_believed', 'only legs that are left out are in the message: rejected')
             return None
         try:
-            self.alone.filter.observe_leg_stamp(path.end.instant.stamp)
-            self.alone.predict(seconds(now.instant, path.end.instant))
-            innovation = self.alone.update(sample.positions, used)
+            innovation = self._advance_alone(measurement, path.end.instant, used)
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             return self._start_alone(measurement, path.end)
         if not self.side.holds(self.alone.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
-        elif self._has_possible_pose(stamp, self.alone.filter):
+        else:
+            if not self.alone_doubt.is_open:
+                self._look_at_pose(stamp, self.alone.filter)
             bad = self._bad_samples(now.instant, path.end.instant, sample)
             cause = bad or self._likely_cause(path.end)
             if cause is not None:
@@ -205,6 +209,78 @@ class LegsAloneTracker(TrackerSteps):
             return self._output_alone(measurement, innovation, started=False)
         return self._start_alone(measurement, path.end)
 
+    def _advance_alone(self, measurement: LegMeasurement, due: Instant, used: NDArray[np.intp]) -> Innovation | None:
+        """Predict and correct the filter without the IMU; ``None`` where the mode is in doubt and nothing fits."""
+        alone, doubt, now, sample = self.alone, self.alone_doubt, self.now, measurement.sample
+        assert now is not None
+        duration = seconds(now.instant, due)
+
+        def along() -> None:
+            alone.filter.observe_leg_stamp(due.stamp)
+            alone.predict(duration)
+
+        if doubt.is_open:
+            doubt.predict(alone.filter, along)
+        else:
+            along()
+            if not self._begins_doubt(measurement.instant.stamp, doubt, alone.filter):
+                return alone.update(sample.positions, used)
+        innovation = self._correct_in_doubt(measurement, doubt, alone.filter, used)
+        if innovation is not None:
+            alone.adapt(innovation, len(used))
+        return innovation
+
+    @property
+    def doubt_in_use(self) -> ModeDoubt:
+        """Doubt of the filter that is in use."""
+        return self.alone_doubt if self.imu_fault.is_on else self.doubt
+
+    def _correct_by_user_in_doubt(self, measurement: UserMeasurement, path: InputPath, limit: float) -> Innovation:
+        """Correct all parts of a doubt with a user's measurement, which may end it; raises as an update by it."""
+        doubt, now = self.doubt_in_use, self.now
+        assert now is not None
+        duration = seconds(now.instant, path.end.instant)
+        if self.imu_fault.is_on:
+            filter_, imu = self.alone.filter, np.zeros(INPUT_SIZE)
+            doubt.predict(filter_, lambda: self.alone.predict(duration))
+            self._end_trial()  # the trial does not know this measurement
+        else:
+            filter_, imu = self.filter, path.end.value
+            self._differentiate_along(path)
+            doubt.predict(filter_, lambda: self._predict_filter_along(path))
+        self.now = path.end
+        kept: list[Innovation] = []
+
+        def correct() -> tuple[Innovation, float]:
+            innovation = filter_.update_with(measurement.observe, measurement.value, measurement.covariance, imu)
+            kept.append(innovation)
+            # off the diagonal the parts' covariances differ little
+            return innovation, float(np.log(innovation.variance).sum())
+
+        innovation = doubt.correct(filter_, correct, limit, lambda: True)
+        if not doubt.is_open:
+            self._end_doubt(measurement.instant.stamp)
+        self.health.mode_doubt = doubt.description if doubt.is_open else ''
+        return innovation or min(kept, key=lambda one: one.nis)
+
+    def _go_on_without(self, imu: Array) -> None:
+        """Go on without the IMU from the present estimate, with the sample (6,) there."""
+        if not self.doubt.is_open:
+            self.alone.go_on_from(self.filter, imu)
+            return
+        parts = []
+        for part in self.doubt.parts:
+            self.filter.restore(part.snapshot)
+            self.alone.go_on_from(self.filter, imu)
+            parts.append(part._replace(snapshot=self.alone.filter.snapshot()))
+        self.alone_doubt.take(parts, self.doubt.cause)
+        self.doubt.end()
+
+    def _end_trial(self) -> None:
+        """The IMU is not tried any more, or not believed."""
+        self.imu_fault.trial = None
+        self.doubt.end()
+
     def _predict_for_user(self, path: InputPath) -> tuple[PlatformFilter, Array]:
         """Predict to the end of a path the filter that is in use; also its input there."""
         if not self.imu_fault.is_on:
@@ -212,7 +288,7 @@ class LegsAloneTracker(TrackerSteps):
             return self.filter, path.end.value
         assert self.now is not None
         self.alone.predict(seconds(self.now.instant, path.end.instant))
-        self.imu_fault.trial = None  # the trial does not know this measurement
+        self._end_trial()  # the trial does not know this measurement
         return self.alone.filter, np.zeros(INPUT_SIZE)
 
     def _likely_cause(self, imu: ImuSample) -> tuple[str, str] | None:
@@ -243,30 +319,63 @@ class LegsAloneTracker(TrackerSteps):
                 self._begin_trial(path.end)
             return None
         if is_bad:
-            fault.trial = None
+            self._end_trial()
             return None
         limit = self.leg_gate.limit_of(len(used))
         try:
-            self.filter.observe_leg_stamp(due.stamp)
-            self._predict_along(path)
-            innovation = self.filter.update(sample.positions, used, limit)
+            innovation = self._advance_trial(sample, path, used, limit)
             self._check_plausible()
         except (CovarianceError, ImuSuspectError):
-            fault.trial = None
+            self._end_trial()
             return None
-        if innovation.nis > limit:
-            fault.trial = None
+        if innovation is None or innovation.nis > limit:
+            self._end_trial()
             return None
         if not fault.has_passed(due, innovation, len(used)):
             return None
         if not fault.agrees:
-            fault.trial = None
+            self._end_trial()
             return None
         self._take_imu_back(measurement)
         return innovation
 
+    def _advance_trial(
+        self, sample: LegSample, path: InputPath, used: NDArray[np.intp], limit: float
+    ) -> Innovation | None:
+        """Predict and correct the filter that is tried; ``None`` where the mode is in doubt and nothing fits."""
+        filter_, doubt = self.filter, self.doubt
+
+        def along() -> None:
+            filter_.observe_leg_stamp(path.end.instant.stamp)
+            self._predict_filter_along(path)
+
+        self._differentiate_along(path)
+        if doubt.is_open:
+            doubt.predict(filter_, along)
+        else:
+            along()
+            if not doubt.begins(filter_):
+                return filter_.update(sample.positions, used, limit)
+        return doubt.correct(
+            filter_, lambda: legs_correction(filter_, sample.positions, used, doubt.noise_scale), limit,
+            lambda: self.side.holds(filter_),
+        )  # fmt: skip
+
     def _begin_trial(self, now: ImuSample) -> None:
-        self.alone.hand_over(self.filter)
+        if self.filter.record is not None:
+            self.filter.record.pause()
+        parts, alone = [], self.alone
+        best = alone.filter.snapshot()
+        for part in self.alone_doubt.parts:
+            alone.filter.restore(part.snapshot)
+            alone.hand_over(self.filter)
+            parts.append(part._replace(snapshot=self.filter.snapshot()))
+        alone.filter.restore(best)
+        alone.hand_over(self.filter)
+        if parts:
+            self.doubt.take(parts, self.alone_doubt.cause)
+        else:
+            self.doubt.end()
         self.since = now.instant
         self.angular_acceleration.reset()
         self.imu_fault.begin_trial(now.instant)
@@ -274,6 +383,10 @@ class LegsAloneTracker(TrackerSteps):
     def _take_imu_back(self, measurement: LegMeasurement) -> None:
         began, instant = self.imu_fault.began, measurement.instant
         self.imu_fault.end(instant)
+        if self.alone_doubt.is_open and not self.doubt.is_open:
+            self._end_doubt(instant.stamp)
+        self.alone_doubt.end()
+        self.health.mode_doubt = self.doubt.description if self.doubt.is_open else ''
         self.leg_gate.started()
         self.leg_gate.confirm_start()
         self.noise.started()
@@ -288,7 +401,13 @@ class LegsAloneTracker(TrackerSteps):
         self.health.count('by_legs_alone')
         self.health.left_out = {'IMU': self.imu_fault.description, **self.leg_gate.descriptions()}
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
+        known, is_open = self.alone.known(), self.alone_doubt.is_open
+        if is_open:
+            known = self.alone_doubt.known(known)
+        if self.filter.record is not None:
+            self.filter.record.pause()
+            self.filter.record.estimated(self.filter, known)
         return EstimatorOutput(
-            instant, started, self.alone.known(), self.output_model, innovation, None, sample.positions,
-            sample.efforts, baseline, 1e-9 * self.delay.nanoseconds, by_legs_alone=True,
+            instant, started, known, self.output_model, innovation, None, sample.positions,
+            sample.efforts, baseline, 1e-9 * self.delay.nanoseconds, by_legs_alone=True, mode_unknown=is_open,
         )  # fmt: skip

@@ -118,6 +118,7 @@ class OutputBlock:
     drive_positions : (N, A)
     imu_delay : (N,) s
     by_legs_alone : (N,) whether the IMU was left out
+    mode_unknown : (N,) whether the assembly mode is in doubt: the pose is the likeliest, its covariance covers all
     """
 
     epochs: Integers
@@ -131,6 +132,7 @@ class OutputBlock:
     drive_positions: Array
     imu_delay: Array
     by_legs_alone: NDArray[np.bool_]
+    mode_unknown: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.stamps)
@@ -156,6 +158,7 @@ class OutputBlock:
             FilterStates(*map(np.array, known)), np.array(residual), np.array(variance), np.array(nis),
             np.array(rates), positions, np.array([output.imu_delay for output in outputs]),
             np.array([output.by_legs_alone for output in outputs]),
+            np.array([output.mode_unknown for output in outputs]),
         )  # fmt: skip
 
     @classmethod
@@ -186,6 +189,7 @@ class EstimatorOutput:
     baseline : conventional estimate of the reference point, ``None`` if it failed or does not run
     imu_delay : s, declared delay, including what was estimated and declared so far
     by_legs_alone : whether the IMU was left out; specific force and angular rate are then the legs', biases are NaN
+    mode_unknown : whether the assembly mode is in doubt: the pose is the likeliest one, its covariance covers all
     """
 
     def __init__(
@@ -201,13 +205,14 @@ class EstimatorOutput:
         baseline: BaselineEstimate | None,
         imu_delay: float,
         by_legs_alone: bool = False,
+        mode_unknown: bool = False,
     ) -> None:
         self.instant, self.stamp = instant, instant.stamp
         self.started, self.model = started, model
         self.innovation, self.differentiated = innovation, differentiated
         self.drive_positions, self.efforts = drive_positions, efforts
         self.baseline, self.imu_delay = baseline, imu_delay
-        self.filter_state, self.by_legs_alone = known, by_legs_alone
+        self.filter_state, self.by_legs_alone, self.mode_unknown = known, by_legs_alone, mode_unknown
 
     @cached_property
     def known(self) -> FilterStates:

@@ -21,6 +21,7 @@ class Checkpoint(NamedTuple):
     waiting: tuple[Any, ...]
     gates: tuple[Any, ...]
     last: Any
+    watch: dict[str, Any]
 
 
 class RepeatablePipeline(StretchPipeline):
@@ -29,13 +30,15 @@ class RepeatablePipeline(StretchPipeline):
     def checkpoint(self) -> Checkpoint:
         """Where it is now."""
         gates = deepcopy((self._imu_gate, self._leg_gate, self._user_gates))
-        return Checkpoint(self.tracker.snapshot(), tuple(self._imu), tuple(self._waiting), gates, self._last)
+        watch = self.tracker.imu_watch.snapshot()
+        return Checkpoint(self.tracker.snapshot(), tuple(self._imu), tuple(self._waiting), gates, self._last, watch)
 
     def return_to(self, checkpoint: Checkpoint) -> StepRecord:
         """Return to a checkpoint and record all steps from then on; counters and events count nothing any more."""
         self.health.muted = True
         self.lasting = LastingTest(self.machine, replace(self.config, rank_causes=False), self.health)
         self.tracker.restore(checkpoint.tracker)
+        self.tracker.imu_watch.restore(checkpoint.watch)
         self._imu, self._waiting = deque(checkpoint.imu), MeasurementQueue(checkpoint.waiting)
         self._imu_gate, self._leg_gate, self._user_gates = deepcopy(checkpoint.gates)
         self._last = checkpoint.last

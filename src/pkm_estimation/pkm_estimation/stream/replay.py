@@ -84,6 +84,7 @@ def replay_config(config: EstimatorConfig) -> EstimatorConfig:
     """Settings of a replay: nothing is decided, every measurement is used."""
     return replace(
         config, estimate=(), adapt_noise='off', start='forward_kinematics', history=0.0, baseline=False, leg_gate=0.0,
+        follow_modes=False,
         divergence_nis=_NEVER, iteration_nis=_NEVER, start_position_std=_START_STD, start_attitude_std=_START_STD,
     )  # fmt: skip
 

@@ -95,7 +95,7 @@ class StretchPipeline(EstimatorPipeline):
             )
             if followed:
                 imu, leg = imu + followed.place, leg + len(followed)
-                outputs += self._outputs(followed, samples, leg - 1)
+                outputs.append(self._followed(followed, samples, leg - 1))
             else:  # as if the next measurement had come alone
                 due = self.tracker.due(Instant(samples.epoch, samples.leg_stamps.item(leg))).stamp
                 end = int(np.searchsorted(samples.imu_stamps, due)) + 1
@@ -120,25 +120,13 @@ class StretchPipeline(EstimatorPipeline):
             return ready
         return min(ready, int(np.searchsorted(samples.leg_stamps, begin - tracker.delay.nanoseconds, side='right')))
 
-    def _outputs(self, followed: Followed, samples: _Samples, last: int) -> Outputs:
+    def _followed(self, followed: Followed, samples: _Samples, last: int) -> OutputBlock:
         """Estimates at measurements that were followed, the last of which has the index ``last``."""
-        outputs: Outputs = []
-        self._last = measurement = samples.measurement(last)
-        is_lost = self.tracker.now is None
-        sound = followed.first(len(followed) - 1) if is_lost else followed
-        if len(sound):
-            block = sound.block()
-            self.health.outputs(block, sound.output(-1, samples.efforts[last - is_lost], None))
-            self.lasting.add_block(block)
-            outputs.append(block)
-        if is_lost:
-            started = self.tracker.start(measurement, followed.now)
-            if started is None:
-                self.health.count('legs_rejected')
-            else:
-                self.health.output(started)
-                outputs.append(started)
-        return outputs
+        self._last = samples.measurement(last)
+        block = followed.block()
+        self.health.outputs(block, followed.output(-1, samples.efforts[last], None))
+        self.lasting.add_block(block)
+        return block
 
 
 class _Samples(NamedTuple):

@@ -72,13 +72,19 @@ class Tracker(LegsAloneTracker):
             self._leave_out_imu(measurement, *bad)
             if bad[0] == 'imu_frozen':  # not at once
                 return self._go_on_alone(measurement, path.end) or self.start(measurement, path.end)
-            self.alone.go_on_from(self.filter, self.now.value)
+            self._go_on_without(self.now.value)
             return self._process_alone(measurement, path)
+        if self.doubt.is_open:
+            output = self._process_in_doubt(measurement, path, predict=True)
+            return output or self._start_again(measurement, path.end)
         innovation = None
         self.filter.observe_leg_stamp(path.end.instant.stamp)
         try:
             self._check_scale()
             self._predict_along(path)
+            if self._begins_doubt(stamp, self.doubt, self.filter):
+                output = self._process_in_doubt(measurement, path, predict=False)
+                return output or self._start_again(measurement, path.end)
             if gate.faults:
                 innovation = self._correct_with_believed(stamp, sample)
             else:
@@ -115,9 +121,14 @@ class Tracker(LegsAloneTracker):
             return False
         limit = self.leg_gate.limit_of(len(measurement.value))
         try:
-            filter_, imu = self._predict_for_user(path)
-            self.now = path.end  # also where the user's function raises
-            innovation = filter_.update_with(measurement.observe, measurement.value, measurement.covariance, imu, limit)
+            if self.doubt_in_use.is_open:
+                innovation = self._correct_by_user_in_doubt(measurement, path, limit)
+            else:
+                filter_, imu = self._predict_for_user(path)
+                self.now = path.end  # also where the user's function raises
+                innovation = filter_.update_with(
+                    measurement.observe, measurement.value, measurement.covariance, imu, limit
+                )
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             return False
@@ -156,13 +167,10 @@ class Tracker(LegsAloneTracker):
         """Whether :meth:`follow` can be called."""
         if self._follower is None or self.filter.record is not None:  # what is recorded goes step by step
             return False
-        return not self.imu_fault.is_on and self._follower.can_follow(self.now)
+        return not self.imu_fault.is_on and not self.doubt.is_open and self._follower.can_follow(self.now)
 
     def follow(self, imu_stamps: Integers, samples: Array, stamps: Integers, positions: Array) -> Followed:
-        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`.
-
-        If the filter was stopped after the last of them (``now`` is ``None``), start with that one again.
-        """
+        """Follow measurements of the same epoch up to the first that needs a decision, see :class:`Follower`."""
         assert self._follower is not None
         assert self.now is not None
         assert self.since is not None
@@ -174,7 +182,7 @@ class Tracker(LegsAloneTracker):
             self.lost_samples = 0
             self.health.left_out = {}
             self.continuity.add(followed.stamps, followed.positions)
-            self._has_possible_pose(int(followed.stamps[-1]))
+            self._look_at_pose(int(followed.stamps[-1]))
         return followed
 
     def _follow_one(self, measurement: LegMeasurement, queue: deque[ImuSample]) -> EstimatorOutput | None:
@@ -195,8 +203,6 @@ class Tracker(LegsAloneTracker):
             return None
         for _ in range(followed.place):
             queue.popleft()
-        if self.now is None:
-            return self.start(measurement, followed.now)
         baseline = self.baseline.estimate(measurement.instant, sample) if self.baseline_wanted else None
         return followed.output(0, sample.efforts, baseline)
 
@@ -246,8 +252,7 @@ class Tracker(LegsAloneTracker):
         if not self.side.holds(self.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
             return False
-        if not self._has_possible_pose(stamp):
-            return False
+        self._look_at_pose(stamp)
         self.lost_samples = self.lost_samples + 1 if is_lost else 0
         excess = innovation.nis / self.config.divergence_nis
         if self.lost_samples >= self.config.divergence_samples and self.noise.rescue(excess):
@@ -268,6 +273,10 @@ class Tracker(LegsAloneTracker):
 
     # -- start and stop ------------------------------------------------------------------------------------------------
 
+    def _start_again(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
+        """Start at a measurement if the filter was stopped there."""
+        return self.start(measurement, imu) if self.now is None else None
+
     def start(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:
         """Start the filter with this measurement; needs all legs."""
         stamp, sample = measurement.instant.stamp, measurement.sample
@@ -280,7 +289,7 @@ class Tracker(LegsAloneTracker):
         if len(sample.used) < self.machine.actuated_count:
             self.health.event(stamp, 'too_few_legs_to_start', 'a start needs the positions of all legs: rejected')
             return None
-        innovation = None
+        innovation, snapshots = None, []
         self.filter.observe_leg_stamp(imu.instant.stamp)
         try:
             if self.config.start == 'printed':
@@ -289,7 +298,9 @@ class Tracker(LegsAloneTracker):
                 if innovation is None:
                     raise KinematicsError('no pose on the home assembly mode has these positions')
             else:
-                self.filter.start_at(self.baseline.estimator.pose(sample.positions)[0], imu=imu.value)
+                for pose in self._start_poses(measurement):
+                    self.filter.start_at(pose, imu=imu.value)
+                    snapshots.append(self.filter.snapshot())
         except (KinematicsError, CovarianceError) as error:
             self.health.event(stamp, 'start_failed', f'no start from these positions: {error}')
             return None
@@ -298,4 +309,5 @@ class Tracker(LegsAloneTracker):
         self.pose_watch.reset()
         self.noise.started()
         self.health.event(stamp, 'started', f'filter started ({self.config.start})')
+        self._doubt_start(stamp, self.doubt, self.filter, snapshots)
         return self._output(measurement, imu.value, innovation, started=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from pkm_description.machine import Machine
+from pkm_description.machine import Machine, Pose
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.adaptation import NoiseAdaptation
@@ -14,6 +14,7 @@ from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
 from pkm_estimation.filtering.delay import DeclaredDelay
 from pkm_estimation.filtering.legs_alone import LegsAlone
 from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.singular_reach import SingularReach
 from pkm_estimation.legs.continuity import LegContinuity
 from pkm_estimation.legs.gate import LegGate
 from pkm_estimation.models import EstimatorGeometry
@@ -25,6 +26,7 @@ from pkm_estimation.stream.history import Memory
 from pkm_estimation.stream.imu_causes import ImuCauses
 from pkm_estimation.stream.imu_fault import ImuFault
 from pkm_estimation.stream.imu_watch import ImuWatch
+from pkm_estimation.stream.mode_doubt import ModeDoubt
 from pkm_estimation.stream.output import OutputModel
 from pkm_estimation.stream.samples import ImuSample, Instant
 
@@ -32,6 +34,25 @@ from pkm_estimation.stream.samples import ImuSample, Instant
 _IMPLAUSIBLE, _LARGEST_BIASES = 5.0, (5.0, 0.5)
 #: running mean square of normalised innovations beyond which legs alone are better, and know how good they are
 _LARGEST_SCALE = 9.0
+
+
+class LastPoses(NamedTuple):
+    """Where the platform was when it was looked at for the last time.
+
+    Attributes
+    ----------
+    stamp : ns
+    poses : the pose, or those that were possible
+    doubted : ns, when it was in doubt, or passed a singular pose, for the last time
+    """
+
+    stamp: int
+    poses: tuple[Pose, ...]
+    doubted: int
+
+
+#: long ago
+NO_POSES = LastPoses(-(2**62), (), -(2**62))
 
 
 class TrackerParts:
@@ -53,6 +74,9 @@ class TrackerParts:
     largest_biases : (6,) m/s^2, rad/s, beyond which they are those of no sensor
     largest_constraint_nis : normalised innovation squared of constraints beyond which the prediction is wrong
     largest_scale : running mean square of the normalised innovations beyond which the IMU is worse than none
+    reach : looks for singular poses within what is known
+    doubt, alone_doubt : poses that are possible where the assembly mode is in doubt, of the filter and of ``alone``
+    last_poses : where the platform was
     output_model : maps the filter's state to the outputs
     now : IMU sample at the filter's state, ``None`` while it is stopped
     since : instant of that sample at the start
@@ -76,6 +100,10 @@ class TrackerParts:
         self.noise = NoiseAdaptation(config.adapt_noise)
         self.may_leave_out_imu = config.legs_alone and self.leg_gate.active
         self.alone = LegsAlone(geometry, leg_noise, config, machine)
+        self.reach = SingularReach(machine, self.filter, config.follow_modes)
+        arm = np.array(config.reference_point) - geometry.imu_position
+        self.doubt, self.alone_doubt = ModeDoubt(self.reach, arm), ModeDoubt(self.reach, arm)
+        self.last_poses = NO_POSES
         self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
         self.imu_fault, self.imu_causes = ImuFault(), ImuCauses()
         self.continuity = LegContinuity(np.sqrt(leg_noise.diagonal()))
@@ -104,6 +132,8 @@ class TrackerParts:
             self.imu_fault,
             self.imu_causes,
             self.continuity,
+            self.doubt,
+            self.alone_doubt,
             *self.baseline.remembering,
             *self.angular_acceleration.remembering,
         )
@@ -111,11 +141,12 @@ class TrackerParts:
     def snapshot(self) -> tuple[Any, ...]:
         """State for :meth:`restore`."""
         alone = self.alone.snapshot() if self.imu_fault.is_on else None
-        return self.now, self.since, self.lost_samples, self.filter.snapshot(), self._memory.snapshot(), alone
+        parts = self.filter.snapshot(), self._memory.snapshot(), alone
+        return self.now, self.since, self.lost_samples, self.last_poses, *parts
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        self.now, self.since, self.lost_samples, filter_, parts, alone = snapshot
+        self.now, self.since, self.lost_samples, self.last_poses, filter_, parts, alone = snapshot
         if alone is not None:
             self.alone.restore(alone)
         self.filter.restore(filter_)

@@ -9,36 +9,49 @@ from pkm_estimation.filters import Innovation
 from pkm_estimation.stream.messages import LegMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import InputPath
-from pkm_estimation.stream.tracker_parts import TrackerParts
+from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
 
 
 class TrackerSteps(TrackerParts):
     """Steps that several ways to process a measurement share."""
 
     def _predict_along(self, path: InputPath) -> None:
+        self._differentiate_along(path)
+        self._predict_filter_along(path)
+
+    def _differentiate_along(self, path: InputPath) -> None:
+        for segment in path.segments:
+            if not segment.is_empty:
+                self.angular_acceleration.advance(segment)
+
+    def _predict_filter_along(self, path: InputPath) -> None:
         for segment in path.segments:
             if segment.is_empty:
                 continue
-            self.angular_acceleration.advance(segment)
             around = [sample.instant.stamp for sample in segment.samples], [sample.value for sample in segment.samples]
             for begin, duration in segment.steps(self.config.maximum_step):
                 self.filter.predict_between(*around, begin, duration)
 
-    def _has_possible_pose(self, stamp: int, filter_: PlatformFilter | None = None) -> bool:
-        """Look at the pose, if it is time to; False if the filter was stopped."""
-        trouble = self.pose_watch.look(filter_ or self.filter, stamp)
-        if trouble == 'wrong_assembly_mode':
-            self._fail(stamp, trouble, 'the estimate has passed a singular pose')
-            return False
-        if trouble:
-            self.health.event(stamp, 'near_singular_pose', trouble)
-        return True
+    def _look_at_pose(self, stamp: int, filter_: PlatformFilter | None = None) -> None:
+        """Look at the pose, if it is time to."""
+        looked_at = self.pose_watch.look(filter_ or self.filter, stamp)
+        if looked_at.pose is not None:
+            self.last_poses = LastPoses(stamp, (looked_at.pose,), self.last_poses.doubted)
+        if looked_at.trouble:
+            name, _ = looked_at.trouble
+            self.health.event(stamp, *looked_at.trouble)
+            if name == 'assembly_mode_changed':
+                self.last_poses = self.last_poses._replace(doubted=stamp)
 
     def _stop(self) -> None:
         self.now = self.since = None
         self.angular_acceleration.reset()
         self.lost_samples = 0
-        self.health.left_out = {}
+        for doubt in (self.doubt, self.alone_doubt):
+            if doubt.is_open:
+                self.last_poses = self.last_poses._replace(poses=doubt.poses(self.machine.imu.position))
+            doubt.end()
+        self.health.left_out, self.health.mode_doubt = {}, ''
 
     def _fail(self, stamp: int, reason: str, detail: str) -> None:
         self.health.event(stamp, reason, f'{detail}: restarting the filter')
@@ -47,9 +60,13 @@ class TrackerSteps(TrackerParts):
     def _output(
         self, measurement: LegMeasurement, imu: Array, innovation: Innovation | None, started: bool
     ) -> EstimatorOutput:
-        instant, sample = measurement.instant, measurement.sample
+        instant, sample, is_open = measurement.instant, measurement.sample, self.doubt.is_open
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
+        if self.filter.record is not None:
+            (self.filter.record.pause if is_open else self.filter.record.go_on)()
+        known = self.filter.known(imu)
         return EstimatorOutput(
-            instant, started, self.filter.known(imu), self.output_model, innovation,
+            instant, started, self.doubt.known(known) if is_open else known, self.output_model, innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,
+            mode_unknown=is_open,
         )  # fmt: skip

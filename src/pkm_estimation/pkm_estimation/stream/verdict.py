@@ -25,6 +25,8 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
         return 'error', f'no estimate: {_missing(report)}{last}'
     if 'unknown_joint' in report.event_counts:
         return 'error', f'{trouble}{last}'
+    if report.mode_doubt:
+        return 'warn', f'assembly mode unknown: {report.mode_doubt}'
     if report.lasting:
         return 'warn', f'over-confident: {report.lasting}'
     if report.left_out:
@@ -62,6 +64,8 @@ def values(report: HealthReport, drives: Sequence[str]) -> dict[str, object]:
     for name, (numbers, deviations) in report.estimated.items():
         pairs = zip(numbers, deviations, strict=True)
         result[f'estimated {name} [{UNITS[name]}]'] = ', '.join(f'{value:.6g} +- {sigma:.2g}' for value, sigma in pairs)
+    if report.mode_doubt:
+        result['assembly mode'] = f'unknown: {report.mode_doubt}'
     if report.noise_factors != (1.0, 1.0):
         result['adapted factor on the IMU noise'], result['adapted factor on the leg noise'] = report.noise_factors
     for name, (count, nis, size) in report.user_measurements.items():

@@ -1,0 +1,158 @@
+"""Whether a singular pose lies within reach of what is known of the pose, so that one Gaussian does not describe it.
+
+Where the legs' Jacobian loses rank two assembly modes meet: along one direction the legs' positions have a fold, and
+the pose before and the one behind it have the same positions. What matters is not how singular a pose is, but whether
+the fold lies within what is known. So no number of the machine is compared with a threshold: the legs' positions are
+expanded along the direction of the prior in which they say least, in units of the prior's standard deviation t and of
+their own noise::
+
+    h(t) = h(0) + g t + q t^2
+
+Where ``q`` is small against 1, the positions are linear over the prior, and a Kalman filter is right. Where it is not,
+the slope ``g + 2 q t`` may vanish at some t: that is the singular pose.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.machine import Machine, Pose
+
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.models import ATTITUDE, POSITION
+
+_POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+#: deviation from a straight line over one standard deviation of the prior, in those of the noise, up to which it is one
+STRAIGHT = 0.05
+#: standard deviations of the prior within which a singular pose matters, and the slope there [noise per standard
+#: deviation of the prior] up to which it is one: the other directions in which legs move tell more than that
+_REACH, _FLAT = 5.0, 3.0
+#: part of the curvature at home that is taken as the greatest anywhere, and step [platform radii]
+_SAFETY, _STEP = 0.1, 0.05
+#: m, of a slope
+_SMALL = 1e-6
+
+
+class Fold(NamedTuple):
+    """A direction along which the legs' positions are no straight line over the prior.
+
+    Attributes
+    ----------
+    along : (n,) change of the state by one standard deviation
+    curvature : deviation from a straight line over one standard deviation, in those of the noise
+    """
+
+    along: Array
+    curvature: float
+
+
+class SingularReach:
+    """Looks for folds within what a filter of poses in a moving chart (``filter: manifold``) knows.
+
+    Parameters
+    ----------
+    machine : the machine
+    filter_ : any filter of the machine
+    is_on : whether to look at all
+
+    Attributes
+    ----------
+    weights : (n,) of the variances of the states in :attr:`largest`
+    largest : m^2, sum of the weighted variances below which nothing needs to be looked at; ``inf``: never
+    """
+
+    def __init__(self, machine: Machine, filter_: PlatformFilter, is_on: bool = True) -> None:
+        self.weights = np.zeros(filter_.layout.size)
+        self._imu_position = machine.imu.position
+        self._radius = radius = float(machine.model.radius[0]) or 1.0
+        self.weights[POSITION], self.weights[ATTITUDE] = 1.0, (2.0 * radius) ** 2
+        self.largest = self._least_that_bends(machine, filter_) if filter_.moves and is_on else inf
+
+    def _least_that_bends(self, machine: Machine, filter_: PlatformFilter) -> float:
+        """Variance [m^2] below which positions are straight lines, with safety."""
+        scale, home = 1.0 / np.sqrt(self.weights[_POSE]), machine.home
+        step = _STEP * (float(machine.model.radius[0]) or 1.0)
+        state = np.zeros(len(self.weights))
+        state[POSITION] = home.rotation_base_platform.T @ home.position + machine.imu.position
+        filter_.legs.set_chart(home.rotation_base_platform)
+        directions = np.random.default_rng(0).normal(size=(30, len(_POSE)))
+        directions *= step * scale / np.linalg.norm(directions, axis=1, keepdims=True)
+        points = np.repeat(state[None], 61, axis=0)
+        points[1:31, _POSE] += directions
+        points[31:, _POSE] -= directions
+        values = _observed(filter_, points)
+        filter_.legs.set_chart(filter_.chart)
+        bends = np.linalg.norm(0.5 * (values[1:31] + values[31:]) - values[0], axis=1)
+        most = float(np.nanmax(bends, initial=0.0)) / step**2
+        return _SAFETY * STRAIGHT / most if most > 0.0 else inf
+
+    def weakest(self, filter_: PlatformFilter, pose: Pose) -> Array:
+        """Direction (6,), base axes, in which a pose moves without much that the legs see: m, and rad by the radius."""
+        scale, rotation = 1.0 / np.sqrt(self.weights[_POSE]), pose.rotation_base_platform
+        state = np.zeros(len(self.weights))
+        state[POSITION] = rotation.T @ pose.position + self._imu_position
+        filter_.legs.set_chart(rotation)
+        points = np.repeat(state[None], 13, axis=0)
+        points[1:7, _POSE] += np.diag(_SMALL * scale)
+        points[7:, _POSE] -= np.diag(_SMALL * scale)
+        observed = _observed(filter_, points)
+        filter_.legs.set_chart(filter_.chart)
+        slopes = np.nan_to_num(observed[1:7] - observed[7:])
+        least = scale * np.linalg.svd(slopes.T)[2][-1]
+        # of the IMU's point to that of the platform's origin
+        turn = 2.0 * least[3:]
+        move = least[:3] - np.cross(turn, self._imu_position)
+        direction = np.concatenate([rotation @ move, self._radius * (rotation @ turn)])
+        return np.asarray(direction / np.linalg.norm(direction))
+
+    def is_possible(self, filter_: PlatformFilter) -> bool:
+        """Whether the pose is known so badly that a singular one may matter: fast."""
+        return bool(self.weights.dot(filter_.ukf.covariance.diagonal()) > self.largest)
+
+    def fold(self, filter_: PlatformFilter, straight: float = STRAIGHT, noise_scale: float = 1.0) -> Fold | None:
+        """The fold within reach of a filter's estimate; ``None`` where there is none, or legs are ``straight``.
+
+        ``noise_scale`` multiplies the noise variances of the legs.
+        """
+        state, covariance = filter_.ukf.state, filter_.ukf.covariance
+        values, vectors = np.linalg.eigh(covariance[np.ix_(_POSE, _POSE)])
+        roots = np.sqrt(np.maximum(values, 1e-30))
+        root = vectors * roots
+        points = np.repeat(state[None], 13, axis=0)
+        points[1:7, _POSE] += root.T
+        points[7:, _POSE] -= root.T
+        observed = _observed(filter_, points, noise_scale)
+        slopes = 0.5 * (observed[1:7] - observed[7:]).T
+        if not np.isfinite(slopes).all():
+            return None
+        # directions in which legs say least, and those in which least is known: one of them crosses the fold
+        turned = np.linalg.svd(slopes)[2].T
+        points = np.repeat(state[None], 13, axis=0)
+        points[1:7, _POSE] += (root @ turned).T
+        points[7:, _POSE] -= (root @ turned).T
+        both = np.concatenate([observed, _observed(filter_, points, noise_scale)[1:]])
+        ahead, behind = both[[*range(1, 7), *range(13, 19)]], both[[*range(7, 13), *range(19, 25)]]
+        slope, bend = 0.5 * (ahead - behind), 0.5 * (ahead + behind) - both[0]
+        curvature = np.linalg.norm(bend, axis=1)
+        curvature = np.where(np.isfinite(curvature), curvature, 0.0)  # the legs do not reach so far
+        place = -0.5 * np.sum(slope * bend, axis=1) / np.maximum(curvature, 1e-12) ** 2
+        flat = np.linalg.norm(slope + 2.0 * place[:, None] * bend, axis=1)
+        crosses = (curvature > straight) & (np.abs(place) < _REACH) & (flat < _FLAT)
+        if not crosses.any():
+            return None
+        best = int(np.argmax(np.where(crosses, curvature, 0.0)))
+        direction = np.eye(6)[best] if best < 6 else turned[:, best - 6]
+        return Fold(covariance[:, _POSE] @ (vectors / roots) @ direction, float(curvature[best]))
+
+
+def _observed(filter_: PlatformFilter, points: Array, noise_scale: float = 1.0) -> Array:
+    """What the legs measure (N, m) at states (N, n), in standard deviations of their noise; leaves no trace."""
+    before, deviations = filter_.legs.snapshot(), np.sqrt(filter_.length_covariance.diagonal())
+    deviations[: filter_.legs.drive_count] *= noise_scale**0.5
+    values: Array = filter_.legs.observe(points) / deviations
+    values = values.copy()
+    filter_.legs.restore(before)
+    return values
