@@ -46,10 +46,14 @@ from verification.mechanics import dietmaier, open_chains
 from verification.mechanics import forward_kinematics as forward_kinematics_check
 from verification.miletovic_2017 import rows as miletovic
 from verification.oh_2003 import checks as oh
+from verification.oh_2003 import dominance as oh_dominance
 from verification.oh_2003 import friction as oh_friction
 from verification.oh_2003 import golden as oh_golden
+from verification.oh_2003 import identification_checks as oh_identification
 from verification.oh_2003 import library as oh_library
 from verification.oh_2003 import pendulum_checks as oh_pendulum
+from verification.oh_2003 import pendulum_identification as oh_pendulum_identification
+from verification.oh_2003 import staged_checks as oh_staged
 from verification.rosyid_2020 import checks as rosyid
 from verification.rosyid_2020 import excitation as rosyid_excitation
 from verification.rosyid_2020 import figures as rosyid_figures
@@ -81,7 +85,11 @@ GROUPS: dict[str, tuple[CheckGroup, ...]] = {
         CheckGroup('the library against his model', oh_library.checks, names=_OH_HEXAPODS),
         CheckGroup('golden points', oh_golden.checks, names=('uf',)),
         CheckGroup('friction', oh_friction.checks, names=('uf',)),
+        CheckGroup('groups of forces', oh_dominance.checks, names=('uf',)),
         CheckGroup('chapter 3', oh_pendulum.checks, names=('double_pendulum',)),
+        CheckGroup('estimators of chapter 3', oh_pendulum_identification.checks, names=('double_pendulum',)),
+        CheckGroup('chapter 4', oh_identification.checks, names=('uf',)),
+        CheckGroup('chapter 5', oh_staged.checks, names=('uf',)),
     ),
     'estimators': (
         CheckGroup('noisy runs, machines that can exist', feasible_runs.checks,

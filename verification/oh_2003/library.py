@@ -15,7 +15,7 @@ from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.machine import Joint, Machine
 from pkm_description.motion.coordinate_sines import OH_FREQUENCIES, OH_TRAJECTORIES, oh_trajectory
 
-from verification.check import Check, at_most, relative_error
+from verification.check import Check, at_most, equal, relative_error
 from verification.mechanics.momentum import body_twists
 from verification.oh_2003 import lagrange as oh_lagrange
 from verification.oh_2003.kane import PARAMETERS, group_regressors, pseudo_jacobian, strut_force_regressor
@@ -62,11 +62,22 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     back = apply(pseudo_jacobian(model.geometry, motion), suite @ model.parameters)
     error = relative_error(back, lagrange)
     yield at_most('T3', 'library: J F_a = Lagrange with the spin of Hooke joints, relative', 1e-7, error)
+    yield spin_check(machine, model)
     yield from group_checks(machine, motion)
     yield energy_model_check(model, machine)
     own = energy_regressor(machine, platform, identical_legs=True) @ model.matrix
     error = relative_error(own[:, _WITHOUT_SPIN], oh_energy_regressor(model.geometry, motion)[:, _WITHOUT_SPIN])
     yield at_most('T4', 'library: energy model, columns of masses and platform inertia = Oh, relative', 1e-12, error)
+
+
+def spin_check(machine: Machine, model: OhModel) -> Check:
+    """T7: in ours longitudinal inertias of struts count, as soon as Hooke joints turn the struts about their axes."""
+    motion = sine((4, 5), OH_FREQUENCIES['high'], np.linspace(0.0, 0.5, 50), model.home)
+    suite = rigid_body_regressor(machine, model.platform_motion(motion), identical_legs=True) @ model.matrix
+    size = np.abs(suite).reshape(-1, len(PARAMETERS)).max(axis=0)
+    counts = [name for name in ('Iyyb', 'Iyye') if size[PARAMETERS.index(name)] > 1e-9 * size.max()]
+    what = 'library: columns of Iyyb, Iyye that are not zero, rotation; the zero columns above are those of his model'
+    return equal('T7', f'{what}, whose struts do not spin (Eq. 2.21), ours do', ['Iyyb', 'Iyye'], counts)
 
 
 def trajectory_check(machine: Machine, model: OhModel) -> Check:

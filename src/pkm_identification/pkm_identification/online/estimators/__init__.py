@@ -7,10 +7,10 @@ and ``normalised_innovations``; :class:`HealthMonitor` watches any of them.
 from pkm_identification.estimator.recursive import RecursiveLeastSquares
 from pkm_identification.online.estimators.extended import ExtendedKalmanFilter
 from pkm_identification.online.estimators.health import EstimatorHealth, HealthMonitor
-from pkm_identification.online.estimators.random_walk import FixedNoise, RobbinsMonro
+from pkm_identification.online.estimators.random_walk import FixedNoise, RandomWalk, RobbinsMonro
 from pkm_identification.online.estimators.unscented import UnscentedKalmanFilter
 
 __all__ = [
-    'EstimatorHealth', 'ExtendedKalmanFilter', 'FixedNoise', 'HealthMonitor', 'RecursiveLeastSquares', 'RobbinsMonro',
-    'UnscentedKalmanFilter',
+    'EstimatorHealth', 'ExtendedKalmanFilter', 'FixedNoise', 'HealthMonitor', 'RandomWalk', 'RecursiveLeastSquares',
+    'RobbinsMonro', 'UnscentedKalmanFilter',
 ]  # fmt: skip
