@@ -21,7 +21,8 @@ from pkm_estimation.stream.replay import Replayed, Window, replay, replay_config
 from pkm_estimation.stream.verdict import summarise
 
 SRS = load_machine('srs')
-CONFIG = EstimatorConfig(baseline=False, legs_alone=False)  # else the IMU is left out
+CONFIG = EstimatorConfig(baseline=False)
+KEPT = replace(CONFIG, legs_alone=False)  # the IMU is not left out
 RATE = 100.0
 
 
@@ -89,7 +90,7 @@ def test_causes_are_named_with_what_mends_them(make: Callable[[], SimulatedData]
     assert first.nis < 6.6
     level, sentence = summarise(result.health, 6)
     assert level == 'warn'
-    assert sentence.startswith('over-confident: ')
+    assert sentence.startswith(('over-confident: ', 'left out: IMU: ', 'the IMU was left out: '))
     assert name in sentence
     assert mend in sentence
 
@@ -106,7 +107,7 @@ def test_clock_skew_is_followed_by_a_delay_that_walks() -> None:
     """20 ppm for 60 s: position within its claim only if the delay may walk."""
     data, squares = measured(60.0, slow_down=2e-5), {}
     for walk in (0.0, 2e-5):
-        result = estimate(SRS, data, replace(CONFIG, estimate=('imu_delay',), imu_delay_walk=walk))
+        result = estimate(SRS, data, replace(KEPT, estimate=('imu_delay',), imu_delay_walk=walk))
         late = result.motion.stamps > data.stamps[0] + 20_000_000_000
         truth = swinging(0, (result.motion.stamps[late] - data.stamps[0]) * 1e-9)
         error = result.motion.position[late] - truth.position
@@ -148,9 +149,9 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_live_says_at_the_same_measurement_what_offline_says(portions: list[int]) -> None:
     """And between two samples at most one portion of a replay is run."""
     data = measured(40.0, imu_delay=0.003)
-    offline = estimate(SRS, data, CONFIG).health
+    offline = estimate(SRS, data, KEPT).health
     everything, portions[:] = list(portions), []
-    pipeline = EstimatorPipeline(SRS, CONFIG)
+    pipeline = EstimatorPipeline(SRS, KEPT)
     before = 0
     for _ in fed(pipeline, data, 0.0, 40.0):
         assert len(portions) <= before + 1
@@ -166,9 +167,24 @@ def test_live_says_at_the_same_measurement_what_offline_says(portions: list[int]
     assert live.findings[0].name == 'delay of the IMU'
 
 
+def test_live_says_at_the_same_measurement_why_the_imu_is_left_out() -> None:
+    data = measured(40.0, imu_delay=0.012)
+    offline = estimate(SRS, data, CONFIG).health
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    for _ in fed(pipeline, data, 0.0, 40.0):
+        pass
+    live = pipeline.health.report()
+    assert [event.name for event in live.events] == ['started', 'imu_off_prediction', 'imu_off_because']
+    assert live.events == offline.events
+    assert live.imu_because == offline.imu_because
+    assert live.imu_because.startswith('likeliest cause: delay of the IMU, 12.0')
+    assert 'IMU' in live.left_out
+    assert live.imu_because in summarise(live, 6)[1]
+
+
 def test_a_reset_ends_a_ranking_and_a_new_start_does_not(portions: list[int]) -> None:
     data = measured(16.0, imu_delay=0.003)
-    pipeline = EstimatorPipeline(SRS, CONFIG)
+    pipeline = EstimatorPipeline(SRS, KEPT)
     for _ in fed(pipeline, data, 0.0, 12.0):
         pass
     assert len(portions) > 10
@@ -191,9 +207,9 @@ def test_portions_of_a_replay_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> 
     data = measured(10.0, imu_delay=0.003)
     imu = np.hstack([data.specific_force, data.angular_rate])
     window = Window(data.stamps, imu, data.stamps, data.drive_positions, int(data.stamps[0]))
-    in_portions = replay(SRS, replay_config(CONFIG), window)
+    in_portions = replay(SRS, replay_config(KEPT), window)
     monkeypatch.setattr(stream_replay, '_PORTION', 10**9)
-    at_once = replay(SRS, replay_config(CONFIG), window)
+    at_once = replay(SRS, replay_config(KEPT), window)
     assert in_portions is not None
     assert at_once is not None
     np.testing.assert_array_equal(in_portions.white, at_once.white)
@@ -205,7 +221,7 @@ def test_an_alarm_ends_when_the_data_are_good_again() -> None:
     late = measured(80.0, imu_delay=0.003)
     force, rate = data.specific_force.copy(), data.angular_rate.copy()
     force[1000:3500], rate[1000:3500] = late.specific_force[1000:3500], late.angular_rate[1000:3500]
-    result = estimate(SRS, replace(data, specific_force=force, angular_rate=rate), CONFIG)
+    result = estimate(SRS, replace(data, specific_force=force, angular_rate=rate), KEPT)
     assert result.health.counters['over_confident'] >= 1
     assert not result.health.lasting
 
@@ -214,7 +230,7 @@ def test_a_replay_has_white_innovations_where_the_model_is_right() -> None:
     data = measured(20.0)
     imu = np.hstack([data.specific_force, data.angular_rate])
     window = Window(data.stamps, imu, data.stamps, data.drive_positions, int(data.stamps[0]))
-    model = Model(SRS, replay_config(CONFIG), window)
+    model = Model(SRS, replay_config(KEPT), window)
     result = replay(*model)
     assert result is not None
     white = result.white[result.is_there]
@@ -230,7 +246,7 @@ def test_adapted_noise_rescues_a_filter_before_it_is_started_anew() -> None:
     """12 ms late: without adaptation the filter is lost and started again and again."""
     data, errors, starts = measured(30.0, imu_delay=0.012), {}, {}
     for mode in ('off', 'q'):
-        result = estimate(SRS, data, replace(CONFIG, adapt_noise=mode, rank_causes=False))
+        result = estimate(SRS, data, replace(KEPT, adapt_noise=mode, rank_causes=False))
         late = result.motion.stamps > data.stamps[0] + 15_000_000_000
         truth = swinging(0, (result.motion.stamps[late] - data.stamps[0]) * 1e-9)
         error = result.motion.position[late] - truth.position

@@ -86,6 +86,7 @@ class HealthReport:
     lasting : what was wrong with the innovations for seconds, with its likeliest causes; empty: nothing
     findings : those causes, the likeliest first
     mode_doubt : poses that are possible, and why it is not known which one it is; empty: it is known
+    imu_because : likeliest causes why the IMU that is left out, or was lately, does not fit; empty: not looked for
     """
 
     samples: int
@@ -106,6 +107,7 @@ class HealthReport:
     lasting: str = ''
     findings: tuple[Finding, ...] = ()
     mode_doubt: str = ''
+    imu_because: str = ''
 
 
 class HealthMonitor:
@@ -117,7 +119,7 @@ class HealthMonitor:
         self.counters: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
         self.noise_factors = 1.0, 1.0
-        self.lasting = self.mode_doubt = ''
+        self.lasting = self.mode_doubt = self.imu_because = ''
         self.findings: tuple[Finding, ...] = ()
         self.muted = False  # while known samples are processed again
         self._events: deque[Event] = deque(maxlen=200)
@@ -287,6 +289,7 @@ class HealthMonitor:
             self.lasting,
             self.findings,
             self.mode_doubt,
+            self.imu_because,
         )
         self._events.clear()
         self._clear_window()

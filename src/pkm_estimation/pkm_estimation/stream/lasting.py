@@ -29,6 +29,7 @@ from pkm_estimation.stream.ranking import Ranking
 from pkm_estimation.stream.ranking_job import RankingJob, told
 from pkm_estimation.stream.replay import Window, replay_config
 from pkm_estimation.stream.samples import ImuSample
+from pkm_estimation.stream.suspicion import UNEXPLAINED, Suspicion
 
 #: measurements of a block; time [s] of a window, shortest for a test and for a ranking
 _BLOCK, _WINDOW, _SHORTEST, _SHORTEST_RANKED = 50, 20.0, 5.0, 10.0
@@ -64,7 +65,7 @@ class LastingTest:
     Parameters
     ----------
     machine, config : of the estimator
-    health : gets the events ``over_confident`` and ``over_confident_because``
+    health : gets the events ``over_confident``, ``over_confident_because`` and ``imu_off_because``
     """
 
     def __init__(self, machine: Machine, config: EstimatorConfig, health: HealthMonitor) -> None:
@@ -82,6 +83,8 @@ class LastingTest:
         self._imu: deque[tuple[Integers, Array]] = deque()
         self._since: int | None = None
         self._job: RankingJob | None = None
+        self._suspicion, self._is_of_imu = Suspicion(), False
+        self._health.imu_because = ''
         self._tested_at = -(2**62)
         self._alarm, self._ranked_at = '', -(2**62)
 
@@ -97,31 +100,65 @@ class LastingTest:
         if self.is_on and len(stamps):
             self._imu.append((stamps, values))
 
-    def add(self, output: EstimatorOutput) -> None:
-        """Take an estimate."""
-        innovation = output.innovation
-        if self.is_on and output.by_legs_alone:
-            self._begin_anew(output.stamp)
-        if not self.is_on or innovation is None or output.by_legs_alone:
+    def add(self, output: EstimatorOutput, imu_fault: str = '') -> None:
+        """Take an estimate; ``imu_fault`` is why the IMU is left out, if it is."""
+        if not self.is_on:
             return
-        self._add(
-            output.instant.epoch, np.array([output.stamp]), output.drive_positions[None], innovation.residual[None],
-            innovation.variance[None], np.array([innovation.nis]),
-        )  # fmt: skip
+        innovation, stamps = output.innovation, np.array([output.stamp])
+        if output.by_legs_alone:
+            self._begin_anew(output.stamp)
+            if imu_fault in UNEXPLAINED and self._is_ranked:
+                self._suspicion.fail(output.stamp)
+            elif imu_fault:  # its samples say themselves what is wrong
+                self._suspicion.clear()
+            self._suspect(output.instant.epoch, stamps, output.drive_positions[None])
+            self._work(stamps)
+        elif innovation is not None:
+            self._suspect(output.instant.epoch, stamps, output.drive_positions[None])
+            self._add(
+                output.instant.epoch, stamps, output.drive_positions[None], innovation.residual[None],
+                innovation.variance[None], np.array([innovation.nis]),
+            )  # fmt: skip
+
+    def _suspect(self, epoch: int, stamps: Integers, positions: Array) -> None:
+        """Keep measurements (N,) ns, (N, A) while the IMU is suspected, and rank the causes once there are enough."""
+        suspicion = self._suspicion
+        if epoch != self._epoch and suspicion.is_on:
+            suspicion.clear()
+        suspicion.add(stamps, positions)
+        if not suspicion.is_on:
+            self._health.imu_because = ''
+        elif suspicion.is_long and self._job is None:
+            suspicion.is_ranked = self._is_of_imu = True
+            self._begin_ranking(int(stamps[-1]), *suspicion.measurements())
 
     def _begin_anew(self, stamp: int) -> None:
-        """Forget what was before a stamp [ns] at which the IMU was left out: it is not the same model."""
-        imu, epoch = self._imu, self._epoch
+        """Forget what was before a stamp [ns] at which the IMU was left out: it is not the same model.
+
+        A ranking goes on: it has samples of its own.
+        """
+        kept = self._imu, self._epoch, self._job, self._is_of_imu, self._ranked_at, self._suspicion
+        because = self._health.imu_because
         self.clear()
-        while len(imu) > 1 and imu[1][0][0] < stamp - 1_000_000_000:
-            imu.popleft()
-        self._imu, self._epoch = imu, epoch
-        self._health.lasting, self._health.findings = '', ()
+        self._imu, self._epoch, self._job, self._is_of_imu, self._ranked_at, self._suspicion = kept
+        self._drop_imu_before(stamp)
+        self._health.lasting, self._health.imu_because = '', because
+        if not because:
+            self._health.findings = ()
+
+    def _drop_imu_before(self, stamp: int) -> None:
+        """Drop samples of the IMU that no window that begins at a stamp [ns] or later needs."""
+        begin = self._suspicion.begin
+        stamp = stamp if begin is None else min(begin, stamp)
+        while len(self._imu) > 1 and self._imu[1][0][0] < stamp - 1_000_000_000:
+            self._imu.popleft()
 
     def add_block(self, block: OutputBlock) -> None:
         """Take estimates of one epoch."""
         if self.is_on:
             epoch = int(block.epochs[0])
+            if self._suspicion.is_on:
+                self._suspect(epoch, block.stamps, block.drive_positions)
             self._add(epoch, block.stamps, block.drive_positions, block.residual, block.variance, block.nis)
 
     def _add(self, epoch: int, *columns: NDArray[Any]) -> None:
@@ -161,8 +198,7 @@ class LastingTest:
         while len(self._blocks) > 1 and (end - self._blocks[1].stamps[0]) * 1e-9 > _WINDOW:
             self._blocks.popleft()
         begin = int(self._blocks[0].stamps[0])
-        while len(self._imu) > 1 and self._imu[1][0][0] < begin - 1_000_000_000:
-            self._imu.popleft()
+        self._drop_imu_before(begin)
         span = (end - begin) * 1e-9
         if span >= _SHORTEST and (end - self._tested_at) * 1e-9 >= _TESTED_EVERY:
             self._tested_at = end
@@ -176,7 +212,12 @@ class LastingTest:
                 self._health.lasting = alarm
             pause = (end - self._ranked_at) * 1e-9 > _PAUSE
             if alarm and self._is_ranked and self._job is None and pause and span >= _SHORTEST_RANKED:
-                self._begin_ranking(end)
+                self._begin_ranking(end, *self._window())
+
+    def _window(self) -> tuple[Integers, Array]:
+        """Stamps (N,) ns and positions (N, A) of all blocks."""
+        blocks = self._blocks
+        return np.concatenate([b.stamps for b in blocks]), np.concatenate([b.positions for b in blocks])
 
     def _alarm_of(self) -> str:
         """What is wrong with the innovations in the window, in words; empty: nothing."""
@@ -211,9 +252,7 @@ class LastingTest:
 
     # -- causes --------------------------------------------------------------------------------------------------------
 
-    def _begin_ranking(self, stamp: int) -> None:
-        stamps = np.concatenate([block.stamps for block in self._blocks])
-        positions = np.concatenate([block.positions for block in self._blocks])
+    def _begin_ranking(self, stamp: int, stamps: Integers, positions: Array) -> None:
         imu_stamps, imu = (np.concatenate(values) for values in zip(*self._imu, strict=True))
         whole = np.isfinite(positions).all(axis=1)
         config = replay_config(self._config)
@@ -239,17 +278,23 @@ class LastingTest:
 
     def _tell(self, stamp: int, ranking: Ranking) -> None:
         self._job, self._ranked_at = None, stamp
-        self._health.lasting = f'{self._alarm or "for a while"}: {told(ranking)}'
         self._health.findings = ranking.findings
+        if self._is_of_imu:
+            self._is_of_imu, self._health.imu_because = False, told(ranking)
+            self._health.event(stamp, 'imu_off_because', told(ranking))
+            return
+        self._health.lasting = f'{self._alarm or "for a while"}: {told(ranking)}'
         self._health.event(stamp, 'over_confident_because', told(ranking))
 
     def finish(self) -> None:
         """Complete a ranking: no further samples come, and what is processed again is not tested again."""
+        if self._job is not None:
+            self._tell(self._job.due, self._job.complete())
         if self._blocks:
             end = int(self._blocks[-1].stamps[-1])
-            if self._alarm and self._job is None and self._is_ranked and self._ranked_at < 0:
-                self._begin_ranking(end)
-            if self._job is not None:
+            if self._alarm and self._is_ranked and self._ranked_at < 0:
+                self._begin_ranking(end, *self._window())
+                assert self._job is not None
                 self._tell(end, self._job.complete())
         self.is_on = False
 

@@ -90,7 +90,7 @@ class LegsAloneTracker(DoubtfulTracker):
         if scale > self.largest_scale and self.leg_gate.noise_scale == 1.0:
             detail = (
                 f'legs are {scale**0.5:.2g} times as far off its predictions as they should be: check delay and '
-                'mounting (legs_alone: false ranks causes)'
+                'mounting'
             )
             raise ImuSuspectError('imu_off_prediction', detail)
 

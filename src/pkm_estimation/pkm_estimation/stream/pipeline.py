@@ -274,7 +274,7 @@ class EstimatorPipeline:
             output, answered = (self._process_silently if self._known else self._process)(measurement)
             if output is not None:
                 self.health.output(output)
-                self.lasting.add(output)
+                self.lasting.add(output, self.tracker.imu_fault.kind)
                 outputs.append(output)
             if not answered:
                 self.health.count(f'{measurement.topic}_rejected')

@@ -30,7 +30,10 @@ def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
     if report.lasting:
         return 'warn', f'over-confident: {report.lasting}'
     if report.left_out:
-        return 'warn', f'left out: {"; ".join(f"{leg}: {why}" for leg, why in report.left_out.items())}'
+        left_out = '; '.join(f'{leg}: {why}' for leg, why in report.left_out.items())
+        return 'warn', f'left out: {left_out}' + (f'; {report.imu_because}' if report.imu_because else '')
+    if report.imu_because:
+        return 'warn', f'the IMU was left out: {report.imu_because}'
     if trouble:
         return 'warn', f'{trouble}{last}'
     if report.nis_mean > NIS_FACTOR * drive_count or np.nanmin(report.in_band, initial=1.0) < LEAST_IN_BAND:
