@@ -19,8 +19,10 @@ from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp, vector3  # noqa: E402
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
 from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
+from pkm_estimation.offline.collection import collect  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
+from pkm_estimation.stream.innovations import innovation_names, innovation_rows  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
@@ -39,6 +41,7 @@ LISTENED = {
     'platform/accel': AccelWithCovarianceStamped,
     'imu/data': Imu,
     'platform/joint_states': JointState,
+    'platform/innovations': JointState,
     'baseline/odometry': Odometry,
     'platform/baseline/odometry': Odometry,
     '/tf': TFMessage,
@@ -127,6 +130,7 @@ def test_every_sample_gives_every_output(sensors):
             'platform/accel',
             'imu/data',
             'platform/joint_states',
+            'platform/innovations',
             'baseline/odometry',
             '/tf',
         ):
@@ -143,6 +147,12 @@ def test_every_sample_gives_every_output(sensors):
         assert array3(message.twist.twist.linear).tobytes() == output.motion.velocity.tobytes()
         assert np.array(message.pose.covariance).tobytes() == output.motion.pose_covariance.tobytes()
         assert np.array(message.twist.covariance).tobytes() == output.motion.twist_covariance.tobytes()
+    offline = collect(expected, EstimatorPipeline(SRS).health.report())
+    rows = innovation_rows(offline.innovation, offline.innovation_std, offline.nis)
+    for message, row, time in zip(sensors.heard['platform/innovations'], rows, offline.motion.stamps, strict=True):
+        assert (nanoseconds(message.header.stamp), list(message.name)) == (time, innovation_names(NAMES))
+        assert np.array(message.position).tobytes() == row.tobytes()
+    assert np.isnan(rows[0]).all() and np.isfinite(rows[1:]).all()
     last, output = {topic: sensors.heard[topic][-1] for topic in OUTPUTS}, expected[-1]
     assert last['imu/data'].header.frame_id == last['platform/accel'].header.frame_id == SRS.imu.frame
     assert array3(last['imu/data'].linear_acceleration) == pytest.approx(output.inertial.specific_force)

@@ -11,18 +11,19 @@ from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.bags import BagError, BagWriter, read_bag
+from pkm_estimation.bags import BagError, BagWriter, JointStates, read_bag
 from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import main
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.offline import plots
 from pkm_estimation.offline.collection import collect
-from pkm_estimation.offline.comparison import compare_with_live
+from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
 from pkm_estimation.sensors import measure
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.innovations import innovation_names, innovation_rows
 
 SRS = load_machine('srs')
 MECHANISM = SRS
@@ -115,6 +116,23 @@ def test_live_run_is_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
     assert 'none of the' in compare_with_live(none, live).difference
     from_the_beginning = estimate_recording(SRS, data)
     assert not compare_with_live(without_covariances(from_the_beginning.motion), live).identical
+
+
+def test_live_innovations_are_reproduced_bit_by_bit_and_a_single_bit_is_noticed(bag):
+    result, names = estimate_recording(SRS, read_bag(bag[0])), innovation_names(MECHANISM.actuated_joint_names)
+    rows, stamps = innovation_rows(result.innovation, result.innovation_std, result.nis), result.motion.stamps
+    none = np.full_like(rows, np.nan)
+    live = JointStates(stamps, stamps, tuple(names), rows, none, none)
+    assert compare_innovations(stamps, names, rows, live).identical
+    changed = rows.copy()
+    changed[17, 4] = np.nextafter(changed[17, 4], 1.0)
+    comparison = compare_innovations(stamps, names, changed, live)
+    assert (comparison.reproduced, comparison.identical) == (17, False)
+    assert f'{names[4]} is {float(rows[17, 4])!r} in the recording' in comparison.difference
+    later = compare_innovations(stamps[40:], names, rows[40:], live)
+    assert later.identical and (later.only_live, later.reproduced) == (40, len(rows) - 40)
+    assert 'has none of the' in compare_innovations(stamps + 1, names, rows, live).difference
+    assert 'has the numbers leg2' in compare_innovations(stamps, names, rows, replace(live, names=('leg2',))).difference
 
 
 def test_what_a_busy_recorder_wrote_late_is_not_dropped(bag):
@@ -218,6 +236,13 @@ def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
     rows = (tmp_path / 'out' / 'estimate.csv').read_text().splitlines()
     assert rows[0].startswith('stamp_ns,position_x')
     assert float(rows[1].split(',')[1]) == stored['position'][0, 0]
+    head, *rows = (tmp_path / 'out' / 'innovations.csv').read_text().splitlines()
+    table = np.array([[float(word) for word in row.split(',')] for row in rows])
+    assert head.split(',')[:4] == ['stamp_ns', *(f'leg1_prismatic/{part}' for part in ('innovation', 'sigma', 'nis'))]
+    assert table[:, 1:-1:3].tobytes() == stored['innovation'].tobytes()
+    assert table[:, 2:-1:3].tobytes() == stored['innovation_std'].tobytes()
+    assert table[:, -1].tobytes() == stored['nis'].tobytes()
+    np.testing.assert_allclose(table[:, 3:-1:3], (stored['innovation'] / stored['innovation_std']) ** 2)
     # this bag's live odometry carries no covariances: not what the estimator publishes
     assert main([str(bag[0]), '--compare-live', '--settling', '4']) == 2
     assert 'pose_covariance' in capsys.readouterr().out

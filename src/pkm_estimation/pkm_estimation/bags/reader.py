@@ -32,6 +32,7 @@ _STREAMS = {
         decoding.acceleration,
     ),
     'platform_joint_states': ('platform/joint_states', 'sensor_msgs/msg/JointState', decoding.joint_states),
+    'platform_innovations': ('platform/innovations', 'sensor_msgs/msg/JointState', decoding.joint_states),
 }
 
 

@@ -128,6 +128,7 @@ class RecordedData:
         ``baseline/odometry``
     platform_accel : ``platform/accel``
     platform_joint_states : ``platform/joint_states``, all joints
+    platform_innovations : ``platform/innovations``, numbers of the legs by name, as positions
     driver : says on which topics joint states and raw IMU were recorded
     """
 
@@ -142,6 +143,7 @@ class RecordedData:
     baseline_odometry: Odometry | None = None
     platform_accel: Acceleration | None = None
     platform_joint_states: JointStates | None = None
+    platform_innovations: JointStates | None = None
     driver: Driver = STANDARD_DRIVER
 
     def require(self, stream: _Stream | None, topic: str) -> _Stream:

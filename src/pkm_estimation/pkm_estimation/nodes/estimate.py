@@ -14,13 +14,14 @@ from pkm_description.loading.arguments import add_driver_arguments, machine_of_o
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
-from pkm_estimation.offline.comparison import compare_with_live
+from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.offline.files import write_result
 from pkm_estimation.offline.metrics import error_table, poses_of_truth
 from pkm_estimation.offline.report import report_text
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.innovations import innovation_names, innovation_rows
 from pkm_estimation.stream.verdict import NORMAL, UNITS, summarise
 
 
@@ -41,8 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument('bag', help='folder or file of the recording')
     parser.add_argument(
-        '-o', '--output', type=Path, help='folder for report.html, estimate.npz, estimate.csv and summary.txt'
-    )
+        '-o', '--output', type=Path,
+        help='folder for report.html, estimate.npz, estimate.csv, innovations.csv and summary.txt',
+    )  # fmt: skip
     parser.add_argument('--machine', default='srs', help='name of a machine or path of a machine file (default: srs)')
     parser.add_argument('--overlay', type=Path, help='parameter overlay for the machine')
     add_driver_arguments(parser)
@@ -90,9 +92,9 @@ def _run(options: argparse.Namespace) -> int:
     )
     if options.output is not None:
         report = report_text(result, data, machine, config, options.settling)
-        for path in write_result(result, options.output, summary, report):
+        for path in write_result(result, options.output, summary, report, machine.actuated_joint_names):
             print(f'wrote {path}')
-    return _compare(result, data) if options.compare_live else 0
+    return _compare(result, data, machine.actuated_joint_names) if options.compare_live else 0
 
 
 def describe(result: EstimationResult, data: RecordedData, settling: float, config: EstimatorConfig) -> str:
@@ -120,15 +122,22 @@ def describe(result: EstimationResult, data: RecordedData, settling: float, conf
     return '\n'.join(lines)
 
 
-def _compare(result: EstimationResult, data: RecordedData) -> int:
+def _compare(result: EstimationResult, data: RecordedData, drives: Sequence[str]) -> int:
     code = 0
-    for topic, ours, live in (
-        ('platform/odometry', result.motion, data.platform_odometry),
-        ('baseline/odometry', result.baseline, data.baseline_odometry),
-    ):
-        if live is None:
-            continue
-        comparison = compare_with_live(ours, live)
+    comparisons = {
+        topic: compare_with_live(ours, live)
+        for topic, ours, live in (
+            ('platform/odometry', result.motion, data.platform_odometry),
+            ('baseline/odometry', result.baseline, data.baseline_odometry),
+        )
+        if live is not None
+    }
+    if data.platform_innovations is not None:
+        rows = innovation_rows(result.innovation, result.innovation_std, result.nis)
+        comparisons['platform/innovations'] = compare_innovations(
+            result.motion.stamps, innovation_names(drives), rows, data.platform_innovations
+        )
+    for topic, comparison in comparisons.items():
         shared = comparison.recorded - comparison.only_live
         if comparison.identical:
             print(f'{topic}: all {shared} recorded messages reproduced bit by bit')
@@ -136,10 +145,10 @@ def _compare(result: EstimationResult, data: RecordedData) -> int:
             print(f'{topic}: {comparison.difference}')
             code = 2
         else:
-            print(
-                f'{topic}: {comparison.reproduced} of {shared} reproduced, then {comparison.difference}; '
-                f'positions that both have differ by at most {1e6 * comparison.largest:.3g} um'
+            apart = '' if topic == 'platform/innovations' else (
+                f'; positions that both have differ by at most {1e6 * comparison.largest:.3g} um'
             )
+            print(f'{topic}: {comparison.reproduced} of {shared} reproduced, then {comparison.difference}{apart}')
             code = 2
         if shared and comparison.only_live:
             print(

@@ -19,6 +19,7 @@ from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.innovations import innovation_names
 from pkm_estimation.stream.verdict import summarise, values
 
 #: what to do about an IMU in another frame; a name alone does not make its numbers wrong, so they are used
@@ -63,6 +64,8 @@ class EstimatorNode(StreamNode):
         self._acceleration = self.own_publisher(AccelWithCovarianceStamped, 'platform/accel')
         self._imu = self.own_publisher(Imu, 'imu/data')
         self._joint_states = self.own_publisher(JointState, 'platform/joint_states')
+        self._innovations = self.own_publisher(JointState, 'platform/innovations')
+        self._innovation_names = innovation_names(self.machine.actuated_joint_names)
         if self.config.baseline:
             self._baseline = self.own_publisher(Odometry, 'baseline/odometry')
         if self._publish_tf and self._transforms is None:  # it stays when the node is cleaned up
@@ -103,6 +106,8 @@ class EstimatorNode(StreamNode):
                 self._imu.publish(messages.imu(stamp(output.stamp), self.frames.imu, output))
             if self._acceleration.get_subscription_count():
                 self._acceleration.publish(messages.acceleration(stamp(output.stamp), self.frames.imu, output))
+            if self._innovations.get_subscription_count():
+                self._innovations.publish(messages.innovations(stamp(output.stamp), self._innovation_names, output))
             if output.baseline is not None:
                 self.publish_odometry(self._baseline, output.stamp, output.baseline, messages.UNKNOWN)
             if self._viewing.is_due(output.stamp):

@@ -14,6 +14,7 @@ from pkm_description.ros.conversions import vector3
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.stream import EstimatorOutput
+from pkm_estimation.stream.innovations import innovation_row
 
 #: covariance (6, 6) that says nothing
 UNKNOWN = np.zeros((6, 6))
@@ -49,6 +50,15 @@ def acceleration(time: Time, frame: str, output: EstimatorOutput) -> AccelWithCo
         value, covariance[3:, 3:] = output.angular_acceleration
         message.accel.accel.angular = vector3(value)
     message.accel.covariance = covariance.ravel()
+    return message
+
+
+def innovations(time: Time, names: list[str], output: EstimatorOutput) -> JointState:
+    """Innovation, standard deviation and NIS of each leg, and the NIS of all, as positions of those names."""
+    message = JointState()
+    message.header.stamp = time
+    message.name = names
+    message.position = innovation_row(output).tolist()
     return message
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pkm_description.arrays import Array
 
+from pkm_estimation.bags import JointStates
 from pkm_estimation.motion_estimate import MotionEstimate
 
 _FIELDS = ('position', 'orientation', 'linear_velocity', 'angular_velocity', 'pose_covariance', 'twist_covariance')
@@ -48,9 +51,7 @@ def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComp
     if not recorded:
         return LiveComparison(0, 0, 0, 0, 'no live estimate was recorded', 0.0)
     where = _in_order(offline.stamps, live.stamps)
-    found = where[where >= 0]
-    only_offline = int(found[-1] - found[0]) + 1 - len(found) if len(found) else 0
-    both = np.flatnonzero(where >= 0)
+    both, only_offline = np.flatnonzero(where >= 0), _missing_between(where)
     if not len(both):
         nothing = f'the offline run has none of the {recorded} recorded estimates'
         return LiveComparison(recorded, 0, recorded, 0, nothing, 0.0)
@@ -64,6 +65,41 @@ def compare_with_live(offline: MotionEstimate, live: MotionEstimate) -> LiveComp
     first = begin + int(np.argmin(same[begin:]))
     told = _describe(offline, live, first, int(where[first]))
     return LiveComparison(recorded, first - begin, begin, only_offline, told, largest)
+
+
+def compare_innovations(
+    stamps: NDArray[np.int64], names: Sequence[str], rows: Array, live: JointStates
+) -> LiveComparison:
+    """Compare the raw doubles of ``platform/innovations`` with an offline run: rows (N, 3 A + 1), stamps (N,) ns."""
+    recorded = len(live)
+    if list(live.names) != list(names):
+        return LiveComparison(recorded, 0, 0, 0, f'the recording has the numbers {", ".join(live.names)}', 0.0)
+    where = _in_order(stamps, live.stamps)
+    both, only_offline = np.flatnonzero(where >= 0), _missing_between(where)
+    if not len(both):
+        nothing = f'the offline run has none of the {recorded} recorded ones'
+        return LiveComparison(recorded, 0, recorded, 0, nothing, 0.0)
+    begin = int(both[0])
+    same = (where >= 0) & _same_bits(rows[where], live.positions)
+    if same[begin:].all():
+        return LiveComparison(recorded, recorded - begin, begin, only_offline, None, 0.0)
+    first = begin + int(np.argmin(same[begin:]))
+    stamp = int(live.stamps[first])
+    told = f'message {first}, stamp {stamp} ns: the offline run has none there'
+    if where[first] >= 0:
+        ours, theirs = rows[where[first]], live.positions[first]
+        column = next(index for index in range(len(names)) if not _same_bits(ours[index, None], theirs[index, None])[0])
+        told = (
+            f'message {first}, stamp {stamp} ns: {names[column]} is {float(theirs[column])!r} in the recording and '
+            f'{float(ours[column])!r} offline'
+        )
+    return LiveComparison(recorded, first - begin, begin, only_offline, told, 0.0)
+
+
+def _missing_between(where: NDArray[np.intp]) -> int:
+    """Offline estimates between the first and the last that were recorded, which were not."""
+    found = where[where >= 0]
+    return int(found[-1] - found[0]) + 1 - len(found) if len(found) else 0
 
 
 def _in_order(offline: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -1,14 +1,18 @@
-"""Estimates as files: everything as NPZ, the motion as CSV, summary and report as text."""
+"""Estimates as files: everything as NPZ, motion and innovations as CSV, summary and report as text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 
 from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.stream.innovations import innovation_names, innovation_rows
 
 _CSV_COLUMNS = (
     ('position', ('x', 'y', 'z')),
@@ -18,8 +22,15 @@ _CSV_COLUMNS = (
 )
 
 
-def write_result(result: EstimationResult, folder: Path, summary: str, report: str) -> list[Path]:
-    """Write ``report.html``, ``estimate.npz``, ``estimate.csv`` and ``summary.txt``; returns their paths."""
+def write_result(
+    result: EstimationResult, folder: Path, summary: str, report: str, drives: Sequence[str]
+) -> list[Path]:
+    """Write report, arrays, motion, innovations and summary; returns their paths.
+
+    Parameters
+    ----------
+    drives : names, in the order of the result's columns
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {
@@ -31,12 +42,20 @@ def write_result(result: EstimationResult, folder: Path, summary: str, report: s
         np.savez_compressed(folder / 'estimate.npz', **arrays)
         names = ['stamp_ns'] + [f'{field}_{axis}' for field, axes in _CSV_COLUMNS for axis in axes] + ['nis']
         table = np.column_stack([*(getattr(result.motion, field) for field, _ in _CSV_COLUMNS), result.nis])
-        with open(folder / 'estimate.csv', 'w', encoding='utf-8') as file:
-            file.write(','.join(names) + '\n')
-            for stamp, row in zip(result.motion.stamps, table, strict=True):
-                file.write(f'{stamp},' + ','.join(repr(float(value)) for value in row) + '\n')
+        _write_table(folder / 'estimate.csv', names, result.motion.stamps, table)
+        rows = innovation_rows(result.innovation, result.innovation_std, result.nis)
+        _write_table(folder / 'innovations.csv', ['stamp_ns', *innovation_names(drives)], result.motion.stamps, rows)
         (folder / 'summary.txt').write_text(summary + '\n', encoding='utf-8')
         (folder / 'report.html').write_text(report, encoding='utf-8')
     except OSError as error:
         raise PkmError(f'cannot write to {folder}: {error}') from None
-    return [folder / name for name in ('report.html', 'estimate.npz', 'estimate.csv', 'summary.txt')]
+    names = ('report.html', 'estimate.npz', 'estimate.csv', 'innovations.csv', 'summary.txt')
+    return [folder / name for name in names]
+
+
+def _write_table(path: Path, names: Sequence[str], stamps: NDArray[np.int64], table: Array) -> None:
+    """Write a row of numbers for each stamp; their digits give the same doubles again."""
+    with path.open('w', encoding='utf-8') as file:
+        file.write(','.join(names) + '\n')
+        for stamp, row in zip(stamps, table.tolist(), strict=True):
+            file.write(f'{stamp},' + ','.join(map(repr, row)) + '\n')
