@@ -30,7 +30,7 @@ def nodes() -> str:
                 lines += [f'**{_TOPIC_WORDS[kind]}** {cells}.', '']
         rows = [
             (f'`{parameter}`', _TYPES.get(entry['type'], entry['type']), _value(entry['default']), _allowed(entry),
-             entry['description'] + ('' if entry['read_only'] else ' (at any time)'))
+             entry['description'] + ('' if entry['read_only'] else ' (can be written)'))
             for parameter, entry in answer['parameters'].items()
         ]  # fmt: skip
         lines += [*_table(('parameter', 'type', 'default', 'allowed', 'meaning'), rows), '']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,34 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from pkm_description.errors import MachineFileError
+from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.loading import machine_file
 from pkm_description.ros import conversions
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import Level, diagnostic_array
 from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.parameters import ParameterError, declare
+from pkm_description.ros.parameters import ParameterError, current_settings, declare, declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, SENSOR_QOS, declare_stream_qos
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_description.ros.transforms import StaticTransformBroadcaster, TransformBroadcaster
+from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
+from pkm_description.settings import Settings, setting
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
 from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
+
+
+@dataclass(frozen=True)
+class Loop(Settings):
+    """Settings of a node."""
+
+    rate: float = setting(10.0, 'how often [Hz]', 1.0, 100.0)
+    law: str = setting('viscous', 'which law', choices=('viscous', 'dry'))
+    names: tuple[str, ...] = setting([], 'which ones')
 
 
 @pytest.fixture(scope='module')
@@ -141,6 +153,34 @@ def test_wrong_parameters_are_named(
     try:
         with pytest.raises(ParameterError, match=re.escape(words)):
             declare(node, 'it', default, 'what it is', limits, choices=choices)
+    finally:
+        node.destroy_node()
+
+
+def test_given_parameters_that_a_node_does_not_have_are_told_with_the_nearest_name(ros: None) -> None:
+    node = _node(rat=1.0, entirely_else='x', machine='palida', stiffness=2.0)
+    node.parameters_of_others = {'stiffness'}  # type: ignore[attr-defined]
+    try:
+        declare(node, 'rate', 10.0, 'how often, Hz')
+        assert warn_of_unknown_parameters(node) == [
+            "parameter entirely_else = 'x' is ignored: helped has none of this name",
+            'parameter rat = 1.0 is ignored: helped has none of this name; did you mean rate?',
+        ]
+    finally:
+        node.destroy_node()
+
+
+def test_settings_that_may_be_written_are_read_again(ros: None) -> None:
+    node = _node()
+    try:
+        assert declare_settings(node, Loop, writable=('rate', 'names')) == Loop()
+        set_ = [node.set_parameters([Parameter(name, value=value)])[0].successful for name, value in (
+            ('rate', 5.0), ('rate', -1.0), ('law', 'dry'), ('names', ['a', 'b']))]  # fmt: skip
+        assert set_ == [True, False, False, True]
+        assert current_settings(node, Loop) == Loop(rate=5.0, names=('a', 'b'))
+        assert current_settings(node, Loop, [Parameter('rate', value=6.0)]).rate == 6.0
+        with pytest.raises(ConfigurationError, match='rate = 1000'):
+            current_settings(node, Loop, [Parameter('rate', value=1000.0)])
     finally:
         node.destroy_node()
 

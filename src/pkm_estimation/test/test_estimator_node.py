@@ -23,7 +23,9 @@ from pkm_estimation.offline.collection import collect  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
 from pkm_estimation.stream.innovations import innovation_names, innovation_rows  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -236,13 +238,37 @@ def change_state(node, transition):
     return call_service(node, ChangeState, 'estimator/change_state', request).success
 
 
-def test_without_autostart_it_waits_for_activation(sensors):
-    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'autostart:=false']) as node:
-        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-            assert change_state(sensors, transition)
+def set_parameters(node, **values):
+    """Why the estimator refuses the first of the values; empty where it takes all."""
+    request = SetParameters.Request()
+    request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    results = call_service(node, SetParameters, 'estimator/set_parameters', request).results
+    return next((result.reason for result in results if not result.successful), '')
+
+
+def test_without_autostart_it_waits_for_activation_and_takes_settings_until_then(sensors):
+    given = [*RELIABLE, '-p', 'autostart:=false', '-p', 'q_scal:=2.0']
+    with NodeProcess('pkm_estimation', 'estimator', given) as node:
+        node.wait_for_output('q_scal = 2.0 is ignored: estimator has none of this name; did you mean q_scale?')
+        assert change_state(sensors, Transition.TRANSITION_CONFIGURE)
+        assert set_parameters(sensors, view_rate=10.0, filter='ekf') == ''
+        assert 'choose one of manifold' in set_parameters(sensors, filter='newton')
+        assert set_parameters(sensors, leg_gate=-1.0) and set_parameters(sensors, reference_point=[1.0, 0.0, 0.0])
+        assert change_state(sensors, Transition.TRANSITION_ACTIVATE)
+        node.wait_for_output('filter ekf')
+        assert 'deactivate it first' in set_parameters(sensors, leg_gate=5.0)
         sensors.wait_for_estimator()
         sensors.send(range(20))
         sensors.wait_for_estimates(20)
+        sensors.wait_for_estimates(3, '/tf')  # at 0, 90 and 180 ms
+        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
+            assert change_state(sensors, transition)
+        assert set_parameters(sensors, view_rate=0.0) == ''
+        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            assert change_state(sensors, transition)
+        sensors.wait_for_estimator()
+        sensors.send(range(20, 40))
+        sensors.wait_for_estimates(23, '/tf')
         for transition in (
             Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP, Transition.TRANSITION_CONFIGURE
         ):  # fmt: skip

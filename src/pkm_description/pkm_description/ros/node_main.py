@@ -10,9 +10,11 @@ from types import FrameType
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import uninstall_signal_handlers
 
 from pkm_description.errors import PkmError
+from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 
 
 def run_node(
@@ -41,6 +43,8 @@ def run_node(
         except PkmError as error:
             print(f'error: {error}', file=sys.stderr, flush=True)
             return 1
+        if isinstance(node, Node):
+            warn_of_unknown_parameters(node)
         if hasattr(node, 'run'):
             node.run()
         else:

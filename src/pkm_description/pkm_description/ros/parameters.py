@@ -20,7 +20,7 @@ class ParameterError(PkmError):
 
 
 def declare_settings(
-    node: Node, settings: type[AnySettings], names: Container[str] | None = None
+    node: Node, settings: type[AnySettings], names: Container[str] | None = None, writable: Container[str] = ()
 ) -> AnySettings:
     """Declare the settings of a class as read-only parameters and return their values.
 
@@ -30,6 +30,7 @@ def declare_settings(
     ----------
     settings : class whose fields are made by :func:`pkm_description.settings.setting`
     names : fields that the node needs (default: all); the others keep their defaults
+    writable : those that can be set while the node runs; read again by :func:`current_settings`
 
     Raises
     ------
@@ -50,10 +51,30 @@ def declare_settings(
             default,
             metadata['description'],
             range=None if metadata['low'] is None else (metadata['low'], metadata['high']),
-            read_only=True,
+            read_only=name not in writable,
             choices=metadata['choices'] or None,
         )
     return settings.from_mapping(values)
+
+
+def current_settings(
+    node: Node, settings: type[AnySettings], changes: Sequence[Parameter[Any]] = ()
+) -> AnySettings:
+    """Values that the parameters of :func:`declare_settings` have now; those that are not declared keep their defaults.
+
+    Parameters
+    ----------
+    changes : parameters with other values, as if they had been set already
+
+    Raises
+    ------
+    ConfigurationError
+        They do not fit; names the setting, the value and what is allowed.
+    """
+    values = {name: node.get_parameter(name).value for name in settings_of(settings) if node.has_parameter(name)}
+    values |= {parameter.name: parameter.value for parameter in changes if parameter.name in values}
+    # an empty list has no type in ROS
+    return settings.from_mapping({name: [] if value is None else value for name, value in values.items()})
 
 
 def _refuse_moved(node: Node, moved: Mapping[str, str]) -> None:

@@ -29,9 +29,14 @@ class BaselineNode(StreamNode):
 
     def make(self) -> BaselinePipeline:
         """Make the pipeline and its topics."""
-        self.pipeline = BaselinePipeline(self.machine, self.config)
+        self.make_pipeline()
         self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
         self.subscribe(JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
+        return self.pipeline
+
+    def make_pipeline(self) -> BaselinePipeline:
+        """Make the pipeline alone."""
+        self.pipeline = BaselinePipeline(self.machine, self.config)
         return self.pipeline
 
     def _take_joint_state(self, sample: JointReading) -> None:

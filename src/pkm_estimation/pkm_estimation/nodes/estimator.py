@@ -7,7 +7,7 @@ from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import stamp, transform_stamped
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
@@ -50,16 +50,15 @@ class EstimatorNode(StreamNode):
 
     def __init__(self) -> None:
         super().__init__('estimator')
-        settings = declare_settings(self, EstimatorNodeSettings)
+        settings = declare_settings(self, EstimatorNodeSettings, writable=('view_rate',))
         self._publish_tf = settings.publish_tf
-        self._viewing = RateLimit(settings.view_rate)
         self._point = np.array(self.config.reference_point)
         self._transforms: TransformBroadcaster | None = None
         self.start()
 
     def make(self) -> EstimatorPipeline:
         """Make the pipeline and its topics."""
-        self.pipeline = EstimatorPipeline(self.machine, self.config)
+        self.make_pipeline()
         self._odometry = self.own_publisher(Odometry, 'platform/odometry')
         self._acceleration = self.own_publisher(AccelWithCovarianceStamped, 'platform/accel')
         self._imu = self.own_publisher(Imu, 'imu/data')
@@ -75,15 +74,24 @@ class EstimatorNode(StreamNode):
         self.subscribe(JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
         return self.pipeline
 
+    def make_pipeline(self) -> EstimatorPipeline:
+        """Make the pipeline alone."""
+        self._viewing = RateLimit(current_settings(self, EstimatorNodeSettings).view_rate)
+        self.pipeline = EstimatorPipeline(self.machine, self.config)
+        return self.pipeline
+
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start with the next samples."""
+        result = super().on_activate(state)
+        if result != TransitionCallbackReturn.SUCCESS:
+            return result
         config = self.config
         also = f', also {", ".join(config.estimate)}' if config.estimate else ''
         self.get_logger().info(
             f'estimating {self.machine.name}: filter {config.filter}, {config.integrator}, start {config.start}, '
             f'q_scale {config.q_scale:g}{also}'
         )
-        return super().on_activate(state)
+        return result
 
     def _take_imu(self, sample: ImuReading) -> None:
         self.frame_check.is_ours('imu/data_raw', sample.frame, self.frames.imu, FOREIGN_IMU)

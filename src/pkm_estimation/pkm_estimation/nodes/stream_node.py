@@ -14,17 +14,20 @@ from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.parameters import declare_settings
+from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE, OdometryWriter
 from pkm_description.ros.transforms import StaticTransformBroadcaster
+from pkm_description.settings import settings_of
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.filtering.point_motion import PointMotion
-from pkm_estimation.nodes.node_settings import StreamNodeSettings
+from pkm_estimation.nodes.node_settings import EstimatorNodeSettings, StreamNodeSettings
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import HealthReport
 
@@ -32,6 +35,9 @@ _DIAGNOSTIC_PERIOD = 1_000_000_000
 _LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
 
 Pipeline = EstimatorPipeline | BaselinePipeline
+
+#: settings that frames and topics depend on: they are fixed at start
+FIXED = {'reference_point', 'baseline'}
 
 
 class StreamNode(LifecycleNode):
@@ -45,8 +51,11 @@ class StreamNode(LifecycleNode):
 
     def __init__(self, name: str, settings: tuple[str, ...] | None = None) -> None:
         super().__init__(name)
+        # a file for one node of this package may be given to the others
+        self.parameters_of_others = {*settings_of(EstimatorConfig), *settings_of(EstimatorNodeSettings)}
         self.machine = declare_machine(self)
-        self.config = declare_settings(self, EstimatorConfig, settings)
+        writable = set(settings_of(EstimatorConfig)) - FIXED
+        self.config = declare_settings(self, EstimatorConfig, settings, writable)
         of_node = declare_settings(self, StreamNodeSettings)
         self.frames = declare_frames(self, self.machine)
         self.frame_check = FrameCheck(self, self.frames)
@@ -62,6 +71,8 @@ class StreamNode(LifecycleNode):
         self._diagnostics = DiagnosticsPublisher(self)
         self._diagnosed_since_tick = self._heard_since_tick = False
         self._silent_ticks = 0
+        self._is_outdated = False
+        self.add_on_set_parameters_callback(self._judge_parameters)
 
     def start(self) -> None:
         """Configure and activate, if ``autostart`` says so: the last line of a constructor.
@@ -96,6 +107,14 @@ class StreamNode(LifecycleNode):
     @abstractmethod
     def make(self) -> Pipeline:
         """Make pipeline, publishers and subscriptions (``own_publisher``, ``subscribe``)."""
+
+    @abstractmethod
+    def make_pipeline(self) -> Pipeline:
+        """Make the pipeline alone, with the present settings."""
+
+    def read_settings(self) -> None:
+        """Read the settings again that can be set while the node is not active."""
+        self.config = current_settings(self, EstimatorConfig)
 
     @abstractmethod
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
@@ -156,7 +175,8 @@ class StreamNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline, publishers, subscriptions and services."""
         try:
-            self._pipeline = self.make()
+            self.read_settings()
+            self._pipeline, self._is_outdated = self.make(), False
         except Exception as error:  # rclpy would not say a word
             self._refused = error
             self._release()
@@ -169,9 +189,32 @@ class StreamNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Start with the next samples."""
+        """Start with the next samples, with the settings as they are now."""
+        if self._is_outdated:  # topics and services stay
+            try:
+                self.read_settings()
+                self._pipeline, self._is_outdated = self.make_pipeline(), False
+            except PkmError as error:
+                self.get_logger().error(f'cannot be activated: {error}')
+                return TransitionCallbackReturn.FAILURE
         self.is_active = True
         return super().on_activate(state)
+
+    def _judge_parameters(self, parameters: list[Parameter[Any]]) -> SetParametersResult:
+        """Whether parameters may be set: the settings while the node is not active, if they fit together."""
+        ours = [one for one in parameters if one.name in settings_of(EstimatorConfig)]
+        if not ours and not any(one.name in settings_of(EstimatorNodeSettings) for one in parameters):
+            return SetParametersResult(successful=True)
+        names = ', '.join(one.name for one in parameters)
+        if self.is_active:
+            reason = f'{names}: can be set while {self.get_name()} is not active; deactivate it first'
+            return SetParametersResult(successful=False, reason=reason)
+        try:
+            current_settings(self, EstimatorConfig, ours)
+        except PkmError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self._is_outdated = True
+        return SetParametersResult(successful=True)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Ignore samples; the pipeline restarts when the node is activated again."""

@@ -49,8 +49,8 @@ def write_result(
         (folder / 'report.html').write_text(report, encoding='utf-8')
     except OSError as error:
         raise PkmError(f'cannot write to {folder}: {error}') from None
-    names = ('report.html', 'estimate.npz', 'estimate.csv', 'innovations.csv', 'summary.txt')
-    return [folder / name for name in names]
+    files = ('report.html', 'estimate.npz', 'estimate.csv', 'innovations.csv', 'summary.txt')
+    return [folder / name for name in files]
 
 
 def _write_table(path: Path, names: Sequence[str], stamps: NDArray[np.int64], table: Array) -> None:
