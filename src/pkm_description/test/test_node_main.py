@@ -127,3 +127,56 @@ def test_the_signal_thread_of_rclpy_ends_before_the_executor() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ['spinning with', 'destroying without', 'executor gone without']
+
+
+_OVERLOADED = """
+import sys
+from diagnostic_msgs.msg import DiagnosticArray
+from pkm_description.ros.diagnostics import DiagnosticsPublisher
+from pkm_description.ros.node_main import run_node
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from std_msgs.msg import String
+
+works = Publisher.publish
+
+def publish(self, message):
+    if self.topic_name == '/overloaded':
+        raise rclpy_implementation.RCLError('failed to publish message: timeout')
+    works(self, message)
+
+Publisher.publish = publish
+
+class Talker(Node):
+    def __init__(self):
+        super().__init__('talker')
+        self.words = self.create_publisher(String, 'overloaded', 10)
+        self.diagnostics_ = DiagnosticsPublisher(self)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self.hear, 10)
+        self.create_timer(0.05, self.talk)
+
+    def talk(self):
+        self.words.publish(String())
+        self.diagnostics_.publish({})
+
+    def hear(self, message):
+        for status in message.status:
+            counts = {item.key: int(item.value) for item in status.values}
+            if counts.get('lost on /overloaded', 0) > 2:
+                print(status.level, status.name, status.message, flush=True)
+                raise SystemExit(5)
+
+sys.exit(run_node(Talker))
+"""
+
+
+def test_a_message_that_cannot_be_published_is_counted_and_told() -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', _OVERLOADED], env=ros_environment(), capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 5, done.stderr
+    assert done.stdout == (
+        "b'\\x01' /talker: publishing messages are lost: /overloaded: failed to publish message: timeout\n"
+    )

@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from pkm_description.ros.clock_watch import ClockWatch
 from pkm_description.ros.conversions import stamp
+from pkm_description.ros.failed_publishing import FAILED
 
 
 class Level(IntEnum):
@@ -41,7 +42,10 @@ def diagnostic_array(node_name: str, statuses: Statuses, time_ns: int) -> Diagno
 
 
 class DiagnosticsPublisher:
-    """Publisher on ``/diagnostics`` for one node; adds a status ``clock`` while several programs set the time.
+    """Publisher on ``/diagnostics`` for one node.
+
+    Adds a status ``clock`` while several programs set the time, and ``publishing`` once a message could not be
+    published.
 
     Parameters
     ----------
@@ -59,7 +63,7 @@ class DiagnosticsPublisher:
         """Publish the statuses, stamped with ``time_ns`` or the node's clock."""
         if time_ns is None:
             time_ns = self._node.get_clock().now().nanoseconds
-        told = {**statuses, **self._clock_status()}
+        told = {**statuses, **self._clock_status(), **_publishing_status()}
         self._publisher.publish(diagnostic_array(self._node.get_fully_qualified_name(), told, time_ns))
 
     def _clock_status(self) -> Statuses:
@@ -68,6 +72,13 @@ class DiagnosticsPublisher:
             return {'clock': (Level.ERROR, self._clock_problem, {})}
         # whoever shows the statuses keeps the last one: it has to be taken back
         return {'clock': (Level.OK, 'one clock', {})} if before else {}
+
+
+def _publishing_status() -> Statuses:
+    if not FAILED.by_topic:
+        return {}
+    level, text = (Level.WARN, f'messages are lost: {FAILED.last}') if FAILED.is_recent else (Level.OK, 'works again')
+    return {'publishing': (level, text, {f'lost on {topic}': count for topic, count in FAILED.by_topic.items()})}
 
 
 def _text(value: object) -> str:

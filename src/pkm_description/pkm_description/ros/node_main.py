@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import uninstall_signal_handlers
 
 from pkm_description.errors import PkmError
+from pkm_description.ros.failed_publishing import survive_failed_publishing
 from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 
 
@@ -35,6 +36,7 @@ def run_node(
         parameters with a :class:`PkmError` (one line on stderr, no traceback).
     """
     interrupted = _interrupt_once()
+    survive_failed_publishing()
     rclpy.init(args=list(args) if args is not None else None)
     node = spinner = None
     try:
