@@ -13,16 +13,15 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
+from pkm_description.bounded_yaml import UnreadableYamlError, bounded_yaml, is_shallow
 from pkm_description.errors import MachineFileError
 
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 IDENTIFIER_RULE = 'use letters, digits and _, and begin with a letter'
 
 
-#: by libyaml, ten times as fast, where PyYAML has it; for texts that are :func:`is_shallow`
+#: by libyaml, ten times as fast, where PyYAML has it; for shallow texts
 QUICK_LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-#: texts with more brackets or longer lines may be nested deeply
-_MOST_BRACKETS, _LONGEST_LINE = 200, 300
 
 
 class _UniqueKeys(yaml.constructor.SafeConstructor):
@@ -54,17 +53,11 @@ class _FastLoader(_UniqueKeys, QUICK_LOADER):
     """Every start of a program gains from it."""
 
 
-def is_shallow(text: str) -> bool:
-    """Whether a text cannot be nested so deeply that libyaml, which knows no limit, crashes the process."""
-    brackets = text.count('[') + text.count('{')
-    return brackets <= _MOST_BRACKETS and max(map(len, text.splitlines()), default=0) <= _LONGEST_LINE
-
-
 def _parsed(text: str) -> Any:
     if is_shallow(text):
         with suppress(yaml.YAMLError):
-            return yaml.load(text, Loader=_FastLoader)
-    return yaml.load(text, Loader=_Loader)
+            return bounded_yaml(text, _FastLoader)
+    return bounded_yaml(text, _Loader)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -79,11 +72,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         content = _parsed(path.read_text(encoding='utf-8'))
     except OSError as error:
         raise _whole_file_error(path, None, f'cannot be read: {error.strerror}') from None
+    except UnreadableYamlError as error:
+        raise _whole_file_error(path, None, str(error)) from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
         raise _whole_file_error(path, None, f'is not valid YAML: {error}') from None
-    except RecursionError:
-        reason = 'has too many brackets or mappings inside each other; is a closing bracket missing?'
-        raise _whole_file_error(path, None, reason) from None
     if content is None:
         raise _whole_file_error(path, None, 'is empty; copy the file of a machine that is like yours')
     if not isinstance(content, dict):
