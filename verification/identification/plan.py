@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 from pkm_description.loading import load_machine
 
-from verification.check import Check, at_least, at_most, holds, within
+from verification.check import Check, at_least, at_most
+from verification.identification.design import design_checks, rotor_checks
 from verification.identification.diagnosis import diagnosis_checks
 from verification.identification.expectations import (
     EXPECTATIONS,
@@ -19,14 +20,19 @@ from verification.identification.expectations import (
     SIGMAS,
     Expectation,
 )
+from verification.identification.repetitions import alarm_checks, repeated_checks
 from verification.identification.trial import Outcome, run_trial
-from verification.identification_data.dataset import DURATIONS, generate
+from verification.identification_data.dataset import generate
 from verification.suite import Part, Plan, Request, Workers
 
 #: on which figures are asked for case by case, and others
 HEXAPOD, OTHERS = 'srs', ('valencia_3rps', 'khalifa_3prr', 'palida')
-#: what ``sections`` may name; diagnosis, alarms and coverage take an hour each
-SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage')
+#: what ``sections`` may name; diagnosis takes an hour, alarms and coverage half an hour each
+SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors')
+#: s, of the recordings of alarms, and of coverage
+ALARM_DURATION, COVERAGE_DURATIONS = 12.0, (5.0, 12.0)
+#: machine with drives whose rotors count
+WITH_ROTORS = 'palida'
 #: whose recordings are diagnosed
 DIAGNOSED = ('srs', 'palida', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'delta')
 
@@ -81,12 +87,14 @@ def plan(request: Request, workers: Workers) -> Plan:
             for name in request.machines or DIAGNOSED
         ],
         'alarms': lambda: [
-            Part(f'alarms, {case}', partial(alarm_checks, case, extent), HEXAPOD) for case in ('plain', *MIS_MODELLED)
+            Part(f'alarms, {case}', partial(_alarm_checks, case, extent), HEXAPOD) for case in ('plain', *MIS_MODELLED)
         ],
         'coverage': lambda: [
-            Part(f'coverage, {duration:g} s', partial(coverage_checks, duration, extent), HEXAPOD)
-            for duration in (5.0, 12.0)
+            Part(f'coverage, {duration:g} s', partial(_coverage_checks, duration, extent), HEXAPOD)
+            for duration in COVERAGE_DURATIONS
         ],
+        'excitation': lambda: [Part('design of an excitation', partial(design_checks, HEXAPOD, extent.seed), HEXAPOD)],
+        'rotors': lambda: [Part('rotors', partial(rotor_checks, WITH_ROTORS), WITH_ROTORS)],
     }
     return Plan(tuple(part for section in extent.sections for part in parts[section]()))
 
@@ -146,29 +154,14 @@ def machine_checks(source: str, extent: Extent) -> Iterator[Check]:
     yield honest('machine', outcomes)
 
 
-def alarm_checks(case: str, extent: Extent) -> Iterator[Check]:
+def _alarm_checks(case: str, extent: Extent) -> Iterator[Check]:
     """Viscous and Coulomb friction only: too little for all cases but the plain one."""
-    seeds = range(extent.seed, extent.seed + extent.alarm_seeds)
     # a model that may grow is not mis-modelled for long
     settings = EXPECTATIONS['plain'].settings | ({} if case == 'plain' else {'columns.extend': False})
-    outcomes = [run_trial(generate(HEXAPOD, case, seed), settings) for seed in seeds]
-    share = 100.0 * sum(one.is_alarm for one in outcomes) / len(outcomes)
-    if case == 'plain':
-        yield at_most('alarm-plain', f'false alarms of {len(outcomes)} runs', 5.0, share, '%')
-    else:
-        yield at_least(f'alarm-{case}', f'alarms of {len(outcomes)} mis-modelled runs', 95.0, share, '%')
-    yield honest(f'alarm-{case}', outcomes)
+    yield from alarm_checks(HEXAPOD, case, ALARM_DURATION, settings, extent.seed, extent.alarm_seeds)
 
 
-def coverage_checks(duration: float, extent: Extent) -> Iterator[Check]:
-    """How many true values lie in the intervals of 95 %."""
-    errors = []
-    for seed in range(extent.seed, extent.seed + extent.coverage_seeds):
-        data = generate(HEXAPOD, 'plain', seed, (duration, DURATIONS[1]))
-        errors.append(run_trial(data, EXPECTATIONS['plain'].settings).all_sigmas)
-    everything = np.concatenate(errors)
-    share = 100.0 * float(np.mean(everything < 1.959964))
-    text = f'true values in the intervals of 95 %, {duration:g} s of data, {len(everything)} values'
-    yield within(f'coverage-{duration:g}', text, 93.0, 98.0, share, '%')
-    yield holds(f'coverage-{duration:g}', 'all errors finite', 'yes', str(np.isfinite(everything).all()),
-                bool(np.isfinite(everything).all()))  # fmt: skip
+def _coverage_checks(duration: float, extent: Extent) -> Iterator[Check]:
+    """How many true values lie in the intervals of 95 %, and whether the bodies can exist."""
+    settings = EXPECTATIONS['plain'].settings
+    yield from repeated_checks(HEXAPOD, duration, settings, extent.seed, extent.coverage_seeds)

@@ -14,11 +14,13 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import drive_positions, forward_kinematics
 from pkm_description.loading import load_machine
 
+from verification.identification.design import rotor_checks
 from verification.identification.diagnosis import faults_of
 from verification.identification.expectations import EXPECTATIONS, legs_are_alike, settings_for
 from verification.identification.motions import near_singular, several_sines
 from verification.identification.peer import TextbookPipeline
 from verification.identification.plan import FULL, Extent, judged, plan
+from verification.identification.repetitions import measured, repetition
 from verification.identification.trial import Outcome, run_trial
 from verification.identification_data.dataset import generate
 from verification.suite import Request
@@ -61,6 +63,27 @@ def test_a_plain_recording_is_identified_and_the_peer_works() -> None:
     assert outcome.worst < 4.0
     assert outcome.compared < outcome.peer < 0.2
     assert 0.0 < outcome.noise_floor < 0.01
+
+
+def test_forces_of_drives_that_stick_reach_the_noise() -> None:
+    """A narrow band of the motion spreads what they do when they start, nine times the noise."""
+    outcome = run_trial(generate('khalifa_3prr', 'plain', 4, (10.0, 6.1)), {})
+    assert outcome.held_out < 2.0 * outcome.noise_floor
+    assert outcome.worst < 4.0
+
+
+def test_repetitions_share_a_motion() -> None:
+    first, second = measured('khalifa_3prr', 'plain', 8, 6.1, 2)
+    assert first.true_machine is second.true_machine and first.training.run is second.training.run
+    assert not np.array_equal(first.training.efforts, second.training.efforts)
+    found = repetition(first, {})
+    assert found.least_eigenvalue > 0.0 and not found.is_alarm
+    assert found.sigmas.max() < 4.0 and len(found.all_sigmas) >= len(found.sigmas)
+
+
+def test_heavy_rotors_are_in_the_observation_matrix() -> None:
+    checks = list(rotor_checks('palida'))
+    assert len(checks) == 2 and not any(check.failed for check in checks)
 
 
 def test_the_peer_is_right_on_ideal_data() -> None:

@@ -10,7 +10,7 @@ from pkm_description.findings import Finding, State
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import observation_model
-from pkm_identification.columns.joint_terms import EffortDelay
+from pkm_identification.columns.joint_terms import EffortDelay, Ripple
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import ColumnSettings, IdentificationConfig
 from pkm_identification.fitting.lack_of_fit import MissingForce
@@ -222,3 +222,12 @@ def test_faults_of_the_recording_are_named_and_nothing_is_identified(srs: Machin
     assert result.status == INSUFFICIENT
     assert any(finding.code == 'effort_gain' and finding.drives == ('leg2',) for finding in result.findings)
     assert 'leg2' in result.warnings[0]
+
+
+def test_a_ripple_stays_the_same_wave() -> None:
+    """Limits of its period are half a wave over the travel either way, wherever the search has been."""
+    ripple = Ripple(('a', 'b'), 0.01, 0.5)
+    ((lower, upper),) = ripple.shape_limits
+    assert (0.5 / lower, 0.5 / upper) == pytest.approx((50.5, 49.5))
+    np.testing.assert_array_equal(ripple.with_shape(np.array([0.0101])).shape_limits, ripple.shape_limits)
+    assert Ripple(('a',), 0.01).shape_limits.tolist() == [[0.005, 0.02]]

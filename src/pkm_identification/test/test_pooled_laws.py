@@ -49,7 +49,8 @@ def test_equal_drives_share(srs: Machine, signals: tuple) -> None:
     own, own_std = velocities_of(single)
     print(f'pooled {value:.4f} +- {std:.4f}, single {np.round(own, 4)} +- {np.round(own_std, 4)}')
     assert abs(value - VELOCITY) < min(4.0 * std, 0.1 * VELOCITY)
-    assert std < 0.8 * np.median(own_std)
+    # of a drive's own, for drives may differ: better known than by that drive alone
+    assert std < np.median(own_std)
     assert any('share their stribeck_velocity, exponent' in text for text in pooled.warnings)
     # Coulomb and viscous friction stay those of each drive
     assert sum(name.endswith('.coulomb') for name in pooled.physical.names) == 6

@@ -100,6 +100,11 @@ class FrictionTerm(Term):
             [place for _, place in chosen], [_kind(machine, joint) for joint, _ in chosen],
         )  # fmt: skip
 
+    def shared_name(self, name: str) -> str:
+        """Name here of a nonlinear parameter of the same laws that are not pooled."""
+        joint, _, parameter = name.rpartition('.')
+        return self._owned(joint, parameter) if joint in self._kind_of else name
+
     @property
     def can_be_pooled(self) -> bool:
         """Whether there are nonlinear parameters that several joints of a kind may share or have each."""
@@ -173,8 +178,17 @@ class FrictionTerm(Term):
             own, at = samples.joint(place)
             smooth = law.regressor(own.velocities[:, at], own.loads[:, at])
             lively = _turning(partial(_regressor, law, own.loads[:, at]), own, at)
-            jumps = np.array([name.startswith(JUMPS) for name in law.linear_parameter_names])
-            result[:, part] = np.where(jumps, lively, smooth)
+            result[:, part] = np.where(_jumps(law), lively, smooth)
+        return result
+
+    def by_deflection(self, samples: JointSamples) -> Array:
+        """See the base class; half the difference of both directions where columns jump with the sign."""
+        result = np.zeros((len(samples.positions), len(self.names)))
+        for place, law, part in zip(self.places, self.laws, self._parts, strict=True):
+            if place < samples.lively.shape[1]:
+                speed, load = np.abs(samples.lively[:, place]), samples.loads[:, place]
+                half = 0.5 * (law.regressor(speed, load) - law.regressor(-speed, load))
+                result[:, part] = np.where(_jumps(law), half, 0.0)
         return result
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -209,6 +223,11 @@ def _searched(law: FrictionLaw) -> dict[str, float]:
     return {name: value for name, value in law.nonlinear_parameters.items() if name not in HELD}
 
 
+def _jumps(law: FrictionLaw) -> NDArray[np.bool_]:
+    """Which columns (P,) jump with the sign of the velocity."""
+    return np.array([name.startswith(JUMPS) for name in law.linear_parameter_names])
+
+
 def _turning(values: Callable[[Array], Array], samples: JointSamples, column: int) -> Array:
     """Values (N, K) of a law between those of both directions, as far as the contact of a joint has turned."""
     speed, part = np.abs(samples.lively[:, column]), 0.5 * samples.signs[:, column, None]
@@ -220,10 +239,14 @@ def _regressor(law: FrictionLaw, load: Array, velocity: Array) -> Array:
 
 
 def _sensitivity(law: FrictionLaw, parameters: Array, load: Array, velocity: Array) -> Array:
-    """Derivatives (N, Q) at linear parameters (P,) of any sign, which a law itself refuses: one by one, then summed."""
+    """Derivatives (N, Q) at linear parameters (P,), in which they are linear.
+
+    A law itself refuses negative ones: those by themselves, and taken away.
+    """
     wanted = [place for place, name in enumerate(law.nonlinear_parameters) if name not in HELD]
     total: Array = np.zeros((len(velocity), len(wanted)))
-    for value, unit in zip(parameters, np.eye(len(parameters)), strict=True):
-        total = total + value * law.with_linear_parameters(unit).nonlinear_sensitivity(velocity, load)[:, wanted]
+    for sign in (1.0, -1.0):
+        own = np.maximum(sign * parameters, 0.0)
+        if own.any():
+            total = total + sign * law.with_linear_parameters(own).nonlinear_sensitivity(velocity, load)[:, wanted]
     return total
-

@@ -175,6 +175,9 @@ class Ripple(PerJoint):
     ----------
     joints : names of the driven joints
     period : m or rad
+    travel : m or rad, of a drive, over which the waves are counted: the limits are half a wave more or less,
+        for beyond that other waves fit nearly as well; 0: unknown
+    begin : period about which the limits are; default: ``period``
     """
 
     kind = 'ripple'
@@ -182,9 +185,9 @@ class Ripple(PerJoint):
     parameters = ('ripple_sine', 'ripple_cosine')
     shape_names = ('ripple_period',)
 
-    def __init__(self, joints: Sequence[str], period: float) -> None:
+    def __init__(self, joints: Sequence[str], period: float, travel: float = 0.0, begin: float = 0.0) -> None:
         super().__init__(joints)
-        self.period = period
+        self.period, self._travel, self._begin = period, travel, begin or period
 
     def forms(self, samples: JointSamples) -> Sequence[Array]:
         """Sine and cosine of the phase."""
@@ -199,11 +202,14 @@ class Ripple(PerJoint):
     @property
     def shape_limits(self) -> Array:
         """Periods (1, 2) that are still the same ripple."""
-        return np.array([[0.5 * self.period, 2.0 * self.period]])
+        if not self._travel:
+            return np.array([[0.5 * self._begin, 2.0 * self._begin]])
+        waves = max(self._travel / self._begin, 1.0)
+        return self._travel / np.array([[waves + 0.5, waves - 0.5]])
 
     def with_shape(self, shape: Array) -> Ripple:
         """Ripple of another period (1,)."""
-        return Ripple(self.joints, float(shape[0]))
+        return Ripple(self.joints, float(shape[0]), self._travel, self._begin)
 
     def shape_slopes(self, samples: JointSamples, parameters: Array) -> tuple[Array, NDArray[np.intp]]:
         """Derivatives (N, A) by the period."""

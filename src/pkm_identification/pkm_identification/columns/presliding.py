@@ -80,15 +80,11 @@ class Presliding(Term):
     ) -> Callable[[slice], Array]:
         """Changes (n, A) of each drive's own friction by its distance, of a part of the samples.
 
-        Friction is a linear function of the deflections: its derivative is its difference between the deflections'
-        derivative and none.
-
         Parameters
         ----------
         terms : with their linear parameters
         """
-        changes = replace(samples, deflections=self._deflections(samples, period)[1])
-        still = replace(samples, deflections=np.zeros_like(samples.lively))
+        changes = self._deflections(samples, period)[1]
         drives = np.arange(len(self.kinds))
         rubbing = [
             (term, (term.column_places[:, None] == drives) * values[:, None])
@@ -97,10 +93,8 @@ class Presliding(Term):
         ]
 
         def forces(part: slice) -> Array:
-            total = np.zeros((len(changes.positions[part]), len(drives)))
-            for term, own in rubbing:
-                total += (term.columns(changes[part]) - term.columns(still[part])) @ own
-            return total
+            now = samples[part]
+            return changes[part] * sum((term.by_deflection(now) @ own for term, own in rubbing), np.zeros(()))
 
         return forces
 

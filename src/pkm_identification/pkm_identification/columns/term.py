@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,11 @@ class Term(ABC):
     @abstractmethod
     def columns(self, samples: JointSamples) -> Array:
         """Force (N, P) in the column's joint per unit of each parameter."""
+
+    def by_deflection(self, samples: JointSamples) -> Array:
+        """Change (N, P) of the columns per unit of the contacts' deflections, in which they are affine."""
+        full, none = np.ones_like(samples.lively), np.zeros_like(samples.lively)
+        return self.columns(replace(samples, deflections=full)) - self.columns(replace(samples, deflections=none))
 
     def nominal(self, machine: Machine) -> Array:
         """Values (P,) that a machine file states; zero for forces that it does not know."""

@@ -31,8 +31,8 @@ from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import samples_with_efforts
 from pkm_identification.prepared_data import PreparedData
 
-#: periods of a ripple, as numbers of waves over the travel of a drive
-WAVES = np.geomspace(1.0, 60.0, 60)
+#: periods of a ripple, as numbers of waves over the travel of a drive: no wave is far from one of them
+WAVES = np.arange(1.0, 60.5, 0.5)
 #: speeds at which Stribeck friction fades, as parts of the largest one
 STRIBECK = (0.03, 0.1)
 #: exponents of it from which it is searched: with one alone the search may end in another minimum
@@ -109,7 +109,7 @@ def ripples(data: PreparedData, periods: Sequence[float] = ()) -> Iterator[Candi
     joints, positions = data.model.machine.actuated_joint_names, data.samples.positions
     travel = float(np.ptp(positions, axis=0).mean())
     for period in periods or max(travel, 1e-300) / WAVES:
-        ripple = Ripple(joints, float(period))
+        ripple = Ripple(joints, float(period), travel)
         title = f'{Ripple.title}, with a period of about {ripple.period:.3g} m or rad'
         yield Candidate(title, _constant(_rows_of(ripple, data.samples)(data)), _with(ripple))
 

@@ -111,7 +111,7 @@ def _with_fitting_rows(
     if reach == data.bands.reversal_reach:
         return data, fit, missing
     other = data.with_reach(reach)
-    refit = tested_pooling(other, fit_model(other, fit.model, config), config)
+    refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
     still_missing = missing_forces(other, refit, waves)
     if any(force.is_decisive for force in still_missing) and not any(force.is_decisive for force in missing):
         return data, fit, missing
@@ -191,7 +191,7 @@ def _fitted_from(
     if config.columns.pooled_laws:
         model = with_pooled_laws(model)
     larger = data.with_model(model)
-    return larger, tested_pooling(larger, fit_model(larger, model, config), config)
+    return larger, tested_pooling(larger, fit_model(larger, model, config, fit), config)
 
 
 def _shows(missing: Sequence[MissingForce], name: str) -> bool:
@@ -205,4 +205,4 @@ def _without(
     """Fit of the model without the forces of some kinds."""
     model = fit.model.with_terms([term for term in fit.model.terms if term.kind not in kinds])
     smaller = data.with_model(model)
-    return smaller, fit_model(smaller, model, config)
+    return smaller, fit_model(smaller, model, config, fit)

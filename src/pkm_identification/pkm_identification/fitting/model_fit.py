@@ -72,6 +72,7 @@ class ModelFit:
     shape : nonlinear parameters
     parameters : all parameters, in the order of ``model.all_names``, with the forces of the estimate
     efforts : (N, A) of all samples as the model predicts them
+    believed : the machine whose joints have the loads that friction grows with
     repetitions : of the linear fit
     """
 
@@ -86,11 +87,18 @@ class ModelFit:
     shape: ShapeEstimate
     parameters: Array
     efforts: Array
+    believed: Machine
     repetitions: int
 
 
-def fit_model(data: PreparedData, model: ObservationModel, config: IdentificationConfig) -> ModelFit:
+def fit_model(
+    data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None = None
+) -> ModelFit:
     """Fit all parameters of a model whose structure is that of the prepared recording.
+
+    Parameters
+    ----------
+    begin : fit of a similar model: forces that friction depends on begin at those of its parameters
 
     Raises
     ------
@@ -99,20 +107,23 @@ def fit_model(data: PreparedData, model: ObservationModel, config: Identificatio
     NotConvergedError
         The repetitions do not settle.
     """
-    return _Fitting(data, model, config).run()
+    return _Fitting(data, model, config, begin).run()
 
 
 class _Fitting:
     """Repeats the linear fit."""
 
-    def __init__(self, data: PreparedData, model: ObservationModel, config: IdentificationConfig) -> None:
+    def __init__(
+        self, data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None
+    ) -> None:
         self._data, self._model, self._config = data, model, config
         self._structure = model.base_parameters(config.columns.rank_tolerance)
         self._nominal = model.all_parameters(model.machine)
         self._begin_at(np.concatenate([np.zeros(0), *(term.shape for term in model.terms)]))
         self._base: BaseParameters | None = None
         self._force_std, self._is_weighted = np.ones(data.row_weights.shape[1]), False
-        self._believed = model.machine
+        self._believed = begin.believed if begin else model.machine
+        self._start = _carried_over(begin, model, self._nominal) if begin else self._nominal
         self._covariance = np.zeros((0, 0))
         # whose friction the believed machine has; none: its own, as far as the data know it
         self._friction_of: Machine | None = None
@@ -121,7 +132,7 @@ class _Fitting:
 
     def run(self) -> ModelFit:
         """Fit until nothing changes."""
-        model, parameters, shape = self._model, self._nominal, self._start_shape
+        model, parameters, shape = self._model, self._start, self._start_shape
         follows, before = any(term.from_model for term in model.terms), None
         for repetition in range(1, REPETITIONS + 1):
             if repetition == SEARCHES:  # noise of friction and loads that follow each other has no end
@@ -315,5 +326,13 @@ class _Fitting:
         return ModelFit(
             model, samples, self._base, self._not_excited, rows, forces, columns, estimate,
             ShapeEstimate(names, shape, std), parameters, efforts_by(model, self._data, samples, parameters),
-            repetitions,
+            self._believed, repetitions,
         )  # fmt: skip
+
+
+def _carried_over(begin: ModelFit, model: ObservationModel, nominal: Array) -> Array:
+    """Parameters of a model by their names in a fit; others are nominal."""
+    if not begin.model.has_structure_of(model):
+        return nominal
+    known = dict(zip(begin.model.all_names, begin.parameters.tolist(), strict=True))
+    return np.array([known.get(name, value) for name, value in zip(model.all_names, nominal.tolist(), strict=True)])

@@ -19,6 +19,7 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.candidates import Candidate
 from pkm_identification.fitting.lack_of_fit import ScoreTest
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.pooled_spread import with_spread
 from pkm_identification.prepared_data import PreparedData
 
 #: probability that chance alone makes drives seem so different, below which each has its own law
@@ -52,9 +53,10 @@ def tested_pooling(data: PreparedData, fit: ModelFit, config: IdentificationConf
                 f'probability {chance:.1g} (chi-square test); each has its own'
             )
             model = _exchanged(fit.model, term, single.pooling(False, note))
-            return tested_pooling(data, fit_model(data, model, config), config)
+            return tested_pooling(data, fit_model(data, model, config, fit), config)
         said = 'no test can tell' if chance is None else f'probability {chance:.2g} in a chi-square test'
         note = f'drives of the same kind share their {names}, which the recording does not contradict ({said})'
+        fit = with_spread(data, fit, term, single)
         fit = replace(fit, model=_exchanged(fit.model, term, term.pooling(True, note)))
     return fit
 

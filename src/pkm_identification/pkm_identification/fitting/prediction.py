@@ -21,14 +21,40 @@ def predicted_efforts(model: ObservationModel, data: PreparedData, parameters: A
 
 def efforts_by(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
     """Efforts (N, A) as :func:`predicted_efforts`, friction by the forces of ``samples``."""
-    efforts = data.structure_forces(parameters[: model.structure_count]) + data.rotor_forces
+    still = efforts_without_friction(model, data, samples, parameters)
+    return measured_efforts(model, data, still + friction_forces(model, data, samples, parameters))
+
+
+def efforts_without_friction(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
+) -> Array:
+    """Forces (N, A) of bodies and rotors, and of the terms that are no friction: no deflection changes them."""
+    efforts = data.structure_forces(parameters[model.inertial]) + data.rotor_forces
+    return _with_terms(model, data, samples, parameters, efforts, dissipates=False)
+
+
+def friction_forces(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
+    """Forces (N, A) of the terms that are friction."""
+    return _with_terms(model, data, samples, parameters, np.zeros_like(samples.positions), dissipates=True)
+
+
+def _with_terms(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array, efforts: Array,
+    dissipates: bool,
+) -> Array:  # fmt: skip
     for term, part in zip(model.terms, model.term_parts, strict=True):
-        efforts = efforts + data.term_forces(term, samples, parameters[part])
-    if delay := effort_delay(model.terms):
-        time = data.recording.time
-        late = time - delay
-        efforts = np.stack([np.interp(late, time, column) for column in efforts.T], axis=1)
+        if term.dissipates == dissipates:
+            efforts = efforts + data.term_forces(term, samples, parameters[part])
     return efforts
+
+
+def measured_efforts(model: ObservationModel, data: PreparedData, efforts: Array) -> Array:
+    """Efforts (N, A) as they are measured, with the delay of the model."""
+    delay = effort_delay(model.terms)
+    if not delay:
+        return efforts
+    time = data.recording.time
+    return np.stack([np.interp(time - delay, time, column) for column in efforts.T], axis=1)
 
 
 def effort_delay(terms: tuple[Term, ...]) -> float:
@@ -59,9 +85,6 @@ def samples_with_efforts(
     Whatever is not friction belongs to them. The bodies alone would not do: their forces and those of offsets, springs
     and rotors may be known together only.
     """
-    efforts = data.structure_forces(parameters[model.inertial]) + data.rotor_forces
-    for term, part in zip(model.terms, model.term_parts, strict=True):
-        if not term.dissipates:
-            efforts = efforts + data.term_forces(term, data.samples, parameters[part])
+    efforts = efforts_without_friction(model, data, data.samples, parameters)
     samples = deflected(model, data, data.samples)
     return model.with_forces(samples, data.motion, believed, efforts, data.recording.sample_rate)

@@ -6,6 +6,8 @@ once, or over a distance: the distance that predicts best begins the fit to the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
@@ -16,7 +18,13 @@ from pkm_identification.columns.presliding import Presliding, presliding_of
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
-from pkm_identification.fitting.prediction import efforts_by, with_forces
+from pkm_identification.fitting.prediction import (
+    deflected,
+    efforts_without_friction,
+    friction_forces,
+    measured_efforts,
+    with_forces,
+)
 from pkm_identification.prepared_data import PreparedData
 
 #: distances that are tried, as parts of a drive's travel
@@ -42,17 +50,17 @@ def with_presliding(
         return None
     near = data.with_reach(min(NEAREST, data.bands.reversal_reach))
     travel = np.ptp(data.samples.positions, axis=0)
-    errors = [_error(near, fit, _extended(fit.model, part * travel)) for part in DISTANCES]
+    at_once, *errors = _errors(near, fit, [fit.model, *(_extended(fit.model, part * travel) for part in DISTANCES)])
     best = int(np.argmin(errors))
-    if best == 0 or errors[best] >= _error(near, fit, fit.model):
+    if best == 0 or errors[best] >= at_once:
         return None
     model = _extended(fit.model, DISTANCES[best] * travel)
     try:
-        with_it, without = fit_model(near.with_model(model), model, config), fit_model(near, fit.model, config)
+        with_it, without = (fit_model(near.with_model(one), one, config, fit) for one in (model, fit.model))
         if not _is_known(with_it) or not _is_seen(without, with_it, near):
             return None
         far = data.with_model(with_it.model)
-        return far, fit_model(far, with_it.model, config)
+        return far, fit_model(far, with_it.model, config, with_it)
     except NotConvergedError:
         return None
 
@@ -69,11 +77,19 @@ def _is_known(fit: ModelFit) -> bool:
     return bool((shape.std[own] < KNOWN * shape.values[own]).all())
 
 
-def _error(near: PreparedData, fit: ModelFit, model: ObservationModel) -> float:
-    """Mean square of the weighted residuals in the rows near and far, with the parameters of a fit."""
-    efforts = efforts_by(model, near, with_forces(model, near, fit.parameters), fit.parameters)
-    residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
-    return float(np.mean(residuals[near.row_weights > 0.0] ** 2))
+def _errors(near: PreparedData, fit: ModelFit, models: Sequence[ObservationModel]) -> list[float]:
+    """Mean squares of the weighted residuals in the rows near and far, with the parameters of a fit.
+
+    Models differ in the deflections of contacts only: neither forces without friction nor loads are computed again.
+    """
+    found, samples = [], with_forces(fit.model, near, fit.parameters)
+    still = efforts_without_friction(fit.model, near, samples, fit.parameters)
+    for model in models:
+        friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)
+        efforts = measured_efforts(model, near, still + friction)
+        residuals = near.row_filter(near.slides * (near.efforts() - efforts)) / fit.estimate.force_std
+        found.append(float(np.mean(residuals[near.row_weights > 0.0] ** 2)))
+    return found
 
 
 def _is_seen(without: ModelFit, with_it: ModelFit, near: PreparedData) -> bool:

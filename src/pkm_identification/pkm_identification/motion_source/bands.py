@@ -9,6 +9,7 @@ from pkm_description.machine import Machine
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.motion_source.filters import excitation_band
+from pkm_identification.motion_source.sign_cutoff import sign_cutoff
 from pkm_identification.recording.recording import Recording
 
 #: rows are left out this near to a reversal, in periods of the force cut-off, when Coulomb friction is six times the
@@ -38,15 +39,16 @@ def choose_bands(machine: Machine, recording: Recording, config: IdentificationC
 
     95 % of the acceleration's energy lie below the excitation band. Forces and regressor are filtered at four times
     that. The motion's cut-off is four times as high again: its smoothing has a gain of 1 where forces are compared, and
-    predicted forces follow most of what happens at reversals. Signs of velocities take a fifth of the sample rate.
+    predicted forces follow most of what happens at reversals. Signs of velocities take a fifth of the sample rate, or
+    less where noise is worse than kinks that are rounded.
     """
     config = config or IdentificationConfig()
     rate = recording.sample_rate
     excitation = excitation_band(recording.drive_positions, rate)
     force = config.rows.cutoff_frequency or min(max(4.0 * excitation, 4.0), 0.1 * rate)
     motion = config.motion.cutoff_frequency or min(4.0 * force, 0.2 * rate)
-    sign = max(0.2 * rate, motion)
-    return Bands(excitation, float(motion), float(force), float(sign), config.rows.dead_band, _reversal_reach(machine))
+    sign = sign_cutoff(recording.drive_positions, rate, float(motion))
+    return Bands(excitation, float(motion), float(force), sign, config.rows.dead_band, _reversal_reach(machine))
 
 
 def _reversal_reach(machine: Machine) -> float:
