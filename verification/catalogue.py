@@ -47,6 +47,7 @@ from verification.mechanics import forward_kinematics as forward_kinematics_chec
 from verification.miletovic_2017 import rows as miletovic
 from verification.oh_2003 import checks as oh
 from verification.oh_2003 import dominance as oh_dominance
+from verification.oh_2003 import figures as oh_figures
 from verification.oh_2003 import friction as oh_friction
 from verification.oh_2003 import golden as oh_golden
 from verification.oh_2003 import identification_checks as oh_identification
@@ -146,7 +147,7 @@ SUITES: dict[str, Suite] = {
         _machine_suite('mechanics', 'laws that any machine obeys'),
         Suite('engines', 'any machine against Pinocchio, MuJoCo and DART', partial(engine_plan.plan, GROUPS['engines']),
               takes_files=True),
-        _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum'),
+        _machine_suite('oh_2003', 'Oh (2003): hexapods by Kane, double pendulum', oh_figures.figures),
         _machine_suite('mata_2008', 'Mata et al. (2008): base parameters and friction of a 3-RPS',
                        mata_figures.figures),
         _machine_suite('rosyid_2020', 'Rosyid and El-Khasawneh (2020): planar 3-PRR', rosyid_figures.figures),

@@ -45,7 +45,8 @@ source's digits: A read cleanly or confirmed by the text, B rebuilt and consiste
 source prints neither joint coordinates, centres of mass of the struts, start values, P_0, R^e, the gain of Robbins
 and Monro, run lengths, nor the noise's distribution: these are ours (`verification/oh_2003/campaign.py`,
 `pendulum_runs.py`, `staged.py`), so that orders and bounds can be compared, and curves cannot. Samples and filter
-use his model, whose struts do not spin; that of the suite keeps the spin of Hooke joints.
+use his model, whose struts do not spin; that of the suite keeps the spin of Hooke joints. `./pkm verify oh -o DIR`
+draws how the masses converge.
 """
 
 _PRINTED_FORCE = {

@@ -11,7 +11,7 @@ from pkm_description.loading.load import machine_file
 from pkm_description.machine import Machine
 from pkm_identification.online.estimators import HealthMonitor
 
-from verification.oh_2003 import campaign, dominance, identification_checks, pendulum_runs
+from verification.oh_2003 import campaign, dominance, figures, identification_checks, pendulum_runs
 from verification.oh_2003.parameters import oh_model
 
 
@@ -62,3 +62,11 @@ def test_without_the_force_the_pendulum_is_not_found() -> None:
 def test_the_design_is_that_of_the_overlay() -> None:
     machine = load_machine('uf', overlay=str(machine_file('uf').parent / 'chapter4.yaml'))
     assert oh_model(machine).parameters == pytest.approx(campaign.TRUE, rel=1e-6)
+
+
+def test_figures_show_every_run_and_the_truth() -> None:
+    for figure, runs in zip(figures.figures(), (4, 3), strict=True):
+        panels = figure.draw().axes
+        assert [len(panel.lines) for panel in panels] == [runs + 1] * 3
+        for place, panel in enumerate(panels):
+            assert panel.lines[-1].get_ydata()[0] == campaign.TRUE[place]
