@@ -35,7 +35,10 @@ from pkm_description.launching import (
 
 #: what each of the nodes computes again: it is not played
 COMPUTED = {
-    'estimation': ['platform/odometry', 'platform/accel', 'platform/joint_states', 'baseline/odometry', 'imu/data'],
+    'estimation': [
+        'platform/odometry', 'platform/accel', 'platform/joint_states', 'platform/innovations', 'baseline/odometry',
+        'imu/data',
+    ],
     'baseline': ['platform/baseline/odometry'],
 }
 
