@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.machine import Machine
+from pkm_description.kinematics.assembly_modes import assembly_modes
+from pkm_description.machine import Machine, Pose
 from pkm_estimation.filtering.assembly_side import AssemblySide
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.stream import EstimatorConfig, PlatformFilter
@@ -17,6 +18,8 @@ from verification.consistency.scenarios import Scenario, mp1_scenario
 
 #: m, error of the position at the end that counts as converged
 CONVERGED = 1e-4
+#: s, after which assembly modes are judged by their innovations
+JUDGED_AFTER = 1.0
 
 
 def start_scenario(machine: Machine, duration: float) -> Scenario:
@@ -24,8 +27,11 @@ def start_scenario(machine: Machine, duration: float) -> Scenario:
     return mp1_scenario(replace(machine, imu=replace(machine.imu, position=np.zeros(3))), duration)
 
 
-def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig) -> bool:
-    """Whether the filter converges from a state drawn from the paper's prior N(x0, P0), without forward kinematics."""
+def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig, knows_mode: bool = True) -> bool:
+    """Whether the filter converges from a state drawn from the paper's prior N(x0, P0), without forward kinematics.
+
+    The search of the default filter knows the home assembly mode; without that, any mode is as good to it.
+    """
     machine = scenario.machine
     inputs, positions, _ = noisy(scenario, seed, config)
     filter_ = make_filter(machine, config)
@@ -33,7 +39,8 @@ def from_broad_prior(scenario: Scenario, seed: int, config: EstimatorConfig) -> 
     random = np.random.default_rng([seed, 1])
     filter_.ukf.state = filter_.ukf.state + np.sqrt(filter_.covariance.diagonal()) * random.normal(size=15)
     try:
-        if filter_.first_update(positions[0], AssemblySide(machine).is_home_mode) is None:
+        accepts = AssemblySide(machine).is_home_mode if knows_mode else _any_mode
+        if filter_.first_update(positions[0], accepts) is None:
             return False
         return _follows(filter_, scenario, inputs, positions)
     except (CovarianceError, np.linalg.LinAlgError):
@@ -51,8 +58,46 @@ def from_forward_kinematics(scenario: Scenario, seed: int, config: EstimatorConf
         return False
 
 
-def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array) -> bool:
-    for k in range(1, len(positions)):
+def from_all_modes(scenario: Scenario, seed: int, config: EstimatorConfig) -> tuple[bool, int]:
+    """Whether the filter converges where nothing is known of the pose, and how many assembly modes there were.
+
+    A filter is started from every pose that has the first positions; the one with the least innovations after
+    :data:`JUDGED_AFTER` s is believed.
+    """
+    inputs, positions, _ = noisy(scenario, seed, config)
+    modes = assembly_modes(scenario.machine, positions[0])
+    count = round(JUDGED_AFTER / scenario.interval)
+    costs, filters = [], []
+    for position, rotation in zip(modes.position, modes.rotation_base_platform, strict=True):
+        filter_, cost = make_filter(scenario.machine, config), 0.0
+        try:
+            filter_.start_at(Pose(position, rotation))
+            for k in range(1, count):
+                filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
+                cost += filter_.update(positions[k]).nis
+        except (CovarianceError, np.linalg.LinAlgError):
+            cost = np.inf
+        costs.append(cost if np.isfinite(cost) else np.inf)
+        filters.append(filter_)
+    best = int(np.argmin(costs))
+    if not np.isfinite(costs[best]):
+        return False, len(modes)
+    try:
+        return _follows(filters[best], scenario, inputs, positions, count), len(modes)
+    except (CovarianceError, np.linalg.LinAlgError):
+        return False, len(modes)
+
+
+def _any_mode(position: Array, rotation: Array) -> bool:
+    """Accept every assembly mode."""
+    del position, rotation
+    return True
+
+
+def _follows(
+    filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array, first: int = 1
+) -> bool:
+    for k in range(first, len(positions)):
         filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
         filter_.update(positions[k])
     motion = scenario.motion

@@ -9,18 +9,29 @@ from pkm_description.arrays import Array
 from pkm_estimation.models import STATE_SIZE
 from pkm_estimation.sensors import SensorConditions
 
+from verification.miletovic_2017.comparison import ESTIMATORS, SET_POINT_LEAD, deviations, experiment
 from verification.miletovic_2017.error_text import errors_against
 from verification.miletovic_2017.filter_run import FilterRun
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.pipeline_run import simulated
-from verification.miletovic_2017.robustness import SET_POINT_LEAD, experiment
-from verification.miletovic_2017.scenario import PRINTED, RATE, Scenario, machine_named
+from verification.miletovic_2017.scenario import PRINTED, Scenario, machine_named
 
 #: signs of the state's vectors between z up and z down
 _SIGNS = np.tile([1.0, -1.0, -1.0], STATE_SIZE // 3)
 
+BASELINE = 'Gauss-Newton + B2'
+
 #: legs that the paper shows
 LEGS = (0, 2, 4)
+
+#: names, units and rows of the states
+_BIASES = (('λx', 'm/s^2', 9), ('λz', 'm/s^2', 11), ('λp', 'rad/s', 12), ('λq', 'rad/s', 13))
+_STATES_OF_FIGURE_10 = (
+    ('x', 'm', 0), ('z', 'm', 2), ('u', 'm/s', 3), ('w', 'm/s', 5), ('ex', '', 6), ('ey', '', 7),
+)  # fmt: skip
+_STATES_OF_FIGURE_13 = (
+    ('x', 'm', 0), ('y', 'm', 1), ('u', 'm/s', 3), ('w', 'm/s', 5), ('ex', '', 6), ('ey', '', 7),
+)  # fmt: skip
 
 #: s of the excerpts of Fig. 15
 EXCERPT = 20.0
@@ -37,11 +48,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves of one quantity; ``limit`` of the axis."""
+    """Curves of one quantity in its SI unit, empty where it has none."""
 
     quantity: str
+    unit: str
     curves: tuple[Curve, ...]
-    limit: tuple[float, float] | None = None
 
 
 def signals(lab: Laboratory, motion: str) -> list[Panel]:
@@ -50,9 +61,9 @@ def signals(lab: Laboratory, motion: str) -> list[Panel]:
     data = simulated(scenario)
     lengths = data.drive_positions + machine_named(scenario.machine).lengths_at_zero
     imu = np.hstack([data.specific_force, data.angular_rate]) * _SIGNS[:6]
-    rows = [('f_x [m/s²]', imu[:, 0]), ('p [rad/s]', imu[:, 3])]
-    rows += [(f'l{leg + 1} [m]', lengths[:, leg]) for leg in LEGS]
-    return [Panel(name, (Curve(scenario.time, values),)) for name, values in rows]
+    rows = [('f_x', 'm/s^2', imu[:, 0]), ('p', 'rad/s', imu[:, 3])]
+    rows += [(f'l{leg + 1}', 'm', lengths[:, leg]) for leg in LEGS]
+    return [Panel(name, unit, (Curve(scenario.time, values),)) for name, unit, values in rows]
 
 
 def static_noise() -> list[tuple[str, str, dict[str, tuple[Array, Array]]]]:
@@ -76,14 +87,12 @@ def innovations(lab: Laboratory, motion: str) -> list[Panel]:
 
 def state_errors(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 10: x, z, u, w, ex, ey with two standard deviations."""
-    wanted = (('x [m]', 0), ('z [m]', 2), ('u [m/s]', 3), ('w [m/s]', 5), ('ex', 6), ('ey', 7))
-    return [_error_panel(_run(lab, motion), name, row) for name, row in wanted]
+    return [_error_panel(_run(lab, motion), *one) for one in _STATES_OF_FIGURE_10]
 
 
 def bias_errors(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 11."""
-    wanted = (('λx [m/s²]', 9), ('λz [m/s²]', 11), ('λp [rad/s]', 12), ('λq [rad/s]', 13))
-    return [_error_panel(_run(lab, motion), name, row) for name, row in wanted]
+    return [_error_panel(_run(lab, motion), *one) for one in _BIASES]
 
 
 def experiment_innovations(lab: Laboratory, motion: str) -> list[Panel]:
@@ -95,15 +104,12 @@ def experiment_innovations(lab: Laboratory, motion: str) -> list[Panel]:
 
 def experiment_states(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 13: of the IMU's point."""
-    return _experiment(
-        lab, motion, (('x [m]', 0), ('y [m]', 1), ('u [m/s]', 3), ('w [m/s]', 5), ('ex', 6), ('ey', 7)), 0.0
-    )
+    return _experiment(lab, motion, _STATES_OF_FIGURE_13, 0.0)
 
 
 def experiment_biases(lab: Laboratory, motion: str) -> list[Panel]:
     """Fig. 14: settled."""
-    wanted = (('λx [m/s²]', 9), ('λz [m/s²]', 11), ('λp [rad/s]', 12), ('λq [rad/s]', 13))
-    return _experiment(lab, motion, wanted, 10.0)
+    return _experiment(lab, motion, _BIASES, 10.0)
 
 
 def excerpts(lab: Laboratory, motion: str) -> list[Panel]:
@@ -113,41 +119,39 @@ def excerpts(lab: Laboratory, motion: str) -> list[Panel]:
     shown = (run.time >= lab.settling) & (run.time <= lab.settling + EXCERPT)
     pair = errors_against(run, scenario, SET_POINT_LEAD)
     panels = []
-    for name, attribute in (('x [m]', 'position'), ('φ [rad]', 'attitude'), ('u [m/s]', 'velocity')):
-        labels = ('Gauss-Newton + B2', 'filter')
+    for name, unit, attribute in (('x', 'm', 'position'), ('φ', 'rad', 'attitude'), ('u', 'm/s', 'velocity')):
+        labels = (BASELINE, 'filter')
         series = (getattr(errors, attribute)[shown, 0] for errors in (pair[1], pair[0]))
         both = tuple(Curve(run.time[shown], values, label) for label, values in zip(labels, series, strict=True))
-        panels.append(Panel(name, both))
+        panels.append(Panel(name, unit, both))
     return panels
 
 
-def deviations(lab: Laboratory, motion: str) -> list[tuple[str, str, dict[str, dict[str, Array]]]]:
-    """Figs 16, 17: quantity, names of its axes, bars by reference and estimator."""
-    scenario = experiment(lab, motion)
-    run = lab.pipelines([scenario])[0]
-    begin = round(lab.settling * RATE)
-    spreads = {
-        reference: [errors.std(begin) for errors in errors_against(run, scenario, lead)]
-        for reference, lead in (('set-points', SET_POINT_LEAD), ('truth', 0.0))
-    }
-    return [
-        (
-            quantity,
-            names,
-            {
-                reference: {
-                    'filter': getattr(pair[0], attribute),
-                    'Gauss-Newton + B2': getattr(pair[1], attribute),
-                }
-                for reference, pair in spreads.items()
-            },
-        )
-        for quantity, names, attribute in (
-            ('position [m]', 'x y z', 'position'),
-            ('attitude [rad]', 'φ θ ψ', 'attitude'),
-            ('velocity [m/s]', 'u v w', 'velocity'),
-        )
-    ]
+@dataclass(frozen=True)
+class Bars:
+    """Standard deviations (3,) of one quantity in its SI unit, by estimator; names of the axes."""
+
+    quantity: str
+    unit: str
+    axes: tuple[str, str, str]
+    values: dict[str, Array]
+
+
+def standard_deviations(lab: Laboratory, motion: str) -> dict[str, list[Bars]]:
+    """Figs 16, 17: by reference; of the filters, and of the baseline beside the first of them."""
+    result: dict[str, list[Bars]] = {}
+    for reference, lead in (('set-points 34 ms ahead', SET_POINT_LEAD), ('the truth', 0.0)):
+        pairs = {name: deviations(lab, experiment(lab, motion, config), lead) for name, config in ESTIMATORS.items()}
+        found = {name: pair[0] for name, pair in pairs.items()} | {BASELINE: next(iter(pairs.values()))[1]}
+        result[reference] = [
+            Bars(quantity, unit, axes, {name: getattr(errors, quantity) for name, errors in found.items()})
+            for quantity, unit, axes in (
+                ('position', 'm', ('x', 'y', 'z')),
+                ('attitude', 'rad', ('φ', 'θ', 'ψ')),
+                ('velocity', 'm/s', ('u', 'v', 'w')),
+            )
+        ]
+    return result
 
 
 def _duration(lab: Laboratory) -> float:
@@ -159,20 +163,22 @@ def _run(lab: Laboratory, motion: str) -> FilterRun:
     return lab.filters([scenario])[0]
 
 
-def _error_panel(run: FilterRun, name: str, row: int) -> Panel:
+def _error_panel(run: FilterRun, name: str, unit: str, row: int) -> Panel:
     shown = run.time >= 5.0
     time, error, band = run.time[shown], run.error[shown, row] * _SIGNS[row], 2.0 * run.std[shown, row]
-    return Panel(name, (Curve(time, error), Curve(time, band, '2 sigma'), Curve(time, -band, '2 sigma')))
+    return Panel(name, unit, (Curve(time, error), Curve(time, band, '2 sigma'), Curve(time, -band, '2 sigma')))
 
 
 def _band_panel(time: Array, residual: Array, std: Array, leg: int, begin: float) -> Panel:
     shown = time >= begin
     band = 2.0 * std[shown, leg]
     curves = (Curve(time[shown], residual[shown, leg]), *(Curve(time[shown], s * band, '2 sigma') for s in (1.0, -1.0)))
-    return Panel(f'innovation l{leg + 1} [m]', curves)
+    return Panel(f'innovation l{leg + 1}', 'm', curves)
 
 
-def _experiment(lab: Laboratory, motion: str, wanted: tuple[tuple[str, int], ...], begin: float) -> list[Panel]:
+def _experiment(lab: Laboratory, motion: str, wanted: tuple[tuple[str, str, int], ...], begin: float) -> list[Panel]:
     run = lab.pipelines([experiment(lab, motion)])[0]
     shown = run.time >= begin
-    return [Panel(name, (Curve(run.time[shown], run.state[shown, row] * _SIGNS[row]),)) for name, row in wanted]
+    return [
+        Panel(name, unit, (Curve(run.time[shown], run.state[shown, row] * _SIGNS[row]),)) for name, unit, row in wanted
+    ]

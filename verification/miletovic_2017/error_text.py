@@ -9,7 +9,11 @@ from verification.miletovic_2017.pipeline_run import PipelineRun, PoseErrors, po
 from verification.miletovic_2017.scenario import Scenario, profile_named
 
 #: columns of the figures
-_QUANTITIES = (('position', 'um', 1e6), ('attitude', 'urad', 1e6), ('velocity', 'mm/s', 1e3))
+_QUANTITIES = (
+    ('position', 'x, y, z', 'um', 1e6),
+    ('attitude', 'roll, pitch, yaw', 'urad', 1e6),
+    ('velocity', 'u, v, w', 'mm/s', 1e3),
+)
 
 
 def errors_against(run: PipelineRun, scenario: Scenario, lag: float) -> tuple[PoseErrors, PoseErrors]:
@@ -28,9 +32,9 @@ def error_text(run: PipelineRun, scenario: Scenario, lag: float, begin: int) -> 
     """Standard deviations (18,) from a row on, and a line of text: filter | baseline per quantity."""
     pair = [errors.std(begin) for errors in errors_against(run, scenario, lag)]
     figures, parts = [], []
-    for name, unit, scale in _QUANTITIES:
+    for name, axes, unit, scale in _QUANTITIES:
         values = [scale * getattr(deviations, name) for deviations in pair]
         figures += [*values[0], *values[1]]
         columns = ' | '.join(' '.join(f'{value:.3g}' for value in row) for row in values)
-        parts.append(f'{name} [{unit}] {columns}')
+        parts.append(f'{axes} [{unit}] {columns}')
     return np.array(figures), '; '.join(parts) + ' (filter | Gauss-Newton)'

@@ -1,4 +1,4 @@
-"""S3-47, S3-50, S3-52, S3-53, S3-56, S3-57: one factor on Q, offsets, dropouts, drift, and the baseline's figures."""
+"""S3-47, S3-50, S3-52, S3-53: one factor on Q, offsets, dropouts, drift."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from pkm_description.arrays import Array
 from pkm_estimation.models import GYROSCOPE_BIAS, STATE_SIZE
 from pkm_estimation.sensors import SensorConditions
 
-from verification.check import Check, at_least, at_most, equal, holds
+from verification.check import Check, at_least, at_most, equal, holds, short_of
 from verification.miletovic_2017.accuracy import FILTERS
-from verification.miletovic_2017.conditions import ALTERNATING_OFFSETS, EXPERIMENT_LIKE
-from verification.miletovic_2017.error_text import errors_against
+from verification.miletovic_2017.conditions import ALTERNATING_OFFSETS
 from verification.miletovic_2017.filter_run import in_band, make_filter, signals_of, start
 from verification.miletovic_2017.laboratory import Laboratory
 from verification.miletovic_2017.scenario import DEFAULT, EXPERIMENT, INTERVAL, RATE, Scenario
-
-#: s, by which the paper's set-points lead its platform (from the errors of x, Fig. 15)
-SET_POINT_LEAD = 0.034
 
 
 def experiment_tuning(lab: Laboratory) -> Iterator[Check]:
@@ -94,25 +90,40 @@ def dropouts(lab: Laboratory) -> Iterator[Check]:
             sigma.append(std[0:3])
         growing.append(bool((np.diff(sigma, axis=0) > 0.0).all()))
     share = float(np.mean(inside))
-    yield at_least('S3-52', 'no leg lengths for 0.9 s: states within 3 sigma, share', 0.98, share)
+    what = 'no leg lengths for 0.9 s, 10 seeds: states within 3 sigma, share'
+    yield short_of(
+        'S3-52', what, '>= 0.9973 (Gaussian)', f'{share:.4f}', share >= 0.9973, share >= 0.98,
+        'as errors last through each gap, so that ten seeds are ten samples',
+    )  # fmt: skip
     yield equal('S3-52', 'sigma of the position grows with every step', True, all(growing))
     begin = lab.settling + 1.0
     for name, gaps in (
         ('no leg lengths for 0.9 s', {'leg_gaps': ((begin, begin + 0.9),)}),
         ('no IMU samples for 90 ms', {'imu_gaps': ((begin, begin + 0.085),)}),
+        ('no IMU samples for 0.5 s', {'imu_gaps': ((begin, begin + 0.495),)}),
         ('5 % of all samples lost', {'imu_loss': 0.05, 'leg_loss': 0.05}),
     ):
         conditions = SensorConditions(**gaps)
         scenario = Scenario('srs', duration=lab.duration, conditions=conditions, config=DEFAULT)
         run = lab.pipelines([scenario])[0]
-        error = run.errors()
-        late = run.time >= begin
-        covariance = run.result.motion.pose_covariance
-        sigma_position = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))[:, :3]
-        share = float(np.mean(np.abs(error.position)[late] <= 3.0 * sigma_position[late]))
-        yield at_least('S3-52', f'{name}: positions within 3 sigma from then on, share', 0.98, share)
+        error, late, motion = run.errors(), run.time >= begin, run.result.motion
+        pose, twist = (
+            np.sqrt(np.diagonal(values, axis1=1, axis2=2))
+            for values in (motion.pose_covariance, motion.twist_covariance)
+        )
+        for quantity, errors, std in (
+            ('positions', error.position, pose[:, :3]),
+            ('attitudes', error.attitude, pose[:, 3:]),
+            ('velocities', error.velocity, twist[:, :3]),
+        ):
+            share = float(np.mean(np.abs(errors)[late] <= 3.0 * std[late]))
+            yield at_least('S3-52', f'{name}: {quantity} within 3 sigma from then on, share', 0.98, share)
         starts = int(run.result.started[1:].sum())
-        yield equal('S3-52', f'{name}: new starts', 0, starts)
+        is_long = name == 'no IMU samples for 0.5 s'
+        yield short_of(
+            'S3-52', f'{name}: new starts', '0', str(starts), starts == 0, is_long and starts == 1,
+            'beyond maximum_imu_gap the filter starts anew',
+        )  # fmt: skip
 
 
 def drift(lab: Laboratory) -> Iterator[Check]:
@@ -132,54 +143,3 @@ def drift(lab: Laboratory) -> Iterator[Check]:
     yield holds('S3-53', 'drift of 1e-5 rad/s in a minute: bias within 3 sigma, share', '>= 98 %', text, share >= 0.98)
     text = f'{rms:.3g} rad/s ({rms_without:.3g} without the walk)'
     yield holds('S3-53', 'the same: rms error of the bias, largest axis', '<= 1e-5 rad/s', text, rms <= 1e-5)
-
-
-def against_baseline(lab: Laboratory) -> Iterator[Check]:
-    """S3-56 and S3-57: the same record for both."""
-    begin = round(lab.settling * RATE)
-    cases = [
-        (name, motion, Scenario('srs', motion, lab.duration, config=replace(config, baseline=True)))
-        for name, config in FILTERS
-        for motion in ('mp1', 'mp2')
-    ]
-    lab.pipelines([scenario for _, _, scenario in cases] + [experiment(lab, motion) for motion in ('mp1', 'mp2')])
-    for name, motion, scenario in cases:
-        run = lab.pipelines([scenario])[0]
-        ours, theirs = run.errors().rms(begin), run.baseline_errors().rms(begin)
-        if motion == 'mp1':
-            ratio = theirs.velocity[:2] / ours.velocity[:2]
-            yield at_least('S3-56', f'noise only, {motion}, {name}: u, v, times better', 100.0, ratio)
-        for quantity in ('position', 'attitude'):
-            ratio = getattr(theirs, quantity) / getattr(ours, quantity)
-            what = f'noise only, {motion}, {name}: {quantity}, times better, worst axis'
-            yield at_least('S3-57', what, 1.0, ratio)
-    yield from _experiment_like(lab)
-
-
-def experiment(lab: Laboratory, motion: str) -> Scenario:
-    """Scenario like the paper's experiment: its faults and its tuning."""
-    config = replace(EXPERIMENT, baseline=True)
-    return Scenario('srs', motion, max(lab.duration, 40.0), conditions=EXPERIMENT_LIKE, config=config)
-
-
-def _experiment_like(lab: Laboratory) -> Iterator[Check]:
-    """Standard deviations against the truth, and against set-points as in the paper, which hide most of the difference.
-
-    The delay is not declared here; Q x 1000 compensates, as in the paper.
-    """
-    begin = round(lab.settling * RATE)
-    for motion in ('mp1', 'mp2'):
-        scenario = experiment(lab, motion)
-        run = lab.pipelines([scenario])[0]
-        for reference, lead in (('truth', 0.0), ('set-points 34 ms ahead', SET_POINT_LEAD)):
-            ours, theirs = (errors.std(begin) for errors in errors_against(run, scenario, lead))
-            what = f'experiment-like {motion} against {reference}'
-            if motion == 'mp1':
-                ratio = theirs.velocity[:2] / ours.velocity[:2]
-                yield at_least('S3-56', f'{what}: u, v, times better', 2.0, ratio)
-            pose = np.concatenate([theirs.position / ours.position, theirs.attitude / ours.attitude])
-            text = ', '.join(f'{value:.3f}' for value in pose)
-            # the paper's reference: "slightly improved"; three digits, as the platform's lag is most of it
-            if lead:
-                good = bool((np.round(pose, 3) >= 1.0).all())
-                yield holds('S3-57', f'{what}: x, y, z, roll, pitch, yaw, times better', '>= 1', text, good)

@@ -9,6 +9,7 @@ from functools import partial
 from verification.check import Check
 from verification.miletovic_2017 import (
     accuracy,
+    comparison,
     consistency,
     discretisation,
     geometry,
@@ -55,7 +56,7 @@ ROWS: tuple[RowGroup, ...] = (
     RowGroup(_rows(8, 8), geometry.never_above),
     RowGroup(_rows(10, 10), geometry.differentiator),
     RowGroup(_rows(11, 11), geometry.jacobian_velocity),
-    RowGroup(_rows(12, 12), geometry.error_tables),
+    RowGroup(_rows(12, 12), comparison.error_tables),
     RowGroup(('S3-13', 'S3-37'), model.vectors),
     RowGroup(_rows(14, 14), model.inputs),
     RowGroup(_rows(15, 15), model.transform),
@@ -93,7 +94,7 @@ ROWS: tuple[RowGroup, ...] = (
     RowGroup(_rows(53, 53), robustness.drift),
     RowGroup(_rows(54, 54), late_data.static_record),
     RowGroup(_rows(55, 55), late_data.noise_from_innovations),
-    RowGroup(_rows(56, 57), robustness.against_baseline),
+    RowGroup(_rows(56, 57), comparison.against_baseline),
     RowGroup(_rows(58, 58), interface.speed),
     RowGroup(_rows(59, 59), interface.determinism),
     RowGroup(_rows(60, 60), interface.offline),

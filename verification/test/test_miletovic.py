@@ -9,9 +9,9 @@ from pkm_description.loading import load_machine
 
 from verification.check import at_most
 from verification.miletovic_2017 import accuracy, curves, filter_run, geometry, model, scenario
+from verification.miletovic_2017.comparison import experiment
 from verification.miletovic_2017.figures import figures
 from verification.miletovic_2017.laboratory import Laboratory
-from verification.miletovic_2017.robustness import experiment
 from verification.miletovic_2017.rows import ROWS, RowGroup
 from verification.miletovic_2017.scenario import PRINTED, Scenario
 from verification.requirements import requirements_of
@@ -91,7 +91,9 @@ def test_wrong_noise_of_the_filter_shows(monkeypatch):
 
 def test_figures_are_drawn(monkeypatch):
     lab = small_laboratory()
-    monkeypatch.setattr(curves, 'experiment', lambda lab, motion: replace(experiment(lab, motion), duration=12.0))
+    monkeypatch.setattr(
+        curves, 'experiment', lambda lab, motion, *config: replace(experiment(lab, motion, *config), duration=12.0)
+    )
     monkeypatch.setattr(
         curves, '_run', lambda lab, motion: lab.filters([Scenario(motion=motion, duration=12.0, config=PRINTED)])[0]
     )

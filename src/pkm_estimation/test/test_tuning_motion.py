@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -261,6 +262,9 @@ def test_settings_that_are_right_stay(tmp_path, capsys):
     assert 'no settings are written' in capsys.readouterr().out
     assert not (tmp_path / 'out' / 'estimator.yaml').exists()
     assert 'no settings are written' in (tmp_path / 'out' / 'report.txt').read_text()
+    page = (tmp_path / 'out' / 'report.html').read_text()
+    assert re.search(r'<h1>.*</h1>\s*<p class="box warning"><strong>No settings are written: ', page)
+    assert '://' not in page and 'of simulated time' in page and '<h2>Models of the sensors' in page
 
 
 def test_joints_of_a_gripper_and_another_order_of_the_drives():

@@ -179,6 +179,9 @@ def test_command_writes_an_overlay_that_loads(tmp_path, capsys):
     assert set(overlay['overlay']) == {'machine', 'date', 'data', 'method'}
     assert overlay['standard_deviations']['sensors.imu.accelerometer.bias.x'] > 1e-4  # leg offsets
     assert (tmp_path / 'out' / 'allan.png').read_bytes().startswith(b'\x89PNG')
+    page = (tmp_path / 'out' / 'report.html').read_text()
+    assert '<p class="box"><strong>At rest: noise of the sensors' in page
+    assert page.count('<img alt="Allan deviation" src="data:image/png;base64,') == 1
     assert main([str(bag), '-o', str(tmp_path / 'out')]) == 1  # nothing is overwritten
     assert 'is there already' in capsys.readouterr().err
     assert main([str(bag), '--overlay', str(tmp_path / 'out' / 'sensors.yaml'), '-o', str(tmp_path / 'again')]) == 0

@@ -11,19 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from matplotlib.figure import Figure
 from pkm_description.errors import PkmError
 from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
+from pkm_description.report.words import time_of_data
 
-from pkm_estimation.bags import read_bag
+from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
 from pkm_estimation.stream import EstimatorConfig
 from pkm_estimation.tuning.allan import LEAST_SAMPLES, allan_coefficients, overlapping_allan_deviation
-from pkm_estimation.tuning.allan_plot import allan_report, draw_allan, walk_settings, write_allan_table
+from pkm_estimation.tuning.allan_plot import (
+    allan_figure,
+    allan_report,
+    draw_allan,
+    walk_settings,
+    write_allan_table,
+)
 from pkm_estimation.tuning.delay import delay_report, estimate_delay
 from pkm_estimation.tuning.leg_motion import LONG_WINDOW, motion_of_legs
-from pkm_estimation.tuning.model_choice import choice_report, choose_model
+from pkm_estimation.tuning.model_choice import choice_report, choice_verdict, choose_model
 from pkm_estimation.tuning.observability import observability
 from pkm_estimation.tuning.observability_report import observability_report
 from pkm_estimation.tuning.static_calibration import (
@@ -43,13 +51,17 @@ _LONGEST = 60.0
 
 @dataclass
 class _Findings:
-    """What was found so far: lines of the report, and settings for the estimator."""
+    """What was found so far: sections of the report, each of lines, and settings for the estimator."""
 
-    lines: list[str] = field(default_factory=list)
+    sections: list[list[str]] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    pictures: list[tuple[str, Figure]] = field(default_factory=list)
+    source: dict[str, str] = field(default_factory=dict)
+    #: in words, and whether there is something to use
+    verdict: tuple[str, bool] = 'nothing was found', False
 
     def tell(self, lines: Sequence[str]) -> None:
-        self.lines += [*lines, '']
+        self.sections.append(list(lines))
         print(*lines, '', sep='\n', flush=True)
 
 
@@ -77,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--namespace', default='', help='namespace of the recorded topics')
     parser.add_argument(
         '-o', '--output', type=Path, metavar='OUT',
-        help='folder for what is found: sensors.yaml (overlay), allan.png, allan.csv, estimator.yaml, report.txt',
+        help='folder for what is found: sensors.yaml (overlay), allan.png, .csv, estimator.yaml, report.html, .txt',
     )  # fmt: skip
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument('--static', action='store_true', help='the platform is at rest: noise, biases, Allan deviation')
@@ -113,12 +125,18 @@ def _run(options: argparse.Namespace) -> None:
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
     found = _Findings(settings=_changed(config))
+    found.source = {
+        'recording': str(options.bag),
+        'time of the recording': f'{_time_of(data)}; used: {streams.leg_time[0]:.2f} to {streams.leg_time[-1]:.2f} s',
+        'machine': f'{machine.name}: {machine.description}',
+        'settings to begin with': 'defaults' if options.config is None else str(options.config),
+    }
     if options.static or not (options.motion or _moves(machine, streams)):
         _static(options, machine, streams, found)
     else:
         _motion(options, machine, streams, config, found)
     if options.output is not None:
-        _write_settings(options.output, found)
+        _write_settings(options.output, machine, found)
 
 
 def _changed(config: EstimatorConfig) -> dict[str, Any]:
@@ -148,6 +166,7 @@ def _static(
         raise TuningError(f'{overlay} is there already; an overlay is never replaced: give another folder with -o')
     calibration = calibrate_static(machine, streams, options.leg_offset_std)
     found.tell(static_report(machine, calibration, options.leg_offset_std))
+    found.verdict = f'at rest: noise of the sensors and biases of the IMU from {options.bag}', True
     if overlay is not None:
         today = date.today().isoformat()
         print(f'wrote {write_sensor_overlay(overlay, machine, calibration, today, str(options.bag))}')
@@ -166,6 +185,7 @@ def _static(
         lines.append(f'of the IMU\'s longest stretch without gaps, {times[0]:.2f} to {times[1]:.2f} s')
     found.tell(lines)
     found.settings |= walk_settings(coefficients)
+    found.pictures.append(('Allan deviation', allan_figure(allan, coefficients)))
     if options.output is None:
         return
     print(f'wrote {draw_allan(options.output / "allan.png", allan, coefficients, str(options.bag))}')
@@ -193,8 +213,10 @@ def _motion(
         choice = choose_model(machine, streams, config, late, options.keep_r, _say)
     except TuningError as error:
         found.tell([f'no settings: {error}'])
+        found.verdict = f'no settings: {error}', False
     else:
         found.tell(choice_report(choice))
+        found.verdict = choice_verdict(choice), choice.is_better
         if choice.is_better:
             config = choice.config
             found.settings |= _changed(config)
@@ -224,10 +246,20 @@ def _say(line: str) -> None:
     print(f'  {line}', file=sys.stderr, flush=True)
 
 
-def _write_settings(folder: Path, found: _Findings) -> None:
+def _time_of(data: RecordedData) -> str:
+    stamps = data.require(data.joint_states, 'joint_states').stamps
+    return time_of_data(int(stamps[0])) if len(stamps) else 'empty'
+
+
+def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
     path = folder / 'report.txt'
-    path.write_text('\n'.join(found.lines), encoding='utf-8')
+    path.write_text('\n'.join(line for lines in found.sections for line in [*lines, '']), encoding='utf-8')
     print(f'wrote {path}')
+    # draws: only now, as it takes half a second
+    from pkm_estimation.tuning.html_report import write_html_report
+
+    path = folder / 'report.html'
+    print(f'wrote {write_html_report(path, machine.name, found.verdict, found.sections, found.pictures, found.source)}')
     if found.settings:
         path = folder / 'estimator.yaml'
         path.write_text(yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))

@@ -260,6 +260,17 @@ def _reason(
     return ''
 
 
+def choice_verdict(choice: ModelChoice) -> str:
+    """What was found, in a sentence without its full stop."""
+    if not choice.is_better:
+        return f'no settings are written: {choice.reason}'
+    return (
+        f'settings found that explain the last third of the recording better: {"; ".join(choice.found)}. '
+        f'Innovations there are {choice.after.ratio:.3g} times as claimed (squares), '
+        f'{choice.before.ratio:.3g} times before'
+    )
+
+
 def choice_report(choice: ModelChoice) -> list[str]:
     """Report as lines of text."""
     lines = [f'models of the sensors, by the innovations of the first two thirds ({choice.runs} runs of the estimator)']

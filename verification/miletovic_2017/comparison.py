@@ -1,0 +1,189 @@
+"""S3-12, S3-56, S3-57: the filter beside Gauss-Newton and B2 on the same samples, Figs 15 to 17.
+
+The paper compares on its machine, against set-points. Here data like its own (:data:`EXPERIMENT_LIKE`) are simulated,
+so that errors against the truth are known, too, and what each fault of the sensors costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_estimation.sensors import SensorConditions
+from pkm_estimation.stream import EstimatorConfig
+
+from verification.check import Check, at_least, equal, holds, short_of
+from verification.miletovic_2017.accuracy import FILTERS
+from verification.miletovic_2017.conditions import EXPERIMENT_LIKE
+from verification.miletovic_2017.error_text import error_text, errors_against
+from verification.miletovic_2017.laboratory import Laboratory
+from verification.miletovic_2017.paper_axes import DEVIATIONS
+from verification.miletovic_2017.pipeline_run import PoseErrors
+from verification.miletovic_2017.scenario import DEFAULT, EXPERIMENT, RATE, Scenario
+
+#: s, by which the paper's set-points lead its platform (from the errors of x, Fig. 15)
+SET_POINT_LEAD = 0.034
+
+#: the default filter, with what is known of these sensors: a delay and a mounting to be found, an input that is worse
+TOLD = replace(DEFAULT, estimate=('imu_delay', 'imu_rotation'), q_scale=30.0, legs_alone=False)
+
+#: on data like the experiment's
+ESTIMATORS: dict[str, EstimatorConfig] = {
+    'printed filter, Q x 1000': EXPERIMENT,
+    'default filter': DEFAULT,
+    'default filter, told: delay and mounting estimated, Q x 30, IMU never left out': TOLD,
+}
+
+
+def experiment(lab: Laboratory, motion: str, config: EstimatorConfig = EXPERIMENT) -> Scenario:
+    """Scenario like the paper's experiment: its faults, and its tuning or another one."""
+    conditions = EXPERIMENT_LIKE
+    config = replace(config, baseline=True)
+    return Scenario('srs', motion, max(lab.duration, 40.0), conditions=conditions, config=config)
+
+
+def deviations(lab: Laboratory, scenario: Scenario, lead: float) -> tuple[PoseErrors, PoseErrors]:
+    """Standard deviations of filter and baseline against the truth, or against set-points that lead it by so much."""
+    run = lab.pipelines([scenario])[0]
+    ours, theirs = (errors.std(round(lab.settling * RATE)) for errors in errors_against(run, scenario, lead))
+    return ours, theirs
+
+
+def error_tables(lab: Laboratory) -> Iterator[Check]:
+    """S3-12: Figs 15 to 17 in form: the same samples, both references, and the paper's axes for those it has."""
+    for motion in ('mp1', 'mp2'):
+        for name, config in ESTIMATORS.items():
+            scenario = experiment(lab, motion, config)
+            run = lab.pipelines([scenario])[0]
+            same = np.array_equal(run.result.motion.stamps, run.result.baseline.stamps)
+            yield equal('S3-12', f'{motion}, {name}: filter and baseline estimated at the same stamps', True, same)
+            for reference, lead in (('the simulated truth', 0.0), ('set-points, 34 ms ahead', SET_POINT_LEAD)):
+                figures, text = error_text(run, scenario, lead, round(lab.settling * RATE))
+                finite = bool(np.isfinite(figures).all()) and len(figures) == 18
+                what = f'{motion}, {name}: standard deviations against {reference}'
+                yield holds('S3-12', what, '18 figures', text, finite)
+        ours, theirs = deviations(lab, experiment(lab, motion), SET_POINT_LEAD)
+        for who, found in (('printed filter', ours), ('Gauss-Newton and B2', theirs)):
+            for quantity, end in DEVIATIONS[motion].items():
+                largest = float(getattr(found, quantity).max())
+                yield short_of(
+                    'S3-12', f'{motion}, {who}: largest {quantity} against set-points within the axis of the figure',
+                    f'<= {end:.3g}', f'{largest:.4g}', largest <= end, largest <= 1.3 * end,
+                    'a lag of 34 ms and that of B2 (57 ms) make it so large on the whole circle',
+                )  # fmt: skip
+
+
+def against_baseline(lab: Laboratory) -> Iterator[Check]:
+    """S3-56 and S3-57: noise only, then data like the experiment's."""
+    begin = round(lab.settling * RATE)
+    cases = [
+        (name, motion, Scenario('srs', motion, lab.duration, config=replace(config, baseline=True)))
+        for name, config in FILTERS
+        for motion in ('mp1', 'mp2')
+    ]
+    like = [experiment(lab, motion, config) for motion in ('mp1', 'mp2') for config in ESTIMATORS.values()]
+    lab.pipelines([scenario for _, _, scenario in cases] + like)
+    for name, motion, scenario in cases:
+        run = lab.pipelines([scenario])[0]
+        ours, theirs = run.errors().rms(begin), run.baseline_errors().rms(begin)
+        if motion == 'mp1':
+            ratio = theirs.velocity[:2] / ours.velocity[:2]
+            yield at_least('S3-56', f'noise only, {motion}, {name}: u, v, times better', 100.0, ratio)
+        for quantity in ('position', 'attitude'):
+            ratio = getattr(theirs, quantity) / getattr(ours, quantity)
+            what = f'noise only, {motion}, {name}: {quantity}, times better, worst axis'
+            yield at_least('S3-57', what, 1.0, ratio)
+    yield from _velocity(lab)
+    yield from _pose(lab)
+
+
+def _velocity(lab: Laboratory) -> Iterator[Check]:
+    """S3-56 on data like the experiment's: u and v on MP1 as printed; all axes on MP2, where no figure is printed."""
+    for reference, lead in (('truth', 0.0), ('set-points 34 ms ahead', SET_POINT_LEAD)):
+        ours, theirs = deviations(lab, experiment(lab, 'mp1'), lead)
+        what = f'experiment-like mp1 against {reference}, printed filter, Q x 1000: u, v, times better'
+        yield at_least('S3-56', what, 2.0, theirs.velocity[:2] / ours.velocity[:2])
+    for motion in ('mp1', 'mp2'):
+        for name, config in ESTIMATORS.items():
+            if motion == 'mp1' and config is EXPERIMENT:
+                continue
+            ours, theirs = deviations(lab, experiment(lab, motion, config), 0.0)
+            ratio = theirs.velocity / ours.velocity
+            text = (
+                f'{_text(ratio)} ({_text(1e3 * ours.velocity)} against {_text(1e3 * theirs.velocity)} mm/s)'
+            )
+            what = f'experiment-like {motion} against truth, {name}: u, v, w, times better'
+            least, worst, reason = _KNOWN[motion, name]
+            required = '>= 2 in u, v' if motion == 'mp1' else '>= 1 ("less pronounced")'
+            good = bool((ratio[:2] >= 2.0).all()) if motion == 'mp1' else bool((ratio >= 1.0).all())
+            told = reason if config is not EXPERIMENT else f'{reason}: {_parts(lab)}'
+            as_known = bool((ratio >= worst).all() and ratio.max() >= least)
+            yield short_of('S3-56', what, required, text, good, as_known, told)
+
+
+#: why the default filter falls short, and that which was told
+_WITHOUT_IMU = (
+    'it leaves out an IMU that is 30 ms late, and then legs alone take bursts of 0.1 mm for motion '
+    '(without bursts 0.77, 0.82, 0.49 mm/s on MP2)'
+)
+_WANDERING = 'a delay that differs by axis and wanders is not one delay'
+#: by motion and estimator: what its best and its worst axis are at least, and why it falls short
+_KNOWN = {
+    ('mp2', 'printed filter, Q x 1000'): (
+        0.3, 0.15, 'by its tuning: Q x 1000 lets noise of the lengths pass, and B2 lags little on such slow motion',
+    ),
+    ('mp1', 'default filter'): (0.15, 0.01, _WITHOUT_IMU),
+    ('mp2', 'default filter'): (0.002, 0.002, _WITHOUT_IMU),
+    ('mp1', list(ESTIMATORS)[2]): (1.0, 0.5, _WANDERING),
+    ('mp2', list(ESTIMATORS)[2]): (0.6, 0.5, _WANDERING),
+}  # fmt: skip
+
+
+def _parts(lab: Laboratory) -> str:
+    """Velocity errors of the printed filter on MP2 with one fault of the sensors at a time."""
+    late = replace(
+        SensorConditions(), imu_delay=EXPERIMENT_LIKE.imu_delay,
+        imu_delay_fluctuation=EXPERIMENT_LIKE.imu_delay_fluctuation,
+    )  # fmt: skip
+    texts = []
+    for name, conditions in (
+        ('noise', SensorConditions()),
+        ('bursts', SensorConditions(burst_std=EXPERIMENT_LIKE.burst_std)),
+        ('delay', late),
+    ):
+        ours, theirs = deviations(lab, replace(experiment(lab, 'mp2'), conditions=conditions), 0.0)
+        velocities = f'{_text(1e3 * ours.velocity)} against {_text(1e3 * theirs.velocity)} mm/s'
+        texts.append(f'{name} alone {velocities}')
+    return ', '.join(texts)
+
+
+def _pose(lab: Laboratory) -> Iterator[Check]:
+    """S3-57 on data like the experiment's: every axis of both references, not rounded."""
+    for motion in ('mp1', 'mp2'):
+        for name, config in ESTIMATORS.items():
+            references = (('truth', 0.0), ('set-points 34 ms ahead', SET_POINT_LEAD))
+            # set-points, of which the platform's lag is most, as in the paper for the printed filter alone
+            for reference, lead in references[: 2 if config is EXPERIMENT else 1]:
+                ours, theirs = deviations(lab, experiment(lab, motion, config), lead)
+                pose = np.concatenate([theirs.position / ours.position, theirs.attitude / ours.attitude])
+                what = f'experiment-like {motion} against {reference}, {name}: x, y, z, roll, pitch, yaw, times better'
+                known = 0.97 if config is EXPERIMENT else 0.95 if config is DEFAULT else 0.3
+                yield short_of(
+                    'S3-57', what, '>= 1', ', '.join(f'{value:.4f}' for value in pose), bool((pose >= 1.0).all()),
+                    bool((pose >= known).all()), _WHY_POSE[config is EXPERIMENT, config is DEFAULT],
+                )  # fmt: skip
+
+
+#: by whether it is the printed filter, and the default one
+_WHY_POSE = {
+    (True, False): 'with Q x 1000 the pose is nearly that of the lengths alone, bursts and offsets included, '
+    'and a late IMU moves it',
+    (False, True): 'the late IMU is left out, so that the pose is that of the lengths alone',
+    (False, False): 'without an IMU left out, its wandering delay moves the pose',
+}
+
+
+def _text(values: Array) -> str:
+    return ', '.join(f'{value:.3g}' for value in values)
