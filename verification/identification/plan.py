@@ -27,7 +27,7 @@ from verification.suite import Part, Plan, Request, Workers
 
 #: on which figures are asked for case by case, and others
 HEXAPOD, OTHERS = 'srs', ('valencia_3rps', 'khalifa_3prr', 'palida')
-#: what ``sections`` may name; diagnosis takes an hour, alarms and coverage half an hour each
+#: what ``sections`` may name; diagnosis, alarms and coverage take long: ask for them alone
 SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors')
 #: s, of the recordings of alarms, and of coverage
 ALARM_DURATION, COVERAGE_DURATIONS = 12.0, (5.0, 12.0)

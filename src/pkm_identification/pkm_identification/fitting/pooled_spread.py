@@ -86,8 +86,8 @@ def _seen(others: Array, own: Array, row_weights: Array) -> Indices:
 def spread_variance(deviations: Array, covariance: Array, largest: float) -> float:
     """Variance of true values by their estimates (K,) with a covariance (K, K): median under a flat prior.
 
-    The mean is that of a long tail: intervals by it cover 99 to 100 % where they should cover 95, by the median 96 to
-    99 % (six drives, test_pooled_spread.py).
+    The mean is that of a long tail, and intervals by it are too wide; those by the median cover 92 to 100 % where they
+    should cover 95 (six drives, test_pooled_spread.py).
 
     Parameters
     ----------
