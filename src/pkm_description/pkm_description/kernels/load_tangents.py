@@ -14,11 +14,8 @@ from pkm_description.kernels.jit import kernel
 from pkm_description.kernels.model import ModelData, ScratchData
 from pkm_description.kernels.reactions import apply_closures, closure_multipliers
 from pkm_description.kernels.status import FRICTION_NOT_SETTLED, OK
-from pkm_description.kernels.tangents import FORCE, TURN
+from pkm_description.kernels.tangents import FORCE, FORCES, LOAD_FRICTION, TURN
 from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, times, vector
-
-#: places in ``scratch.joint_tangents``: changes of the forces that joints need, and of friction with its load
-FORCES, LOAD_FRICTION = 3, 6
 
 #: places in ``scratch.tangents``: the wrenches in the joints, while their memory is used for their changes
 KEPT_FORCE, KEPT_MOMENT = 12, 13

@@ -16,6 +16,9 @@ from pkm_description.kernels.vectors import Vector, cross, dot, minus, plus, sto
 TURN, SHIFT, SPIN, VELOCITY, SPIN_RATE, ACCELERATION, FORCE, MOMENT = range(8)
 #: a virtual velocity of each body, and its change
 VIRTUAL_SPIN, VIRTUAL_VELOCITY, VIRTUAL_SPIN_CHANGE, VIRTUAL_VELOCITY_CHANGE = range(8, 12)
+#: places in ``scratch.joint_tangents``: changes of positions, rates, accelerations and needed forces; virtual rates;
+#: zeros; changes of friction with its load
+JOINTS, RATES, ACCELERATIONS, FORCES, VIRTUAL_RATES, NOTHING, LOAD_FRICTION = range(7)
 
 
 @kernel
