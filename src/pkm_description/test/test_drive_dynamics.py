@@ -7,7 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 from graph_machines import FOLDER
-from pkm_description.dynamics import DriveDynamics, inverse_dynamics
+from pkm_description.dynamics import (
+    DriveDynamics,
+    DriveRegressor,
+    friction_loads,
+    friction_regressor,
+    inverse_dynamics,
+    rigid_body_regressor,
+)
 from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import joint_motion, motion_from_drives
 from pkm_description.kinematics.random_states import random_states
@@ -25,6 +32,22 @@ def test_forces_are_those_of_the_platforms_motion(name: str) -> None:
     live = DriveDynamics(machine)
     found = np.array([live.forces(*sample, external_wrench=np.arange(6.0)) for sample in zip(*drives, strict=True)])
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize('name', ['srs', 'khalifa_3prr', 'delta', 'four_rrr'])
+def test_rows_are_those_of_the_platforms_motion(name: str) -> None:
+    """Also where friction goes with the load, and where redundant drives share it."""
+    machine = load_machine(FOLDER / name / 'machine.yaml' if name in ('delta', 'four_rrr') else name)
+    motion = random_states(machine, 4, seed=4)
+    joints, columns = joint_motion(machine, motion), machine.drive_columns
+    bodies = rigid_body_regressor(machine, motion)
+    friction = friction_regressor(machine, joints, loads=friction_loads(machine, motion))
+    forces, live = inverse_dynamics(machine, motion), DriveRegressor(machine)
+    for index in range(4):
+        sample = (one[index, columns] for one in (joints.positions, joints.velocities, joints.accelerations))
+        rows = live.rows(*sample)
+        for found, expected in ((rows.forces, forces), (rows.bodies, bodies), (rows.friction, friction)):
+            np.testing.assert_allclose(found, expected[index], rtol=0.0, atol=1e-8 * np.abs(expected).max())
 
 
 def drives_in_a_row(machine: Machine) -> list[np.ndarray]:

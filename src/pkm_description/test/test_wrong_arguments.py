@@ -64,6 +64,7 @@ OTHERS: tuple[Call, ...] = (
     (dynamics.friction_parameter_names, ()), (dynamics.machine_parameters, ()), (dynamics.sharing_matrix, ({},)),
     (dynamics.friction_regressor, (JOINTS,)), (single_axis_limits, ()),
     (kinematics.motion_from_drives, (MOTION.time, DRIVES, DRIVES, DRIVES)), (dynamics.DriveDynamics, ()),
+    (dynamics.DriveRegressor, ()),
 )  # fmt: skip
 
 EVERY: tuple[Call, ...] = (
@@ -81,7 +82,7 @@ OF_CHAINS: tuple[Call, ...] = ((dynamics.open_chain_derivatives, (np.zeros((2, l
 WITHOUT_MACHINE = {
     'Machine', 'PlatformMotion', 'load_machine', 'machine_names', 'profile', 'AssemblyModes', 'ForwardKinematicsResult',
     'JointMotion', 'PoseSolver', 'BaseParameters', 'BodyForm', 'ParameterMap', 'body_form_map', 'reduce_parameters',
-    'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'JointReactions',
+    'DriveRows', 'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'JointReactions',
 }  # fmt: skip
 
 
@@ -110,17 +111,19 @@ def test_arguments_of_chains(function: Callable[..., Any], rest: tuple[Any, ...]
         function(PENDULUM, rest[0], rest[1][:1], rest[2])
 
 
-def test_one_sample_of_drives() -> None:
+@pytest.mark.parametrize(
+    'function', [dynamics.DriveDynamics(MACHINE).forces, dynamics.DriveRegressor(MACHINE).rows], ids=name_of
+)
+def test_one_sample_of_drives(function: Callable[..., Any]) -> None:
     """Kernels do not look at lengths: fewer values than drives never reach them."""
-    forces = dynamics.DriveDynamics(MACHINE).forces
     one = DRIVES[0], 0.0 * DRIVES[0], 0.0 * DRIVES[0]
-    assert forces(*one).shape == (6,)
+    function(*one)
     with pytest.raises(ShapeError, match=r'^positions has shape \(5,\)'):
-        forces(one[0][:5], *one[1:])
+        function(one[0][:5], *one[1:])
     with pytest.raises(ShapeError, match=r'^velocities has shape \(5,\)'):
-        forces(one[0], one[1][:5], one[2])
+        function(one[0], one[1][:5], one[2])
     with pytest.raises(ShapeError, match=r'^accelerations has shape \(7,\)'):
-        forces(*one[:2], np.zeros(7))
+        function(*one[:2], np.zeros(7))
 
 
 @pytest.mark.parametrize('wrong', ['palida', Path('/palida.yaml'), MOTION, None, np.zeros(6)], ids=type)
