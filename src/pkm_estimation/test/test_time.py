@@ -291,8 +291,7 @@ def test_history_does_not_grow_while_legs_are_silent():
 
 @pytest.mark.parametrize(('silent', 'said'), [('imu', 'no usable IMU samples'), ('legs', 'no usable leg samples')])
 def test_stale_stream_is_named_and_survived(silent, said):
-    """Of an IMU, where it is waited for; else see test_imu_gaps.py."""
-    pipeline = EstimatorPipeline(SRS, EstimatorConfig(imu_silence=0.0))
+    pipeline = EstimatorPipeline(SRS)
     feed(pipeline, pairs(range(60)))
     pipeline.health.report()
     assert feed(pipeline, [m for m in pairs(range(60, 150)) if m[0] != silent]) == []
