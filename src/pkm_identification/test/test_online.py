@@ -118,6 +118,34 @@ def test_no_alarm_while_friction_drifts(srs: Machine) -> None:
     assert (identifier.residual_std < 0.01 * identifier.observation.typical_force).all()
 
 
+def test_friction_that_jumps_is_no_load_and_is_learned(srs: Machine) -> None:
+    """Half as much friction again from one moment to the next: nothing is said of the load, and learning goes on."""
+    motion = profile('mp1', srs, 60.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
+    forces = forces + 0.5 * friction * (motion.time > 20.0)[:, None]
+    identifier, errors = OnlineIdentifier(srs), []
+    for time, position, force in zip(motion.time, positions, forces, strict=True):
+        sample = identifier.add(BEGIN + round(time * 1e9), position, force)
+        if sample is not None:
+            errors.append(np.where(sample.used, sample.residual, 0.0))
+    parts = slice(1000, 1900), slice(2000, 2300), slice(-900, -300)
+    before, at_first, at_last = (float(np.sqrt(np.mean(np.square(errors[part])))) for part in parts)
+    assert identifier.payload is None
+    assert at_last < 1.5 * before < at_first
+
+
+def test_a_clock_that_is_set_back(srs: Machine) -> None:
+    """As when a recording is played again: what is known stays, and learning goes on."""
+    motion = profile('mp1', srs, 4.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    identifier = OnlineIdentifier(srs)
+    for _ in range(2):
+        for time, position, force in zip(motion.time, positions, forces, strict=True):
+            identifier.add(BEGIN + round(time * 1e9), position, force)
+    assert identifier.samples > 600 and sum(identifier.rejected.values()) == 1
+
+
 def test_what_the_model_lacks_is_said(srs: Machine) -> None:
     """Friction by the load in the drives, a model without: residuals are not noise, and it says so."""
     law = LoadDependentStribeck(
@@ -153,7 +181,7 @@ def test_samples_of_no_use_are_counted_and_a_reset_forgets(srs: Machine) -> None
     run()
     before = identifier.parameters
     assert identifier.samples > 200 and not np.array_equal(before, identifier.observation.nominal)
-    identifier.add(BEGIN, positions[0], forces[0])
+    identifier.add(BEGIN + 29 * 10**8, positions[0], forces[0])
     identifier.add(BEGIN + 10**11, positions[0], np.full(6, np.nan))
     assert dict(identifier.rejected) == {
         'stamp repeated or going back': 1, 'position or effort missing or not finite': 1

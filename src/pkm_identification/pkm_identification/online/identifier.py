@@ -25,8 +25,14 @@ KEPT = 16
 SETTLING, SETTLED = 6.0, 0.01
 #: standard deviations that a changed mass must be from zero, and s after which a change that is not is none
 CONFIRMED, DISMISSED = 5.0, 3.0
+#: what else may change with the load: friction by a part of its own, friction and offsets by one of typical forces
+JUMP, LEAST_JUMP = 0.5, 0.005
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
+#: s within which a second change that was none shows that something else has changed
+AGAIN = 20.0
+#: s by which stamps go back where a clock was set anew; less are late messages
+SET_BACK = 1.0
 #: samples between two looks at which drives' residuals are noise, not unknown parameters
 LOOK = 20
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
@@ -87,6 +93,8 @@ class OnlineIdentifier:
         observation, drift = self.observation, self.settings
         part = drift.friction_drift * observation.is_friction + drift.offset_drift * observation.is_offset
         self._drift = (part * observation.scale) ** 2
+        own = JUMP * np.abs(observation.nominal) + LEAST_JUMP * observation.scale
+        self._jump = np.where(observation.is_friction | observation.is_offset, own, 0.0)
         self.reset()
 
     def reset(self) -> None:
@@ -100,15 +108,26 @@ class OnlineIdentifier:
         self._fastest = np.zeros(drives)
         self._kept: deque[_Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
-        self._unsettled: tuple[PayloadPrior, _Kept] | None = None
+        self._followed: tuple[PayloadPrior, _Kept] | None = None
         self._is_moving, self._white_noise = False, np.zeros(drives)
-        self._is_confirmed = False
+        self._is_confirmed = self._is_settled = False
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
         self.samples = 0
         self._last_stamp = -(1 << 62)
-        self._clean_from = -(1 << 62)
+        self._clean_from = self._last_dismissed = -(1 << 62)
+
+    def _begin_new_time(self) -> None:
+        """A clock was set back, or a recording begins again: what is known stays, what waits for a time does not."""
+        self.reject('stamps went back by more than a second: the window begins anew')
+        self._polynomial.reset()
+        self.observation.reset()
+        self._kept.clear()
+        if self._followed is not None:
+            self._end_of_change()
+        self._last_used = None
+        self._last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
 
     def _begin_with(self, change: Array, covariance: Array) -> None:
         """Begin a filter of the changes (B,) of the parameters against the file."""
@@ -173,6 +192,8 @@ class OnlineIdentifier:
         ----------
         positions, efforts : (A,) in SI units
         """
+        if stamp < self._last_stamp - SET_BACK * 1e9:
+            self._begin_new_time()
         if stamp <= self._last_stamp:
             self.reject('stamp repeated or going back')
             return None
@@ -204,7 +225,7 @@ class OnlineIdentifier:
         if sample.stamp - self._clean_from < 0:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
-        if self.settings.payload and self._unsettled is None:
+        if self.settings.payload and (self._followed is None or self._is_settled):
             residual = target - rows.matrix @ self._filter.parameters
             weights = used / self._noise.weight_variance(sample.noise_share)
             since = self._watch.add(sample.stamp, rows.platform, residual, weights)
@@ -216,8 +237,8 @@ class OnlineIdentifier:
         self._keep(sample.stamp)
         self._update(sample, rows.matrix, target, used)
         self.samples += 1
-        if self._unsettled is not None:
-            self._follow_payload(*self._unsettled, sample.stamp)
+        if self._followed is not None:
+            self._follow_payload(*self._followed, sample.stamp)
 
     def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take the rows of one sample."""
@@ -241,16 +262,20 @@ class OnlineIdentifier:
             self._kept.popleft()
 
     def _change_of_load(self, since: int) -> None:
-        """Go back to before the change, believe in a payload that nothing is known of, and wait for a clean window."""
+        """Go back to before the change, believe in a payload that nothing is known of, and wait for a clean window.
+
+        Friction may have changed instead: otherwise a jump of friction would be taken for a load, and for certain.
+        """
         half = round(0.5e9 * self._polynomial.window)
         before = [one for one in self._kept if one.stamp <= since - half] or [self._kept[0]]
         kept = before[-1]
-        prior = PayloadPrior(since, kept.change, kept.covariance, self.observation.payload_map, self._payload_spread)
-        self._unsettled = prior, kept
+        believed = kept.covariance + np.diag(self._jump**2)
+        prior = PayloadPrior(since, kept.change, believed, self.observation.payload_map, self._payload_spread)
+        self._followed = prior, kept
         self._begin_with(kept.change, prior.covariance)
         self._noise = kept.noise.copy()
         self._clean_from = since + round(2e9 * STEP) + half
-        self._is_confirmed = False
+        self._is_confirmed = self._is_settled = False
         self._kept.clear()
 
     def _follow_payload(self, prior: PayloadPrior, before: _Kept, stamp: int) -> None:
@@ -262,13 +287,17 @@ class OnlineIdentifier:
             self._begin_with(before.change, before.covariance)
             self._noise = before.noise
             self._end_of_change()
+            if stamp - self._last_dismissed < AGAIN * 1e9:
+                self._watch.forget()
+            self._last_dismissed = stamp
             self.dismissed += 1
-        settled = self._is_confirmed and found.mass_std < SETTLED * abs(found.mass)
-        if settled and stamp - found.since > SETTLING * 1e9:
-            self._end_of_change()
+        known = self._is_confirmed and found.mass_std < SETTLED * abs(found.mass)
+        if known and not self._is_settled and stamp - found.since > SETTLING * 1e9:
+            self._is_settled = True  # the next change may come; until then this one is known better and better
+            self._watch.restart()
 
     def _end_of_change(self) -> None:
-        self._unsettled = None
+        self._followed = None
         self._watch.restart()
 
     def _usual_payload(self) -> Array:

@@ -18,6 +18,8 @@ STEP = 0.1
 MEMORY, LEAST = 200, 100
 #: tests after a change of the load before the next one can be seen
 PAUSE = 20
+#: tests beyond what is usual without a change of the load, after which something else has changed: a new history begins
+LASTING = 20
 #: squared distance from the mean in units of the scatter: of an alarm, and beyond which history learns nothing
 ALARM, DOUBT = 80.0, 25.0
 #: part of the residuals' squares that a payload must explain
@@ -81,6 +83,12 @@ class PayloadWatch:
         scaled = self._scatter / np.outer(size, size) + 1e-6 * np.eye(COUNT)
         return float(change / size @ np.linalg.solve(scaled, change / size))
 
+    def forget(self) -> None:
+        """Begin a new history: something else than the load has changed, and what was usual is not any more."""
+        self.tests, self.distance, self._suspects = 0, 0.0, 0
+        self._mean[:], self._scatter[:] = 0.0, 0.0
+        self._now = self._before = None
+
     def restart(self) -> None:
         """Go on after a change of the load: ripple and noise are as they were, the first tests only confirm this."""
         self.tests, self.distance, self._suspects = min(self.tests, LEAST - PAUSE), 0.0, 0
@@ -122,7 +130,11 @@ class PayloadWatch:
             self._suspects += 1
             gain = float(2.0 * change @ right - change @ matrix @ change)
             explains = gain > EXPLAINED * (before.squares + now.squares)
-            return self._since if self._suspects > 1 and self.distance > ALARM and explains else None
+            if self._suspects > 1 and self.distance > ALARM and explains:
+                return self._since
+            if self._suspects > LASTING:
+                self.forget()
+            return None
         self._suspects = 0
         self.tests += 1
         share = max(1.0 / self.tests, 1.0 / MEMORY)

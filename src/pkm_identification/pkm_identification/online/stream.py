@@ -71,6 +71,7 @@ class OnlineStream:
             'samples': one.samples,
             'rejected messages': rejected,
             'lag [s]': 0.5 * one.window,
+            'changes of the load that were none': one.dismissed,
             'changes of the load smaller than this are not seen [kg]': one.detectable_mass,
         }
         for label, residual, typical in zip(
