@@ -103,6 +103,7 @@ class OnlineIdentifier:
         observation.reset()
         self.rejected.clear()
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
+        self._last_used: int | None = None
         self._begin_with(np.zeros(len(observation.base)), np.diag((settings.prior * observation.scale) ** 2))
         self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
         self._fastest = np.zeros(drives)
@@ -133,7 +134,7 @@ class OnlineIdentifier:
         """Begin a filter of the changes (B,) of the parameters against the file."""
         self._walk = FixedNoise(np.zeros(len(change)))
         self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
-        self._last_used: int | None = None
+        self._last_used = None
         self._is_known = np.zeros(self.machine.actuated_count, dtype=bool)
 
     @property
