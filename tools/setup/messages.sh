@@ -16,6 +16,16 @@ fail() {
     exit 1
 }
 
+# CMake, colcon and the first lines of programs take a path apart at spaces and at other characters, some of them minutes
+# after the start, some without a word.
+check_place() {
+    local LC_ALL=C
+    [[ $root =~ ^[A-Za-z0-9._/+@=,~-]+$ ]] ||
+        fail "the path of this directory, $root, has characters by which ROS 2 and CMake cannot be set up; allowed are" \
+            'letters without accents, digits and . _ + @ = , ~ - (no spaces). Move or clone it to such a place, e.g.' \
+            "mv '${root//\'/\'\\\'\'}' ~/pkm, and start ./pkm there."
+}
+
 # One step of the set-up: say what it is, run it with its output in the log, show the end of the log if it fails.
 # The child has a process group of its own: a signal to this script alone ends it, too (see interrupted).
 step() {

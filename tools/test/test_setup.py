@@ -31,3 +31,22 @@ def test_another_python_is_taken_as_it_is_named(tmp_path):
     (tmp_path / '.venv').mkdir()
     assert outside_venv(tmp_path, 'python3.99') == 'python3.99'
     assert outside_venv(tmp_path, 'python3') == 'python3'
+
+
+def checked_place(root: str) -> subprocess.CompletedProcess[str]:
+    script = f'source {SETUP}/messages.sh; root=$1; check_place'
+    command = ['bash', '-ec', script, 'bash', root]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_places_by_which_the_set_up_fails_late_are_refused_at_once():
+    for root in ('/home/a b/pkm', '/home/me/Übung', "/home/o'k", '/srv/a:b', '/srv/$x', '/srv/a\nb'):
+        done = checked_place(root)
+        assert done.returncode == 1
+        assert root in done.stderr
+        assert 'Move or clone it' in done.stderr
+    for root in ('/home/me/pkm', '/srv/pkm-1.2_x+y@z/~a,b=c'):
+        assert checked_place(root).returncode == 0
+    # before anything else is done
+    entry = (SETUP.parents[1] / 'pkm').read_text()
+    assert entry.index('check_place') < entry.index('trap interrupted')

@@ -189,7 +189,8 @@ def test_truncated_mcap_is_read_as_far_as_it_goes(tmp_path: Path, kept: float) -
     assert any('cut off' in item or 'index' in item for item in data.warnings)
     if kept < 0.9:
         assert 0 < found < 1200
-        assert f'{1200 - found} of 1200 messages named in metadata.yaml are lost' in data.warnings
+        lost = f'{1200 - found} of 1200 messages named in metadata.yaml are lost'
+        assert any(item.startswith(lost) for item in data.warnings)
     for stream in data.streams.values():
         np.testing.assert_array_equal(stream.stamps, arrays['stamps'][: len(stream)])
     joints = data.require(data.joint_states, 'joint_states')

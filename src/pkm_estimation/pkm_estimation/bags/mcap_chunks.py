@@ -7,6 +7,7 @@ length, 8 bytes, content).
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Collection, Iterator
 from operator import attrgetter, itemgetter
 
@@ -18,6 +19,7 @@ from pkm_estimation.bags.errors import BagError
 _MESSAGE = 0x05
 #: opcode, length; of a message also channel, number, times of recording and publication [ns], data
 _message = struct.Struct('<BQHIQQ')
+_begin = struct.Struct('<BQH')
 _HEADER = 9
 
 #: topic, time of recording [ns], data
@@ -43,17 +45,18 @@ def messages(file: McapReader, topics: Collection[str] | None) -> Iterator[list[
     for chunks in _overlapping(file.chunks):
         found: list[Message] = []
         for chunk in chunks:
-            found += _messages_of(_content(file, chunk)[0], wanted)
+            found += _messages_of(_content(file, chunk), wanted)
         found.sort(key=itemgetter(1))  # of equal times: by place in the file
         yield found
 
 
-def check(file: McapReader) -> None:
-    """Look at all chunks; raises as :func:`messages`."""
+def counts(file: McapReader) -> Counter[str]:
+    """Messages by topic that the chunks hold, whatever the index says of them; raises as :func:`messages`."""
+    topics = {item.id: item.topic for item in file.connections}
+    found: Counter[int] = Counter()
     for chunk in file.chunks:
-        content, is_proven = _content(file, chunk)
-        if not is_proven:
-            _messages_of(content, {})
+        found.update(_channels_of(_content(file, chunk)))
+    return Counter({topics[channel]: count for channel, count in found.items() if channel in topics})
 
 
 def _overlapping(chunks: list[ChunkInfo]) -> Iterator[list[ChunkInfo]]:
@@ -69,8 +72,8 @@ def _overlapping(chunks: list[ChunkInfo]) -> Iterator[list[ChunkInfo]]:
     yield sorted(group, key=attrgetter('chunk_start_offset'))
 
 
-def _content(file: McapReader, chunk: ChunkInfo) -> tuple[bytes, bool]:
-    """Unpack a chunk; whether its checksum has proven it.
+def _content(file: McapReader, chunk: ChunkInfo) -> bytes:
+    """Unpack a chunk, and prove it by its checksum.
 
     It consists of times (2 x 8 bytes), size (8), checksum (4; 0: none), name of the compression, length (8), data.
     """
@@ -79,7 +82,20 @@ def _content(file: McapReader, chunk: ChunkInfo) -> tuple[bytes, bool]:
     (checksum,) = struct.unpack('<I', file.bio.read(4))
     file.bio.seek(4 + len(chunk.compression) + 8, 1)
     data = file.bio.read(chunk.compressed_size)
-    return decompress(data, chunk.compression, chunk.uncompressed_size, checksum), checksum != 0
+    return decompress(data, chunk.compression, chunk.uncompressed_size, checksum)
+
+
+def _channels_of(content: bytes) -> Iterator[int]:
+    """Channel of each message of a chunk."""
+    begin, size = 0, len(content)
+    content += bytes(_begin.size)
+    while begin < size:
+        kind, length, channel = _begin.unpack_from(content, begin)
+        begin += _HEADER + length
+        if begin > size:
+            raise BagError(f'a record of {length} bytes is longer than what is left of its chunk')
+        if kind == _MESSAGE:
+            yield channel
 
 
 def _messages_of(content: bytes, wanted: dict[int, str]) -> list[Message]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from rosbags.rosbag2.storage_mcap import decompress
 
 from pkm_estimation.bags.errors import BagError
+from pkm_estimation.bags.unpacking import require_bounded
 
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
@@ -26,7 +27,7 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
     Raises
     ------
     BagError
-        If the file is no MCAP file at all.
+        If the file is no MCAP file at all, or unpacks to more than is allowed.
 
     Notes
     -----
@@ -40,14 +41,17 @@ def recover_mcap(path: Path) -> tuple[list[tuple[str, int, bytes]], dict[str, st
     channels: dict[int, tuple[str, str]] = {}
     messages: list[tuple[str, int, bytes]] = []
     warnings: list[str] = []
-    complete, damaged = False, 0
+    complete, damaged, unpacked = False, 0, 0
     for opcode, record in _records(content, len(_MAGIC), warnings, path.name):
         if opcode == _DATA_END:
             complete = True
             break
         inner = [(opcode, record)]
         if opcode == _CHUNK:
-            inner = list(_records(_chunk_content(record, warnings), 0, warnings, 'a chunk'))
+            chunk = _chunk_content(record, warnings)
+            unpacked += len(chunk)
+            require_bounded(unpacked, len(content), str(path))
+            inner = list(_records(chunk, 0, warnings, 'a chunk'))
         for kind, content_of_record in inner:
             try:
                 _take(kind, content_of_record, schemas, channels, messages)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pkm_description.driver import IMU_TOPIC, JOINT_TOPIC, STANDARD_DRIVER, Driver
 from rosbags.interfaces import ConnectionExtRosbag2, Qos
 from rosbags.rosbag2 import Reader
-from rosbags.rosbag2.storage_mcap import DECOMPRESSORS
 
 from pkm_estimation.bags import mcap_chunks
 from pkm_estimation.bags.csv_columns import POSE_TOPICS
@@ -20,12 +20,21 @@ from pkm_estimation.bags.csv_reader import csv_files, read_csv_messages
 from pkm_estimation.bags.errors import BagError
 from pkm_estimation.bags.mcap_chunks import Message, chunked_files
 from pkm_estimation.bags.mcap_recovery import recover_mcap
-from pkm_estimation.bags.metadata import promised_message_count
+from pkm_estimation.bags.metadata import bag_metadata, lost_messages
 from pkm_estimation.bags.ros1 import Ros1Bag
 from pkm_estimation.bags.sqlite_recovery import SIDECARS, recover_sqlite3
+from pkm_estimation.bags.unpacking import (
+    ZSTD_MARK,
+    CompressionBombError,
+    bound_rosbags,
+    require_bounded,
+    unpack,
+    unpack_file,
+)
 
-#: how a compressed message begins; one that is not begins with zero
-_COMPRESSED = b'\x28\xb5\x2f\xfd'
+bound_rosbags()
+#: endings of storage files that are compressed as a whole
+_PACKED = ('.zst', '.zstd')
 _RECOVER = {'.mcap': recover_mcap, '.db3': recover_sqlite3}
 
 
@@ -57,14 +66,19 @@ class BagMessages:
         """Topic, time of recording [ns] and CDR bytes in the order of recording."""
         return chain.from_iterable(read(topics) for read in self._files)
 
-    def _add_reader(self, reader: Reader) -> None:
+    def _add_reader(self, reader: Reader, counts: Mapping[str, int]) -> None:
         self._files.append(lambda topics: map(_unpacked, _messages(reader, topics)))
         for connection in reader.connections:
             topic = connection.topic
-            self.topics[topic] = self.topics.get(topic, 0) + connection.msgcount
+            self.topics[topic] = self.topics.get(topic, 0)
             self.types[topic] = connection.msgtype
             if isinstance(connection.ext, ConnectionExtRosbag2):
                 self.qos.setdefault(topic, []).extend(connection.ext.offered_qos_profiles)
+        for topic, count in counts.items():
+            self.topics[topic] += count
+        if reader.message_count > sum(counts.values()):
+            lost = reader.message_count - sum(counts.values())
+            self.warnings.append(f'{Path(str(reader.path)).name}: {lost} messages belong to no topic and are left out')
 
     def _add_recovered(self, path: Path) -> None:
         messages, types, warnings = _RECOVER[path.suffix](path)
@@ -119,25 +133,13 @@ def open_bag(
             _open_tables(tables, bag, driver, namespace)
         elif not path.is_dir():
             _open_file(path, bag, stack)
-        elif (path / 'metadata.yaml').exists() and (reader := _sound_reader(path, stack)):
-            bag._add_reader(reader)
+        elif tables and not _storage_files(path):
+            _open_tables(tables, bag, driver, namespace)
         else:
-            files = sorted((item for item in path.iterdir() if item.suffix in _RECOVER), key=_order_of_recording)
-            if not files and tables:
-                _open_tables(tables, bag, driver, namespace)
-                yield bag
-                return
-            if not files:
-                packed = sorted(item.name for item in path.iterdir() if item.suffix in ('.zst', '.zstd'))
-                hint = f'; unpack {", ".join(packed)} first (unzstd)' if packed else ''
-                raise BagError(f'{path}: not a bag: the directory holds no .mcap, .db3 or .csv files{hint}')
-            if not (path / 'metadata.yaml').exists():
-                bag.warnings.append('metadata.yaml is missing: the recording was not finished')
-            _open_files(files, bag, stack)
-        promised = promised_message_count(path)
-        if promised is not None and promised > bag.message_count:
-            lost = promised - bag.message_count
-            bag.warnings.append(f'{lost} of {promised} messages named in metadata.yaml are lost')
+            _open_folder(path, bag, stack)
+        lost = lost_messages(path, bag.topics)
+        if lost:
+            bag.warnings.append(lost)
         yield bag
 
 
@@ -169,10 +171,12 @@ def _messages(reader: Reader, topics: Collection[str] | None) -> Iterator[Messag
 def _unpacked(message: Message) -> Message:
     """Unpack a compressed message; only metadata.yaml says that they are, and it may be missing."""
     topic, time, data = message
-    if data[:4] != _COMPRESSED:
+    if data[:4] != ZSTD_MARK:
         return message
     try:
-        return topic, time, bytes(DECOMPRESSORS['zstd'](data, 0))
+        return topic, time, unpack('zstd', data)
+    except CompressionBombError as error:
+        raise CompressionBombError(f'a message of {topic}: {error}') from None
     except Exception:  # whoever reads it will say that it is damaged
         return message
 
@@ -180,6 +184,38 @@ def _unpacked(message: Message) -> Message:
 def _order_of_recording(path: Path) -> list[tuple[int, str]]:
     """Key that puts the parts of a recording in order: ``run_2`` before ``run_10``."""
     return [(int(part), '') if part.isdigit() else (0, part) for part in re.split(r'([0-9]+)', path.name)]
+
+
+def _storage_files(folder: Path) -> list[Path]:
+    """Files of a recording in their order, also those that are compressed as a whole."""
+    found = [item for item in folder.iterdir() if _storage_suffix(item) in _RECOVER]
+    return sorted(found, key=_order_of_recording)
+
+
+def _storage_suffix(path: Path) -> str:
+    return Path(path.stem).suffix if path.suffix in _PACKED else path.suffix
+
+
+def _open_folder(path: Path, bag: BagMessages, stack: ExitStack) -> None:
+    """Open the files that metadata.yaml names, all that are there without it."""
+    files, information = _storage_files(path), bag_metadata(path)
+    if not files:
+        raise BagError(f'{path}: not a bag: the directory holds no .mcap, .db3 or .csv files')
+    if not (path / 'metadata.yaml').exists():
+        bag.warnings.append('metadata.yaml is missing: the recording was not finished')
+    elif information is None:
+        bag.warnings.append('metadata.yaml cannot be read: nobody knows how many messages were recorded')
+    named = [Path(str(name)).name for name in (information or {}).get('relative_file_paths') or ()]
+    present = [file.name for file in files]
+    missing = [name for name in named if name not in present]
+    if missing:
+        bag.warnings.append(f'files named in metadata.yaml are not there: {", ".join(missing)}')
+    if set(named) & set(present):
+        others = [name for name in present if name not in named]
+        if others:
+            bag.warnings.append(f'files not named in metadata.yaml are left out: {", ".join(others)}')
+        files = [file for file in files if file.name in named]
+    _open_files(files, bag, stack)
 
 
 def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
@@ -197,6 +233,10 @@ def _open_files(files: list[Path], bag: BagMessages, stack: ExitStack) -> None:
 
 def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
     """Open one storage file through the library, or recover it."""
+    if path.suffix in _PACKED and _storage_suffix(path) in _RECOVER:
+        unpacked = Path(stack.enter_context(TemporaryDirectory()), path.stem)
+        unpack_file(path, unpacked)
+        path = unpacked
     if path.suffix == '.bag':
         bag._add_ros1(Ros1Bag(path, stack))
         return
@@ -205,25 +245,30 @@ def _open_file(path: Path, bag: BagMessages, stack: ExitStack) -> None:
             f'{path}: not a bag: expected a bag directory or a file ending in {", ".join(_RECOVER)}, .bag (ROS 1) or '
             '.csv'
         )
-    reader = _sound_reader(path, stack)
-    if reader is not None:
-        bag._add_reader(reader)
+    sound = _sound_reader(path, stack)
+    if sound is not None:
+        bag._add_reader(*sound)
     else:
         bag._add_recovered(path)
 
 
-def _sound_reader(path: Path, stack: ExitStack) -> Reader | None:
-    """Reader of a bag that opens and whose messages can all be reached, else None."""
-    folder, stem = (path, '') if path.is_dir() else (path.parent, path.name)
-    if any(item.name.endswith(SIDECARS) and item.name.startswith(stem) for item in folder.iterdir()):
+def _sound_reader(path: Path, stack: ExitStack) -> tuple[Reader, Counter[str]] | None:
+    """Reader of a file that opens and whose messages can all be reached, and their counts by topic; else None."""
+    if any(item.name.endswith(SIDECARS) and item.name.startswith(path.name) for item in path.parent.iterdir()):
         return None  # an unfinished transaction: the library would read half-written pages
     try:
         reader = stack.enter_context(Reader(path))
         chunked = chunked_files(reader)
-        for _ in () if chunked else _messages(reader, None):
-            pass
-        for file in chunked or ():
-            mcap_chunks.check(file)
+        if chunked:
+            (file,) = chunked
+            require_bounded(sum(chunk.uncompressed_size for chunk in file.chunks), path.stat().st_size, str(path))
+            counts = mcap_chunks.counts(file)
+            if sum(counts.values()) != reader.message_count:
+                return None  # its index does not fit: all records are looked at
+        else:
+            counts = Counter(topic for topic, _, data in _messages(reader, None) if data is not None)
+    except CompressionBombError:
+        raise
     except Exception:
         return None
-    return reader
+    return reader, counts
