@@ -38,6 +38,7 @@ class SoakResult:
     not_positive : estimates after which the filter's covariance was not positive definite
     largest_error : m, position, of estimates without a fault in the last two seconds
     typical_error : m, root mean square of the same
+    largest_normalised : the largest of the same in standard deviations that are claimed (Mahalanobis distance)
     counters : the estimator's own
     """
 
@@ -48,6 +49,7 @@ class SoakResult:
     not_positive: int
     largest_error: float
     typical_error: float
+    largest_normalised: float
     counters: dict[str, int]
 
 
@@ -131,7 +133,7 @@ def soak(
     delayed: list[tuple[int, Callable[[], list[EstimatorOutput]]]] = []
     stamp, left, healthy_since, clean_from = 10**9, 0, 0, 0
     outputs = not_finite = not_positive = judged = 0
-    largest = squares = 0.0
+    largest = squares = normalised = 0.0
 
     for step in range(steps):
         index, stamp = step % count, stamp + interval
@@ -179,15 +181,18 @@ def soak(
                 finite = _is_finite(output)
                 not_finite += not finite
                 if finite and not messages.fault and step > clean_from and output.stamp in truth:
-                    error = float(np.linalg.norm(output.motion.position - truth[output.stamp]))
+                    off = output.motion.position - truth[output.stamp]
+                    error = float(np.linalg.norm(off))
                     largest, squares, judged = max(largest, error), squares + error * error, judged + 1
+                    spread = output.motion.pose_covariance[:3, :3]
+                    normalised = max(normalised, float(off @ np.linalg.lstsq(spread, off)[0]) ** 0.5)
             if pipeline.tracker.now is not None:
                 not_positive += not _is_positive(pipeline.filter.covariance)
         if progress is not None and step % (steps // 100 + 1) == 0:
             progress(step)
     typical = (squares / max(1, judged)) ** 0.5
     counters = dict(pipeline.health.counters)
-    return SoakResult(steps, outputs, dict(began), not_finite, not_positive, largest, typical, counters)
+    return SoakResult(steps, outputs, dict(began), not_finite, not_positive, largest, typical, normalised, counters)
 
 
 def _is_finite(output: EstimatorOutput) -> bool:

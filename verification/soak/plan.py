@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from pkm_description.loading import load_machine
 
-from verification.check import Check, at_least, equal, holds
+from verification.check import Check, at_least, at_most, equal, holds
 from verification.soak.fault_soak import ALL_FAULTS, SoakResult, soak
 from verification.suite import Part, Plan, Request, Workers
 
@@ -69,6 +69,7 @@ def judge(result: SoakResult) -> Iterator[Check]:
     yield holds('recovery', 'position error 2 s after a fault', 'finite',
                 f'rms {1e6 * result.typical_error:.3g} um, largest {1e6 * result.largest_error:.3g} um',
                 bool(np.isfinite(result.largest_error)))  # fmt: skip
+    yield at_most('claim', 'the same in the standard deviations that are claimed', 6.0, result.largest_normalised)
     kinds = f'{len(result.faults)} of {len(ALL_FAULTS)} kinds: {began}'
     yield holds('faults', f'faults in {result.steps} steps', '>= 1', kinds, bool(result.faults))
     yield holds('events', 'what the estimator counted', 'something', counters or 'nothing', bool(result.counters))

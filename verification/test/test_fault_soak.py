@@ -17,7 +17,10 @@ def test_random_faults_leave_the_estimator_alive_finite_and_positive():
     assert len(result.faults) > 0.8 * len(ALL_FAULTS)
     assert result.outputs > 0.8 * result.steps
     assert {check.status for check in judge(result)} == {'met'}
-    wrong = {'not_finite': 1, 'not_positive': 1, 'outputs': 0, 'largest_error': float('nan'), 'faults': {}}
+    nan = float('nan')
+    wrong = {
+        'not_finite': 1, 'not_positive': 1, 'outputs': 0, 'largest_error': nan, 'largest_normalised': 7.0, 'faults': {},
+    }  # fmt: skip
     for name, value in wrong.items():
         checks = judge(replace(result, **{name: value}))
         assert [check.status for check in checks].count('failed') == 1, name

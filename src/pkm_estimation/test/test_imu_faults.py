@@ -97,6 +97,22 @@ def test_samples_at_the_end_of_the_range_are_named():
     assert set(events) <= {'started', 'imu_clipped', 'imu_returned'}
 
 
+@pytest.mark.parametrize('jump', [2e-4, 0.06, 0.3])
+def test_legs_that_jump_while_the_imu_is_out(jump):
+    """Positions of another instant, as from a message that comes late: the estimate never claims what is not so."""
+    *_, time, data = run(SRS, 'zeros', end=6.0)
+    positions = data.drive_positions.copy()
+    other = np.linspace(-jump, jump, positions.shape[1])
+    begin = round(100.0 * 3.0)
+    positions[begin] += other
+    result = estimate(SRS, replace(data, drive_positions=positions))
+    motion = mp1_profile(SRS, 60.0).evaluate(20.0 + time)
+    squares = normalised_squares(result, motion)
+    assert squares[begin + 1 : begin + 100].max() < 8.0
+    assert squares[begin + 30 :].mean() < 2.0
+    assert ('legs_jumped' in events_of(result, data.stamps[0])) == (jump > 0.1)
+
+
 def test_without_a_failure_nothing_is_said_and_nothing_changes():
     for rate in (100.0, 500.0):
         result, *_ = run(SRS, None, rate)

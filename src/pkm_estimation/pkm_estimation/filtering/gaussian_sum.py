@@ -12,6 +12,7 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_log, skew
 
+from pkm_estimation.filters.kalman import solved
 from pkm_estimation.models import ATTITUDE, POSITION
 from pkm_estimation.models.attitude import move_chart, rotation_of, scalar_part
 
@@ -111,7 +112,7 @@ def apart(one: Part, other: Part) -> float:
     state, covariance, _ = other.seen_from(one.chart)
     rows = np.ix_(POSE, POSE)
     away = (state - one.gaussian[0])[POSE]
-    return float(away @ np.linalg.solve(covariance[rows] + one.gaussian[1][rows], away))
+    return float(away @ solved(covariance[rows] + one.gaussian[1][rows], away))
 
 
 def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:

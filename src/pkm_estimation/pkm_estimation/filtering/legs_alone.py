@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.machine import Machine, Pose
+from scipy.special import chdtri
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.filters import Innovation
+from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.kernels.input_noise import NO_STAMP
 from pkm_estimation.models import (
     ACCELEROMETER_BIAS,
@@ -40,6 +41,8 @@ _JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
 _AIM, _GAIN, _LARGEST_EXCESS = 0.7, 0.15, 8.0
 #: bounds of the factor on the spectral densities
 _LEAST, _MOST = 1e-9, 1e9
+#: probability of a NIS that surprises, and the factor on the prediction's covariance that explains no motion any more
+_SURPRISING, _MOST_SURPRISING = 1e-3, 1e6
 #: m/s^2, rad/s and rad/s^2, standard deviations where nothing is known yet
 _ANY_FORCE, _ANY_RATE, _ANY_TURNING = 30.0, 5.0, 100.0
 #: standard deviation of the start pose in those of the legs
@@ -51,6 +54,10 @@ _NO_NOISE = 1e-18
 #: s, standard deviation of a delay that does not matter
 _KNOWN_DELAY = 1e-9
 _NO_INPUT = np.zeros(INPUT_SIZE)
+
+
+class SurpriseError(Exception):
+    """No motion from the present estimate explains a measurement."""
 
 
 class LegsAlone:
@@ -162,11 +169,38 @@ class LegsAlone:
             filter_.predict(_NO_INPUT, _NO_INPUT, duration / count)
             filter_.covariance.ravel()[:: len(half) + 1] += half
 
-    def update(self, drive_positions: Array, used: NDArray[np.intp] | None) -> Innovation:
-        """Correct with the positions (A,) of the drives ``used``; raises CovarianceError."""
-        innovation = self.filter.update(drive_positions, used)
-        self.adapt(innovation, len(drive_positions) if used is None else len(used))
-        return innovation
+    def update(self, drive_positions: Array, used: NDArray[np.intp]) -> Innovation:
+        """Correct with the positions (A,) of the drives ``used``.
+
+        Where the prediction is far off, its covariance is multiplied until it admits the measurement (strong tracking,
+        Zhou and Frank 1996). A correction that believes a wrong prediction would be wrong and call itself certain.
+
+        Returns
+        -------
+        Innovation of the prediction as it was
+
+        Raises
+        ------
+        SurpriseError
+            No motion explains the measurement.
+        CovarianceError
+            A covariance is not positive definite.
+        """
+        count, limit = len(used), float(chdtri(len(used), _SURPRISING))
+        first = latest = self.filter.update(drive_positions, used, limit)
+        factor = 1.0
+        while latest.nis > limit:
+            growth = latest.nis / count
+            factor *= growth
+            if factor > _MOST_SURPRISING:
+                raise SurpriseError(f'no motion explains where the legs are now (NIS {first.nis:.3g} of {count})')
+            self.filter.covariance[:] *= growth
+            try:
+                latest = self.filter.update(drive_positions, used, limit)
+            except CovarianceError:
+                raise SurpriseError(f'the legs are far from where they were (NIS {first.nis:.3g} of {count})') from None
+        self.adapt(first, count)
+        return first
 
     def adapt(self, innovation: Innovation, count: int) -> None:
         """Adapt how lively the motion is to an innovation of ``count`` legs."""

@@ -14,7 +14,7 @@ from pkm_description.arrays import Array
 from scipy.linalg import solve_triangular
 
 from pkm_estimation.filters.interface import MeasurementModel
-from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation
+from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, solved
 from pkm_estimation.filters.unscented import UnscentedKalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
 from pkm_estimation.kernels.unscented import innovate
@@ -98,7 +98,7 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
         for _ in range(MAX_ITERATIONS):
             slope, predicted, excess = self._linearise(model, measurement, rows)
             spread = slope @ prior_covariance @ slope.T + noise + excess
-            gain = np.linalg.solve(spread, slope @ prior_covariance).T
+            gain = solved(spread, slope @ prior_covariance).T
             residual = measurement[rows] - predicted - slope @ (prior - self.state)
             step = prior + gain @ residual - self.state
             excess_step = float(np.abs(step / self._longest_step).max())
@@ -127,4 +127,5 @@ class IteratedUnscentedFilter(UnscentedKalmanFilter):
 def _innovation(residual: Array, spread: Array, rows: Indices, size: int) -> Innovation:
     full_residual, variance = np.full(size, np.nan), np.full(size, np.nan)
     full_residual[rows], variance[rows] = residual, spread.diagonal()
-    return Innovation(full_residual, variance, float(residual @ np.linalg.solve(spread, residual)))
+    return Innovation(full_residual, variance, float(residual @ solved(spread, residual)))
+

@@ -19,6 +19,14 @@ class CovarianceError(Exception):
     """A covariance is no longer positive definite (or not finite); the filter must be started again."""
 
 
+def solved(covariance: Array, right: Array) -> Array:
+    """Solution x (m, ...) of ``covariance @ x = right``; raises CovarianceError where there is none."""
+    try:
+        return np.asarray(np.linalg.solve(covariance, right), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise CovarianceError('innovation covariance is not positive definite') from None
+
+
 class Innovation(NamedTuple):
     """Innovation of one measurement.
 

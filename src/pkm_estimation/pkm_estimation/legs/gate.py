@@ -15,6 +15,7 @@ from pkm_description.machine import Machine
 from scipy.special import betainc, chdtri, ndtr
 
 from pkm_estimation.filters import Innovation
+from pkm_estimation.filters.kalman import solved
 from pkm_estimation.kernels.leg_fit import CORRELATION, LAST_SIZE, LOUDEST, NOISE_SCALE, SCALE, WHITE, accept
 from pkm_estimation.legs.fault import Complain, LegFault, LegResidual, LegSensor
 
@@ -300,7 +301,7 @@ class LegGate:
 
 def _nis(legs: Sequence[int], residual: Array, covariance: Array) -> float:
     rows = list(legs)
-    return float(residual[rows] @ np.linalg.solve(covariance[np.ix_(rows, rows)], residual[rows]))
+    return float(residual[rows] @ solved(covariance[np.ix_(rows, rows)], residual[rows]))
 
 
 def _conditional(
@@ -309,6 +310,6 @@ def _conditional(
     value = float(positions[leg])
     if not given:
         return LegResidual(value, float(residual[leg]), float(covariance[leg, leg]) ** 0.5)
-    gain = np.linalg.solve(covariance[np.ix_(given, given)], covariance[given, leg])
+    gain = solved(covariance[np.ix_(given, given)], covariance[given, leg])
     variance = float(covariance[leg, leg] - gain @ covariance[given, leg])
     return LegResidual(value, float(residual[leg] - gain @ residual[given]), max(variance, 1e-18) ** 0.5)

@@ -9,6 +9,7 @@ from pkm_description.errors import KinematicsError
 from pkm_description.kinematics import forward_kinematics
 from pkm_description.machine import Pose
 
+from pkm_estimation.filtering.legs_alone import SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import BIASES
@@ -141,7 +142,7 @@ class LegsAloneTracker(DoubtfulTracker):
                 self.alone.go_on_from(self.filter, imu.value)
                 self.alone.doubt()
                 self.alone.update(sample.positions, used)
-        except (KinematicsError, CovarianceError) as error:
+        except (KinematicsError, CovarianceError, SurpriseError) as error:
             self._fail(measurement.instant.stamp, 'start_failed', f'no pose by the legs alone: {error}')
             return False
         self.now, self.since = imu, imu.instant
@@ -193,6 +194,8 @@ class LegsAloneTracker(DoubtfulTracker):
         except CovarianceError as error:
             self._fail(stamp, 'covariance_lost', str(error))
             return self._start_alone(measurement, path.end)
+        except SurpriseError as error:
+            return self._begin_after_jump(measurement, path.end, str(error))
         if not self.side.holds(self.alone.filter):
             self._fail(stamp, 'wrong_assembly_mode', 'the estimate lies on the other side of the base')
         else:
@@ -208,6 +211,16 @@ class LegsAloneTracker(DoubtfulTracker):
                 return self._output(measurement, path.end.value, back, started=False)
             return self._output_alone(measurement, innovation, started=False)
         return self._start_alone(measurement, path.end)
+
+    def _begin_after_jump(self, measurement: LegMeasurement, imu: ImuSample, detail: str) -> EstimatorOutput | None:
+        """Begin anew where all legs jumped, with a motion that is not known: what came before says nothing of it."""
+        stamp, sample = measurement.instant.stamp, measurement.sample
+        self.continuity.reset()
+        if len(self._believed(sample)) < self.machine.actuated_count:
+            self._fail(stamp, 'legs_jumped', detail)
+            return self._start_alone(measurement, imu)
+        self.health.event(stamp, 'legs_jumped', f'{detail}; the motion begins anew')
+        return self._go_on_alone(measurement, imu)
 
     def _advance_alone(self, measurement: LegMeasurement, due: Instant, used: NDArray[np.intp]) -> Innovation | None:
         """Predict and correct the filter without the IMU; ``None`` where the mode is in doubt and nothing fits."""
