@@ -20,6 +20,8 @@ from verification.identification.expectations import (
     SIGMAS,
     Expectation,
 )
+from verification.identification.online import alarm_checks as online_alarm_checks
+from verification.identification.online import load_checks
 from verification.identification.repetitions import alarm_checks, repeated_checks
 from verification.identification.trial import Outcome, run_trial
 from verification.identification_data.dataset import generate
@@ -28,11 +30,15 @@ from verification.suite import Part, Plan, Request, Workers
 #: on which figures are asked for case by case, and others
 HEXAPOD, OTHERS = 'srs', ('valencia_3rps', 'khalifa_3prr', 'palida')
 #: what ``sections`` may name; diagnosis, alarms and coverage take long: ask for them alone
-SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors')
+SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors', 'online')
 #: s, of the recordings of alarms, and of coverage
 ALARM_DURATION, COVERAGE_DURATIONS = 12.0, (5.0, 12.0)
 #: machine with drives whose rotors count
 WITH_ROTORS = 'palida'
+#: on whose platforms loads are put while they move, in which cases
+LOADED, LOADED_CASES = ('srs', 'palida', 'hexaglide_6pus'), ('plain', 'bias_ripple')
+#: motions with a load: the second one is asked for on the first machine only, it hardly turns the platform
+LOADED_MOTIONS = ('fourier', 'mp1')
 #: whose recordings are diagnosed
 DIAGNOSED = ('srs', 'palida', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'delta')
 
@@ -47,7 +53,8 @@ class Extent:
     cases : of :data:`EXPECTATIONS`
     seed : the first one
     seeds : of each case and machine
-    diagnosis_seeds, alarm_seeds, coverage_seeds : of the sections of these names
+    diagnosis_seeds, alarm_seeds, coverage_seeds, online_seeds : of the sections of these names
+    online_duration : s, in which false alarms are counted
     """
 
     sections: tuple[str, ...] = ('cases', 'machines')
@@ -57,18 +64,21 @@ class Extent:
     diagnosis_seeds: int = 10
     alarm_seeds: int = 50
     coverage_seeds: int = 200
+    online_seeds: int = 3
+    online_duration: float = 600.0
 
     def __post_init__(self) -> None:
         for key, known in (('sections', SECTIONS), ('cases', tuple(EXPECTATIONS))):
             unknown = [name for name in getattr(self, key) if name not in known]
             if unknown or not getattr(self, key):
                 raise ValueError(f'{key} = {",".join(getattr(self, key))}: must be some of {",".join(known)}')
-        if min(self.seeds, self.diagnosis_seeds, self.alarm_seeds, self.coverage_seeds) < 1 or self.seed < 0:
+        repeated = self.seeds, self.diagnosis_seeds, self.alarm_seeds, self.coverage_seeds, self.online_seeds
+        if min(repeated) < 1 or self.seed < 0:
             raise ValueError('seeds must be at least 1, the first seed at least 0')
 
 
 FULL = Extent()
-QUICK = Extent(seeds=1, diagnosis_seeds=1, alarm_seeds=2, coverage_seeds=10)
+QUICK = Extent(seeds=1, diagnosis_seeds=1, alarm_seeds=2, coverage_seeds=10, online_seeds=1, online_duration=60.0)
 
 
 def plan(request: Request, workers: Workers) -> Plan:
@@ -95,8 +105,21 @@ def plan(request: Request, workers: Workers) -> Plan:
         ],
         'excitation': lambda: [Part('design of an excitation', partial(design_checks, HEXAPOD, extent.seed), HEXAPOD)],
         'rotors': lambda: [Part('rotors', partial(rotor_checks, WITH_ROTORS), WITH_ROTORS)],
+        'online': lambda: _online_parts(request.machines or LOADED, extent),
     }
     return Plan(tuple(part for section in extent.sections for part in parts[section]()))
+
+
+def _online_parts(machines: tuple[str, ...], extent: Extent) -> list[Part]:
+    seeds, parts = range(extent.seed, extent.seed + extent.online_seeds), []
+    for name in machines:
+        for case in LOADED_CASES:
+            for motion in LOADED_MOTIONS[: 2 if name == HEXAPOD else 1]:
+                title = f'{name}, a load, {case}, {motion}'
+                parts.append(Part(title, partial(load_checks, name, case, motion, seeds), name))
+            alarms = partial(online_alarm_checks, name, case, extent.seed, extent.online_duration)
+            parts.append(Part(f'{name}, false alarms, {case}', alarms, name))
+    return parts
 
 
 def _machine_part(source: str, extent: Extent) -> Part:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pkm_bringup.simulation.payload import PlatformPayload
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import PkmError
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.kinematics import joint_motion
-from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion, RigidBody
 from pkm_description.machine.closure_ends import closure_ends
 
 from verification.identification_data.friction import DriveFriction, drive_forces
@@ -51,6 +52,22 @@ class Run:
     friction: Array
     closure_gap: float
     saturated: Array
+
+
+@dataclass(frozen=True)
+class Happening:
+    """What changes on the way.
+
+    Attributes
+    ----------
+    payload : put on the platform; ``None``: nothing
+    since : s, when it is put there
+    friction : factor by which viscous and Coulomb friction grow, steadily from the begin to the end
+    """
+
+    payload: RigidBody | None = None
+    since: float = np.inf
+    friction: float = 1.0
 
 
 class Physics:
@@ -98,12 +115,15 @@ class Physics:
             answers.append(self.data.qacc[self._velocities] - rest)
         return np.diag(np.linalg.pinv(np.array(answers), rcond=1e-6)).copy()
 
-    def run(self, motion: PlatformMotion, believed: Machine, friction: DriveFriction) -> Run:
+    def run(
+        self, motion: PlatformMotion, believed: Machine, friction: DriveFriction, happening: Happening | None = None
+    ) -> Run:
         """Lead the machine along a motion that begins at rest at home, one sample per step.
 
         Parameters
         ----------
         believed : machine of the servo's feed-forward
+        happening : what changes on the way
 
         Raises
         ------
@@ -121,7 +141,7 @@ class Physics:
         reference = np.stack([positions, velocities, feedforward], axis=1)
         settling = round(SETTLING / self.step)
         reference = np.concatenate([np.repeat(reference[:1], settling, axis=0), reference])
-        record, gap, saturated = self._steps(reference, friction, settling)
+        record, gap, saturated = self._steps(reference, friction, settling, happening or Happening())
         lost = np.abs(record[:, 0] - positions).max() > 0.05 * np.ptp(positions)
         if lost or not np.isfinite(record).all():
             raise DataSetError(
@@ -130,7 +150,9 @@ class Physics:
             )
         return Run(motion.time.copy(), record[:, 0], record[:, 1], record[:, 2], record[:, 3], gap, saturated)
 
-    def _steps(self, reference: Array, friction: DriveFriction, settling: int) -> tuple[Array, float, Array]:
+    def _steps(
+        self, reference: Array, friction: DriveFriction, settling: int, happening: Happening
+    ) -> tuple[Array, float, Array]:
         """Record (N, 4, A) of positions, velocities, efforts, friction; gap; saturated steps."""
         self._reset()
         data, step = self.data, self.step
@@ -145,10 +167,18 @@ class Physics:
         table, memory = friction.table(), np.zeros((6, len(drives)))
         memory[2] = data.ctrl
         record, gap = np.empty((len(reference), 4, len(drives))), 0.0
+        last = (len(reference) - settling) * step
         before = memory[2:4].copy()
+        growth = np.ones((len(table), 1))
+        growth[:3] = happening.friction
+        payload = PlatformPayload(self.machine, self.model, step)
         for index in range(len(reference)):
+            time = (index - settling) * step
+            if payload.body is None and time >= happening.since:
+                payload.put(happening.payload)
+            grown = table * growth ** max(time / last, 0.0) if happening.friction != 1.0 else table
             positions, velocities = data.qpos[self._positions], data.qvel[self._velocities]
-            drive_forces(table, servo, reference[index], positions, velocities, memory, step)
+            drive_forces(grown, servo, reference[index], positions, velocities, memory, step)
             now = record[index]
             now[0], now[1], now[2:4] = positions, velocities, 0.5 * (before + memory[2:4])
             before[:] = memory[2:4]
@@ -160,4 +190,5 @@ class Physics:
             if index % 20 == 0 and len(self._tips):
                 apart = data.site_xpos[self._tips] - data.site_xpos[self._anchors]
                 gap = max(gap, float(np.sqrt((apart * apart).sum(axis=1)).max()))
+        payload.put(None)  # the next run begins without
         return record[settling:], gap, memory[5].copy()

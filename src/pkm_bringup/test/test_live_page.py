@@ -105,3 +105,13 @@ def test_click_on_a_fault_shows_the_diagnosis(live: LivePage) -> None:
     live.wait_for_text('Estimator: .*leg3: .*off')
     page.get_by_role('button', name='No faults').click()
     live.wait_for_text('Simulated sensors: no faults')
+
+
+def test_a_payload_is_dropped_on_the_platform(live: LivePage) -> None:
+    page = live.page
+    page.get_by_role('tab', name='Payload').click()
+    live.wait_for_text('no payload')
+    page.get_by_role('button', name='Drop it on the platform').click()
+    live.wait_for_text(r'payload of \d')
+    page.get_by_role('button', name='Take it off').click()
+    live.wait_for_text('no payload')

@@ -26,6 +26,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from pkm_bringup.control import BeliefSettings, ServoSettings
 from pkm_bringup.nodes.fault_parameter import FaultParameter
+from pkm_bringup.nodes.payload_parameter import PayloadParameter
 from pkm_bringup.nodes.reference_message import motion_from_message
 from pkm_bringup.nodes.rejections import Rejections
 from pkm_bringup.nodes.sample_messages import SampleMessages
@@ -95,6 +96,7 @@ class SimulatorNode(Node):
         self._servo = ServoInterface(self, self._controlled.servo, lambda: self._controlled.simulation.time_ns)
         self._frames = declare_frames(self, machine)
         self._faults = FaultParameter(self, machine, settings.seed)
+        self._payload = PayloadParameter(self, self._controlled.simulation)
         self._messages = SampleMessages(machine, self._frames, settings.noise)
         takes_commands = settings.controller == 'effort'
         self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
@@ -221,7 +223,8 @@ class SimulatorNode(Node):
             'rejected messages': self._rejections.count,
         }
         statuses = {'physics': (level, text, values), 'servo': self._servo.diagnosis()}
-        self._diagnostics.publish(statuses | {'sensors': self._faults.status()}, simulation.time_ns)
+        on_purpose = {'sensors': self._faults.status(), 'payload': self._payload.status()}
+        self._diagnostics.publish(statuses | on_purpose, simulation.time_ns)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from pkm_bringup.nodes.fault_parameter import PARAMETER
+from pkm_bringup.nodes import fault_parameter, payload_parameter
 from pkm_bringup.nodes.viewer_streams import ViewerStreams
 from pkm_bringup.viewer.moment import LEVELS, Moment, Request, Status
 from pkm_bringup.viewer.page import ViewerPage
@@ -59,7 +59,7 @@ class Viewer(Node):
         self._diagnostics = DiagnosticsPublisher(self)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, 50)
         self._triggers: dict[str, Any] = {name: self.create_client(Trigger, name) for name in SERVICES}
-        self._fault_client: Any = self.create_client(SetParameters, 'simulator/set_parameters')
+        self._simulator_client: Any = self.create_client(SetParameters, 'simulator/set_parameters')
         steady = Clock(clock_type=ClockType.STEADY_TIME)  # a page is watched also while the simulation pauses
         self.create_timer(1.0 / settings.rate, self._show, clock=steady)
         self.create_timer(1.0 / _REFRESH_RATE, self._refresh, clock=steady)
@@ -100,10 +100,9 @@ class Viewer(Node):
     def _ask(self, request: Request) -> None:
         """Do what was clicked; the answer comes later."""
         call: Any
-        if request.kind == 'faults':
-            client, call = self._fault_client, SetParameters.Request()
-            value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=list(request.texts))
-            call.parameters = [Parameter(name=PARAMETER, value=value)]
+        value = _parameter_of(request)
+        if value is not None:
+            client, call = self._simulator_client, SetParameters.Request(parameters=[value])
         else:
             client, call = self._triggers[request.kind], Trigger.Request()
         if not client.service_is_ready():
@@ -115,7 +114,7 @@ class Viewer(Node):
         result: Any = future.result()
         if isinstance(result, SetParameters.Response):
             good, text = result.results[0].successful, result.results[0].reason
-            text = text or (', '.join(request.texts) or 'no faults')
+            text = text or ', '.join([*request.texts, *(f'{one:g}' for one in request.numbers)]) or 'no faults'
         else:
             good, text = result.success, result.message
         self._page.say(text, good)
@@ -130,6 +129,17 @@ class Viewer(Node):
         """Close the page, too."""
         self._page.close()
         super().destroy_node()
+
+
+def _parameter_of(request: Request) -> Parameter | None:
+    """Parameter of the simulator that a request sets; ``None``: it calls a service."""
+    if request.kind == fault_parameter.PARAMETER:
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=list(request.texts))
+    elif request.kind == payload_parameter.PARAMETER:
+        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=list(request.numbers))
+    else:
+        return None
+    return Parameter(name=request.kind, value=value)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -26,8 +26,8 @@ class Parameter(NamedTuple):
 
 
 def find(statuses: Mapping[str, Status], ending: str) -> Status | None:
-    """Status whose name ends so, e.g. ``estimator: filter``."""
-    return next((status for name, status in statuses.items() if name.endswith(ending)), None)
+    """Status of a node in any namespace, e.g. ``estimator: filter``."""
+    return next((status for name, status in statuses.items() if f'/{name}'.endswith(f'/{ending}')), None)
 
 
 def innovations(statuses: Mapping[str, Status], drives: Sequence[str]) -> Array:
@@ -57,6 +57,7 @@ def verdict_html(machine: str, statuses: Mapping[str, Status], problem: str) -> 
         ('estimator: filter', 'Estimator'),
         ('simulator: sensors', 'Simulated sensors'),
         ('identification: identification', 'Identification'),
+        ('online_identification: identification', 'Identification while it runs'),
     ):
         status = find(statuses, ending)
         if status is not None:

@@ -67,9 +67,11 @@ class Request:
 
     Attributes
     ----------
-    kind : ``faults`` or a service: ``estimator/reset``, ``identification/identify`` ...
+    kind : ``faults``, ``payload`` or a service: ``estimator/reset``, ``identification/identify`` ...
     texts : the faults
+    numbers : of the payload: mass [kg] and x, y, z [m]
     """
 
     kind: str
     texts: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()

@@ -14,6 +14,7 @@ from pkm_bringup.viewer import diagnosis
 from pkm_bringup.viewer.fault_panel import FaultPanel
 from pkm_bringup.viewer.moment import Moment, Request, Status
 from pkm_bringup.viewer.parameter_plot import parameter_image
+from pkm_bringup.viewer.payload_panel import PayloadPanel
 from pkm_bringup.viewer.plots import LEG_COLORS, XYZ_COLORS, Plot
 from pkm_bringup.viewer.scene import MachineScene
 
@@ -92,6 +93,10 @@ class ViewerPage:
             self._table = gui.add_html(diagnosis.parameters_html([]))
         with tabs.add_tab('Faults'):
             self._faults = FaultPanel(gui, self._machine.drive_labels, self._requests.put)
+        self._payload: PayloadPanel | None = None
+        if self._machine.has_platform:
+            with tabs.add_tab('Payload'):
+                self._payload = PayloadPanel(gui, self._machine, self._requests.put)
         with tabs.add_tab('Messages'):
             self._messages = gui.add_html(diagnosis.messages_html({}))
         self._add_button(gui, 'Restart the estimator', Request('estimator/reset'))
@@ -174,6 +179,9 @@ class ViewerPage:
         self._set(self._messages, diagnosis.messages_html(self._statuses))
         sensors = diagnosis.find(self._statuses, 'simulator: sensors')
         self._faults.refresh(sensors)
+        if self._payload is not None:
+            named = diagnosis.find(self._statuses, 'online_identification: identification')
+            self._payload.refresh(diagnosis.find(self._statuses, 'simulator: payload'), named)
         found = diagnosis.parameters(self._statuses)
         if found != self._parameters:
             self._parameters = found

@@ -12,8 +12,9 @@ from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
+from pkm_identification.online.load_change import Kept, LoadChange
 from pkm_identification.online.observation import OnlineObservation, Rows
-from pkm_identification.online.payload import Payload, PayloadPrior
+from pkm_identification.online.payload import Payload
 from pkm_identification.online.payload_watch import STEP, PayloadWatch
 from pkm_identification.online.residual_noise import ResidualNoise
 from pkm_identification.online.settings import OnlineSettings
@@ -21,10 +22,6 @@ from pkm_identification.online.sliding_polynomial import SlidingPolynomial, Wind
 
 #: states that are kept, to go back to before a change of the load
 KEPT = 16
-#: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
-SETTLING, SETTLED = 6.0, 0.01
-#: standard deviations that a changed mass must be from zero, and s after which a change that is not is none
-CONFIRMED, DISMISSED = 5.0, 3.0
 #: what else may change with the load: friction by a part of its own, friction and offsets by one of typical forces
 JUMP, LEAST_JUMP = 0.5, 0.005
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
@@ -107,11 +104,10 @@ class OnlineIdentifier:
         self._begin_with(np.zeros(len(observation.base)), np.diag((settings.prior * observation.scale) ** 2))
         self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
         self._fastest = np.zeros(drives)
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
-        self._followed: tuple[PayloadPrior, _Kept] | None = None
+        self._followed: LoadChange | None = None
         self._is_moving, self._white_noise = False, np.zeros(drives)
-        self._is_confirmed = self._is_settled = False
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
@@ -226,7 +222,7 @@ class OnlineIdentifier:
         if sample.stamp - self._clean_from < 0:
             return  # the window still has samples from before the change
         target = sample.efforts - rows.forces
-        if self.settings.payload and (self._followed is None or self._is_settled):
+        if self.settings.payload and (self._followed is None or self._followed.is_settled):
             residual = target - rows.matrix @ self._filter.parameters
             weights = used / self._noise.weight_variance(sample.noise_share)
             since = self._watch.add(sample.stamp, rows.platform, residual, weights)
@@ -239,7 +235,7 @@ class OnlineIdentifier:
         self._update(sample, rows.matrix, target, used)
         self.samples += 1
         if self._followed is not None:
-            self._follow_payload(*self._followed, sample.stamp)
+            self._follow(self._followed, sample.stamp)
 
     def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take the rows of one sample."""
@@ -258,7 +254,7 @@ class OnlineIdentifier:
         """Remember what is known now, twice per step of the watch, to go back to before a change of the load."""
         if self._kept and stamp - self._kept[-1].stamp < 0.5e9 * STEP:
             return
-        self._kept.append(_Kept(stamp, self._filter.parameters, self._filter.covariance, self._noise.copy()))
+        self._kept.append(Kept(stamp, self._filter.parameters, self._filter.covariance, self._noise.copy()))
         if len(self._kept) > KEPT:
             self._kept.popleft()
 
@@ -269,33 +265,28 @@ class OnlineIdentifier:
         """
         half = round(0.5e9 * self._polynomial.window)
         before = [one for one in self._kept if one.stamp <= since - half] or [self._kept[0]]
-        kept = before[-1]
-        believed = kept.covariance + np.diag(self._jump**2)
-        prior = PayloadPrior(since, kept.change, believed, self.observation.payload_map, self._payload_spread)
-        self._followed = prior, kept
-        self._begin_with(kept.change, prior.covariance)
-        self._noise = kept.noise.copy()
+        self._followed = LoadChange(
+            since, before[-1], self.observation.payload_map, self._payload_spread, self._jump
+        )  # fmt: skip
+        self._begin_with(before[-1].change, self._followed.covariance)
+        self._noise = before[-1].noise.copy()
         self._clean_from = since + round(2e9 * STEP) + half
-        self._is_confirmed = self._is_settled = False
         self._kept.clear()
 
-    def _follow_payload(self, prior: PayloadPrior, before: _Kept, stamp: int) -> None:
+    def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
-        found = prior.posterior(self._filter.parameters, self._filter.covariance)
-        if self._is_confirmed or abs(found.mass) > CONFIRMED * found.mass_std:
-            self._is_confirmed, self.payload = True, found
-        elif stamp - found.since > DISMISSED * 1e9:
-            self._begin_with(before.change, before.covariance)
-            self._noise = before.noise
+        has_settled = change.follow(stamp, self._filter.parameters, self._filter.covariance)
+        self.payload = change.payload or self.payload
+        if has_settled:
+            self._watch.restart()  # the next change may come; until then this one is known better and better
+        if change.is_none:
+            self._begin_with(change.before.change, change.before.covariance)
+            self._noise = change.before.noise
             self._end_of_change()
             if stamp - self._last_dismissed < AGAIN * 1e9:
                 self._watch.forget()
             self._last_dismissed = stamp
             self.dismissed += 1
-        known = self._is_confirmed and found.mass_std < SETTLED * abs(found.mass)
-        if known and not self._is_settled and stamp - found.since > SETTLING * 1e9:
-            self._is_settled = True  # the next change may come; until then this one is known better and better
-            self._watch.restart()
 
     def _end_of_change(self) -> None:
         self._followed = None
@@ -306,13 +297,3 @@ class OnlineIdentifier:
         mass = self.settings.payload_mass or self.machine.platform.mass or 1.0
         radius = float(self.machine.model.radius[0])
         return mass * np.array([1.0, *3 * [0.5 * radius], *6 * [0.25 * radius**2]])
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """What was known at a time [ns]."""
-
-    stamp: int
-    change: Array
-    covariance: Array
-    noise: ResidualNoise

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
+from pkm_identification.online.prior_exchange import PriorExchange
+
+#: natural logarithm of the odds beyond which only the load has changed
+NO_DOUBT = 5.0
+
 
 @dataclass(frozen=True)
 class Payload:
@@ -75,7 +80,10 @@ class PayloadPrior:
     """What was believed when the load changed: the same parameters, and a payload that nothing is known of.
 
     Base parameters before the change plus ``payload_map @ payload`` are those after it. Once these are estimated, the
-    payload follows from them alone, by the rules of normal distributions.
+    payload follows from them alone, by the rules of normal distributions. Other parameters may have changed with the
+    load (friction that jumps), or may not: both are weighed against each other by their likelihoods (Bayes factor),
+    and only what is beyond doubt is believed not to have changed. The estimate itself need not know: a prior is
+    exchanged afterwards.
 
     Parameters
     ----------
@@ -83,17 +91,35 @@ class PayloadPrior:
     parameters, covariance : (B,), (B, B) before the change
     payload_map : (B, 10), see :class:`~pkm_identification.online.observation.OnlineObservation`
     spread : (10,) standard deviations of the payload's parameters before anything is known
+    jump : (B,) standard deviations of what else may have changed; default: nothing may
+
+    Attributes
+    ----------
+    covariance : (B, B) to estimate with: of a load that changed, and all else with it
     """
 
-    def __init__(self, since: int, parameters: Array, covariance: Array, payload_map: Array, spread: Array) -> None:
+    def __init__(
+        self, since: int, parameters: Array, covariance: Array, payload_map: Array, spread: Array,
+        jump: Array | None = None,
+    ) -> None:  # fmt: skip
         self._since, self._parameters, self._spread = since, parameters, spread
         shift = payload_map * spread**2
-        self.covariance = covariance + shift @ payload_map.T
+        load_alone = covariance + shift @ payload_map.T
+        self.covariance = load_alone if jump is None else load_alone + np.diag(jump**2)
+        self._gain_alone = np.linalg.solve(load_alone, shift).T
         self._gain = np.linalg.solve(self.covariance, shift).T
+        self._load_alone = load_alone
+        self._exchange = None if jump is None or not jump.any() else PriorExchange(self.covariance, load_alone)
 
     def posterior(self, parameters: Array, covariance: Array) -> Payload:
         """Payload by base parameters (B,) and covariance (B, B) that were estimated since."""
-        found = self._gain @ (parameters - self._parameters)
-        spread = np.diag(self._spread**2) - self._gain @ (self.covariance - covariance) @ self._gain.T
+        change, gain, prior = parameters - self._parameters, self._gain, self.covariance
+        if self._exchange is not None:
+            exchanged = self._exchange.of(change, covariance)
+            if exchanged.log_odds > NO_DOUBT:
+                change, covariance, gain, prior = (
+                    exchanged.mean, exchanged.covariance, self._gain_alone, self._load_alone
+                )  # fmt: skip
+        spread = np.diag(self._spread**2) - gain @ (prior - covariance) @ gain.T
         known = np.sqrt(np.maximum(np.diag(spread), 0.0)) < 0.5 * self._spread
-        return Payload(self._since, found, spread, known)
+        return Payload(self._since, gain @ change, spread, known)

@@ -22,7 +22,7 @@ PAUSE = 20
 LASTING = 20
 #: squared distance from the mean in units of the scatter: of an alarm, and beyond which history learns nothing
 ALARM, DOUBT = 80.0, 25.0
-#: part of the residuals' squares that a payload must explain
+#: part of the residuals' squares beyond the usual that a payload must explain
 EXPLAINED = 0.5
 #: parameters of the test: mass and first moments, which gravity shows
 COUNT = 4
@@ -58,7 +58,7 @@ class PayloadWatch:
     def __init__(self, mass: float, radius: float) -> None:
         self._prior = 1.0 / np.array([mass, *3 * [mass * radius]]) ** 2
         self.distance, self.tests = 0.0, 0
-        self._mean, self._scatter = np.zeros(COUNT), np.zeros((COUNT, COUNT))
+        self._mean, self._scatter, self._usual = np.zeros(COUNT), np.zeros((COUNT, COUNT)), 0.0
         self._now: _Sums | None = None
         self._before: _Sums | None = None
         self._suspects = 0
@@ -86,7 +86,7 @@ class PayloadWatch:
     def forget(self) -> None:
         """Begin a new history: something else than the load has changed, and what was usual is not any more."""
         self.tests, self.distance, self._suspects = 0, 0.0, 0
-        self._mean[:], self._scatter[:] = 0.0, 0.0
+        self._mean[:], self._scatter[:], self._usual = 0.0, 0.0, 0.0
         self._now = self._before = None
 
     def restart(self) -> None:
@@ -120,6 +120,7 @@ class PayloadWatch:
         matrix, right = before.matrix + now.matrix, before.right + now.right
         if not np.trace(matrix) > 0.0:
             return None
+        squares = before.squares + now.squares
         estimate = np.linalg.solve(matrix + np.diag(self._prior), right)
         change = estimate - self._mean
         if self.tests >= LEAST:
@@ -129,7 +130,7 @@ class PayloadWatch:
                 self._since = before.first
             self._suspects += 1
             gain = float(2.0 * change @ right - change @ matrix @ change)
-            explains = gain > EXPLAINED * (before.squares + now.squares)
+            explains = gain > EXPLAINED * (squares - self._usual)
             if self._suspects > 1 and self.distance > ALARM and explains:
                 return self._since
             if self._suspects > LASTING:
@@ -140,4 +141,5 @@ class PayloadWatch:
         share = max(1.0 / self.tests, 1.0 / MEMORY)
         self._scatter = (1.0 - share) * (self._scatter + share * np.outer(change, change))
         self._mean = self._mean + share * change
+        self._usual += share * (squares - self._usual)
         return None

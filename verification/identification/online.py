@@ -1,0 +1,99 @@
+"""What the identification while the machine runs says of a load on the platform, on data of MuJoCo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_identification.online.identifier import OnlineIdentifier
+
+from verification.check import Check, at_most, equal
+from verification.identification.online_data import AFTER, STEP, OnlineData, center_bound, stream
+
+#: s of motion before the load comes
+BEFORE = 25.0
+#: samples of the physics between two of the stream: with a load, and without
+EVERY, EVERY_WITHOUT = 1, 10
+#: s until a load must be named, and after which its figures are judged
+NAMED, JUDGED = 0.5, 5.0
+#: parts of the mass, m of the centre, deviations of both, false alarms in ten minutes
+MASS, CENTER, SIGMAS, ALARMS = 0.02, 0.005, 4.0, 1
+#: factor by which friction grows
+DRIFT = 1.2
+#: ns, of the first sample
+_BEGIN = 10**9
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was said.
+
+    Attributes
+    ----------
+    delay : s, from the load to its name; infinite: never
+    mass, mass_std : relative error, and its stated standard deviation
+    center, center_std : (3,) m
+    alarms : times [s] of all changes of the load that were said
+    """
+
+    delay: float
+    mass: float
+    mass_std: float
+    center: Array
+    center_std: Array
+    alarms: tuple[float, ...]
+
+
+def listen(data: OnlineData, every: int) -> Found:
+    """Feed the identifier with every so-manieth sample."""
+    identifier, alarms, judged = OnlineIdentifier(data.nominal), dict[int, float](), None
+    for index in range(0, len(data.time), every):
+        time = float(data.time[index])
+        identifier.add(_BEGIN + round(time * 1e9), data.positions[index], data.efforts[index])
+        if identifier.payload is not None:
+            alarms.setdefault(identifier.payload.since, time)
+            if judged is None and time >= data.since + JUDGED:
+                judged = identifier.payload
+    none = np.full(3, np.nan)
+    times = tuple(alarms.values())
+    if judged is None or data.payload is None:
+        return Found(np.inf, np.nan, np.nan, none, none, times)
+    true = data.payload
+    return Found(
+        times[0] - data.since, judged.mass / true.mass - 1.0, judged.mass_std / true.mass,
+        judged.center - true.center_of_mass, judged.center_std, times,
+    )  # fmt: skip
+
+
+def load_checks(machine: str, case: str, motion: str, seeds: range) -> Iterator[Check]:
+    """A tenth of the platform's mass is put on it while it moves."""
+    found, bounds = [], []
+    for seed in seeds:
+        data = stream(machine, case, seed, motion, BEFORE, BEFORE + JUDGED + AFTER)
+        found.append(listen(data, EVERY))
+        bounds.append(center_bound(data, JUDGED))
+    name, told = f'online-{case}-{motion}', f'({len(found)} seeds, {1.0 / (EVERY * STEP):g} Hz)'
+    yield at_most(f'{name}-delay', f'a load is named after {told}', NAMED, [one.delay for one in found], 's')
+    stated = 100.0 * max(one.mass_std for one in found)
+    what = f'its mass after {JUDGED:g} s (stated deviation at most {stated:.2g} %)'
+    yield at_most(f'{name}-mass', what, 100.0 * MASS, [100.0 * one.mass for one in found], '%')
+    deviation, least = (1e3 * float(np.max(values)) for values in ([one.center_std for one in found], bounds))
+    what = f'its centre (stated deviation at most {deviation:.2g} mm; bound of white noise: {least:.2g} mm)'
+    yield at_most(f'{name}-center', what, 1e3 * CENTER, [1e3 * one.center for one in found], 'mm')
+    off = [one.mass / one.mass_std for one in found]
+    off += [float(np.max(np.abs(one.center / one.center_std))) for one in found]
+    yield at_most(f'{name}-honest', 'both in their stated deviations', SIGMAS, off)
+    others = sum(len(one.alarms) - 1 for one in found)
+    yield equal(f'{name}-once', 'other changes of the load that were said', 0, others)
+
+
+def alarm_checks(machine: str, case: str, seed: int, duration: float) -> Iterator[Check]:
+    """No load comes, and friction grows meanwhile."""
+    for growth in (1.0, DRIFT):
+        data = stream(machine, case, seed, 'fourier', np.inf, duration, has_load=False, friction=growth)
+        count = len(listen(data, EVERY_WITHOUT).alarms)
+        grown = f', friction {100.0 * (growth - 1.0):.0f} % more at the end' if growth > 1.0 else ''
+        what = f'false alarms in {duration:g} s of motion{grown}'
+        yield at_most(f'online-{case}-false-{growth:g}', what, ALARMS * duration / 600.0, float(count))
