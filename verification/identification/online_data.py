@@ -99,8 +99,11 @@ def center_bound(data: OnlineData, span: float) -> Array:
     observation, none = OnlineObservation(data.nominal), np.zeros(len(columns))
     information = np.zeros((10, 10))
     for index in range(len(places)):
-        now = (values[index, columns] for values in (joints.positions, joints.velocities, joints.accelerations))
-        rows = observation.rows(WindowSample(0, *now, none, none, 0.0, none, none)).platform
+        position, velocity, acceleration = (
+            values[index, columns] for values in (joints.positions, joints.velocities, joints.accelerations)
+        )
+        sample = WindowSample(0, position, velocity, acceleration, none, none, 0.0, none, none)
+        rows = observation.rows(sample).platform
         information += 10.0 * (rows.T / data.effort_noise**2) @ rows
     size = 1.0 / np.sqrt(np.diag(information))
     covariance = np.outer(size, size) * np.linalg.inv(information * np.outer(size, size))

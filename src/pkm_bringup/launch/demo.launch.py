@@ -28,9 +28,10 @@ from pkm_description.launching import (
     viewer_argument,
 )
 
-#: tracking, excitation, validation: s
-DURATIONS = (70.0, 25.0, 20.0)
-FAST_DURATIONS = (10.0, 8.0, 6.0)
+#: tracking, excitation, validation, payload: s
+DURATIONS = (70.0, 25.0, 20.0, 20.0)
+FAST_DURATIONS = (10.0, 8.0, 6.0, 10.0)
+_NAMES = ('tracking', 'excitation', 'validation', 'payload')
 
 
 def _start(context: LaunchContext) -> list[object]:
@@ -43,7 +44,7 @@ def _start(context: LaunchContext) -> list[object]:
     if output.exists():
         raise RuntimeError(f'{output} exists already and is not overwritten; give another output:=DIRECTORY')
     fast = value('fast') == 'true'
-    given = [value(f'{name}_duration') for name in ('tracking', 'excitation', 'validation')]
+    given = [value(f'{name}_duration') for name in _NAMES]
     durations = [
         float(text or default)
         for text, default in zip(given, FAST_DURATIONS if fast else DURATIONS, strict=True)
@@ -62,6 +63,7 @@ def _start(context: LaunchContext) -> list[object]:
         'tracking_duration': durations[0],
         'excitation_duration': durations[1],
         'validation_duration': durations[2],
+        'payload_duration': durations[3],
         'progress_period': 2.0 if fast else 5.0,
     }
     return [
@@ -85,6 +87,12 @@ def _start(context: LaunchContext) -> list[object]:
         include(
             'identification.launch.py',
             output=str(output / 'identification'),
+            overlay=_belief(value),
+            reliability='reliable',
+        ),
+        include(
+            'online_identification.launch.py',
+            output=str(output / 'online'),
             overlay=_belief(value),
             reliability='reliable',
         ),
@@ -139,6 +147,9 @@ def generate_launch_description() -> LaunchDescription:
             ),
             DeclareLaunchArgument(
                 'validation_duration', default_value='', description='s of validation; default 20'
+            ),
+            DeclareLaunchArgument(
+                'payload_duration', default_value='', description='s of the motion with a payload; default 20'
             ),
             boolean_argument('rviz', 'false', 'show the machine in rviz2, if that is installed'),
             viewer_argument(),

@@ -18,12 +18,13 @@ from pkm_bringup.demo.identification_verdict import (
     judge_identification,
 )
 from pkm_bringup.demo.journal import Journal
+from pkm_bringup.demo.payload_verdict import judge_payload
 from pkm_bringup.demo.report import DemoOutcome, last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
 from pkm_description.loading import load_machine
-from pkm_description.machine import PlatformMotion
+from pkm_description.machine import PlatformMotion, RigidBody
 from pkm_identification.columns.observation import ObservationModel
 
 
@@ -39,6 +40,7 @@ class PaperSystem:
         self.others: list[str] = []
         self.references: list[tuple[float, float]] = []
         self.calls: list[tuple[float, str]] = []
+        self.payloads: list[tuple[float, float]] = []
 
     def missing(self) -> list[str]:
         self.looks += 1
@@ -66,6 +68,12 @@ class PaperSystem:
         self.calls.append((self.time, service))
         return 'done'
 
+    def put_payload(self, mass: float, center: np.ndarray) -> None:
+        self.payloads.append((self.time, mass))
+
+    def payload_named(self) -> str:
+        return '+7 kg' if self.payloads and self.time > self.payloads[0][0] + 0.3 else ''
+
     def live_line(self, time: float, motion: str) -> str:
         return f'LINE {motion}'
 
@@ -77,27 +85,30 @@ def at_home(phase: Phase) -> PlatformMotion:
 
 
 def test_the_time_line_is_followed(tmp_path: Path) -> None:
-    system, timeline = PaperSystem(), plan(10.0, 8.0, 6.0)
-    DemoRun(system, timeline, at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
+    system, timeline = PaperSystem(), plan(10.0, 8.0, 6.0, 5.0)
+    payload = RigidBody('payload', 7.0, np.array([0.1, 0.0, 0.2]), np.zeros((3, 3)))
+    DemoRun(system, timeline, at_home, Journal(tmp_path / 'demo.log'), 2.0, payload=payload).play()
     assert system.references == [(phase.start, phase.duration) for phase in timeline.phases]
     assert [name for _, name in system.calls] == [
         'simulator/start',
         *['identification/start_recording', 'identification/stop_recording'] * 2,
     ]
-    for (begun, _), (ended, _), phase in zip(
-        system.calls[1::2], system.calls[2::2], timeline.phases[1:], strict=True
-    ):
+    recorded = [phase for phase in timeline.phases if phase.recorded]
+    for (begun, _), (ended, _), phase in zip(system.calls[1::2], system.calls[2::2], recorded, strict=True):
         assert begun < phase.start < phase.end < ended
     assert timeline.end <= system.time < timeline.end + 0.1
     log = (tmp_path / 'demo.log').read_text()
+    assert [mass for _, mass in system.payloads] == [7.0]
+    assert 0.0 <= system.payloads[0][0] - timeline.phase('payload').drop < 0.1
+    assert log.count('7 kg drops on the platform') == log.count('the load has changed: +7 kg') == 1
     assert log.count('LINE') == int(timeline.end / 2.0)
     assert all(f'LINE {phase.name}' in log and phase.title in log for phase in timeline.phases)
 
 
 def test_progress_lines_keep_up_with_a_fast_simulation(tmp_path: Path) -> None:
     system = PaperSystem(step=7.0)
-    DemoRun(system, plan(10.0, 8.0, 6.0), at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
-    assert (tmp_path / 'demo.log').read_text().count('LINE') == 5
+    DemoRun(system, plan(10.0, 8.0, 6.0, 5.0), at_home, Journal(tmp_path / 'demo.log'), period=2.0).play()
+    assert (tmp_path / 'demo.log').read_text().count('LINE') == 6
 
 
 def test_an_estimator_that_lags_is_waited_for(tmp_path: Path) -> None:
@@ -183,6 +194,27 @@ def test_last_page_names_what_failed_and_where_things_are(tmp_path: Path) -> Non
     )
     assert json.loads(verdict_json(passed))['passed'] is True
     assert 'PASSED: all 1 limits hold (1 not judged: short)' in last_page(passed)
+
+
+def test_the_payload_is_judged(tmp_path: Path) -> None:
+    payload = RigidBody('payload', 300.0, np.array([0.1, 0.0, 0.2]), np.zeros((3, 3)))
+    said = {
+        'since': 20.2, 'mass': 303.0, 'mass_std': 1.5, 'center': [0.1, 0.003, 0.2], 'center_std': [0.002, 0.001, 0.002]
+    }  # fmt: skip
+    path = tmp_path / 'online_parameters.yaml'
+    path.write_text(yaml.safe_dump({'payload': said}))
+    time, mass, center, largest = judge_payload(tmp_path, payload, 20.0)
+    assert (time.value, mass.value, center.value) == pytest.approx((0.2, 0.01, 0.003))
+    assert largest.value == pytest.approx(3.0)
+    assert not any(one.failed for one in (time, mass, center, largest))
+    path.write_text(yaml.safe_dump({'payload': {**said, 'center': [0.1, 0.006, 0.2]}}))
+    assert [one.failed for one in judge_payload(tmp_path, payload, 20.0)] == [False, False, True, True]
+    path.write_text('machine: srs')  # none was named
+    assert all(one.failed for one in judge_payload(tmp_path, payload, 20.0))
+    assert not any(one.failed for one in judge_payload(tmp_path, payload, 20.0, 'too short'))
+    path.write_text('payload: {mass: much}')
+    with pytest.raises(DemoError, match='online_parameters'):
+        judge_payload(tmp_path, payload, 20.0)
 
 
 def test_result_of_the_identification_is_read_beside_the_truth(tmp_path: Path) -> None:

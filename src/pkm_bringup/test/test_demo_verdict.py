@@ -57,12 +57,14 @@ def run_bag(
 
 def test_time_line_has_rests_between_the_motions() -> None:
     timeline = plan()
-    assert [phase.profile for phase in timeline.phases] == ['mp1', 'fourier', 'fourier_validation']
-    assert [phase.recorded for phase in timeline.phases] == [False, True, True]
+    assert [phase.profile for phase in timeline.phases] == ['mp1', 'fourier', 'fourier_validation', 'fourier_validation']
+    assert [phase.recorded for phase in timeline.phases] == [False, True, True, False]
     for before, after in zip(timeline.phases, timeline.phases[1:], strict=False):
         assert after.start > before.end
     assert timeline.phases[0].start >= 1.0 and timeline.phases[0].end >= 70.0
-    assert timeline.phases[-1].end < timeline.end < 130.0
+    assert timeline.phases[-1].end < timeline.end < 150.0
+    payload = timeline.phase('payload')
+    assert payload.start + 5.0 < payload.drop < payload.end - 9.0
     assert timeline.at(timeline.phase('excitation').start + 1.0) is timeline.phase('excitation')
     assert timeline.at(0.0) is None and timeline.at(timeline.phase('tracking').end) is None
     with pytest.raises(ValueError, match='tracking motion = 1.0 s'):

@@ -24,6 +24,7 @@ from pkm_bringup.demo.identification_verdict import (
     ParameterRow,
     judge_identification,
 )
+from pkm_bringup.demo.payload_verdict import SHORTEST_JUDGED, judge_payload, payload_of
 from pkm_bringup.demo.report import DemoOutcome
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Timeline
@@ -65,6 +66,8 @@ def assess(
     )
     tracking, excitation = timeline.phase('tracking'), timeline.phase('excitation')
     estimation = judge_estimation(data, true_machine, tracking.end)
+    payload = timeline.phase('payload')
+    too_short = payload.end - payload.drop < SHORTEST_JUDGED or excitation.duration < SHORTEST_JUDGED_EXCITATION
     figures = identification_figures(output / 'identification', true_machine)
     excuse = 'excitation too short' if excitation.duration < SHORTEST_JUDGED_EXCITATION else ''
     return DemoOutcome(
@@ -74,6 +77,9 @@ def assess(
         consistency=(
             _recomputed(true_machine, data, config, say),
             _completeness(data, timeline, true_machine),
+        ),
+        payload=judge_payload(
+            output / 'online', payload_of(true_machine), payload.drop, 'motion too short' if too_short else ''
         ),
         window=estimation.window,
         figures=figures,

@@ -27,6 +27,7 @@ class DemoOutcome:
     notes : anything that the user should know
     machine_file : path, where the machine is not one of the suite
     namespace : of the nodes
+    payload : criteria of the payload
     """
 
     machine: str
@@ -39,11 +40,12 @@ class DemoOutcome:
     notes: tuple[str, ...] = ()
     machine_file: str = ''
     namespace: str = ''
+    payload: tuple[Criterion, ...] = ()
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """All limits."""
-        return (*self.estimation, *self.identification, *self.consistency)
+        return (*self.estimation, *self.identification, *self.payload, *self.consistency)
 
     @property
     def failed(self) -> list[Criterion]:
@@ -86,7 +88,8 @@ def _criteria_table(outcome: DemoOutcome) -> str:
     title = f'estimation, {start:.0f} s to {end:.0f} s, worst axis'
     rows: list[list[str]] = []
     for heading, criteria in (
-        (title, outcome.estimation), ('identification', outcome.identification), ('consistency', outcome.consistency),
+        (title, outcome.estimation), ('identification', outcome.identification),
+        ('a payload on the platform', outcome.payload), ('consistency', outcome.consistency),
     ):  # fmt: skip
         if criteria:
             rows.append([heading, '', '', '', ''])

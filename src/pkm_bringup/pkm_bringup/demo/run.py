@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from pkm_description.machine import PlatformMotion
+from pkm_description.machine import PlatformMotion, RigidBody
 
 from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import HEADER
@@ -41,6 +42,7 @@ class DemoRun:
     journal : where to say what happens
     period : s of simulated time between two lines
     patience : s of wall-clock time to wait for nodes and services
+    payload : dropped on the platform in the last motion; default: none
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class DemoRun:
         journal: Journal,
         period: float = 5.0,
         patience: float = 60.0,
+        payload: RigidBody | None = None,
     ) -> None:
+        self._payload, self._named = payload, False
         self._system, self._timeline, self._motion = system, timeline, motion
         self._say, self._period, self._patience = journal.say, period, patience
 
@@ -97,6 +101,7 @@ class DemoRun:
             now = self._system.simulated_time()
             while events and now >= events[0].time:
                 events.pop(0).action()
+            self._tell_payload(now)
             if now >= next_line:
                 moving = self._timeline.at(now)
                 self._say(self._system.live_line(now, moving.name if moving else 'at rest'))
@@ -110,6 +115,18 @@ class DemoRun:
                 raise DemoError(
                     f'the simulation stands still at t = {now:.2f} s for {_STALLED:.0f} s; see above'
                 )
+
+    def _tell_payload(self, now: float) -> None:
+        """Say once that the payload is named."""
+        named = '' if self._named else self._system.payload_named()
+        if named:
+            self._named = True
+            self._say(f'          identification while it runs, at {now:.1f} s: the load has changed: {named}')
+
+    def _drop(self, payload: RigidBody, time: float) -> None:
+        place = ', '.join(f'{value:.3g}' for value in payload.center_of_mass)
+        self._system.put_payload(payload.mass, payload.center_of_mass)
+        self._say(f'          {time:.1f} s: a payload of {payload.mass:.4g} kg drops on the platform, at {place} m')
 
     def _wait_for_estimator(self) -> None:
         """Let an estimator that is behind (a busy computer) finish, so that the bag has all estimates."""
@@ -140,4 +157,6 @@ class DemoRun:
             if phase.recorded:
                 events.append(_Event(phase.start - RECORDING_MARGIN, start_recording))
                 events.append(_Event(phase.end + RECORDING_MARGIN, stop_recording))
+            if phase.name == 'payload' and self._payload is not None:
+                events.append(_Event(phase.drop, partial(self._drop, self._payload, phase.drop)))
         return sorted(events, key=lambda event: event.time)

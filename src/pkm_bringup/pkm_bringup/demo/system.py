@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import PlatformMotion
 
@@ -35,6 +36,12 @@ class DemoSystem(Protocol):
 
     def call(self, service: str, patience: float) -> str:
         """Call a Trigger service; return its message; raises :class:`DemoError` if it fails or is silent."""
+
+    def put_payload(self, mass: float, center: Array) -> None:
+        """Drop a mass [kg] on the simulated platform, at ``center`` (3,) m."""
+
+    def payload_named(self) -> str:
+        """What the identification while it runs says of the payload; empty: nothing yet."""
 
     def live_line(self, time: float, motion: str) -> str:
         """One line of errors since the last one."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 #: s of rest before, between and after the motions
 REST = 1.5
+#: part of the last motion after which the payload comes
+DROP = 0.35
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class Phase:
 
     Attributes
     ----------
-    name : ``'tracking'``, ``'excitation'`` or ``'validation'``
+    name : ``'tracking'``, ``'excitation'``, ``'validation'`` or ``'payload'``
     profile : name for :func:`pkm_description.motion.profiles.profile`
     start, duration : s of simulated time
     recorded : whether the identification node records it
@@ -33,6 +35,11 @@ class Phase:
         """End of the motion, s."""
         return self.start + self.duration
 
+    @property
+    def drop(self) -> float:
+        """When a payload is dropped, s: most of the motion comes after it."""
+        return self.start + DROP * self.duration
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -50,15 +57,22 @@ class Timeline:
         return next((phase for phase in self.phases if phase.start <= time < phase.end), None)
 
 
-def plan(tracking: float = 70.0, excitation: float = 25.0, validation: float = 20.0) -> Timeline:
-    """Lay the three motions out; durations in s.
+def plan(
+    tracking: float = 70.0, excitation: float = 25.0, validation: float = 20.0, payload: float = 20.0
+) -> Timeline:
+    """Lay the four motions out; durations in s.
 
     Raises
     ------
     ValueError
         If a duration is shorter than its fades need (4 s).
     """
-    for name, duration in (('tracking', tracking), ('excitation', excitation), ('validation', validation)):
+    for name, duration in (
+        ('tracking', tracking),
+        ('excitation', excitation),
+        ('validation', validation),
+        ('payload', payload),
+    ):
         if not duration >= 4.0:
             raise ValueError(f'duration of the {name} motion = {duration} s; at least 4 s are needed')
     described = (
@@ -71,6 +85,7 @@ def plan(tracking: float = 70.0, excitation: float = 25.0, validation: float = 2
             True,
             'another Fourier motion: held out for validation',
         ),
+        ('payload', 'fourier_validation', payload, False, 'the same motion: a payload is dropped on the platform'),
     )
     phases, start = [], REST
     for name, profile, duration, recorded, title in described:

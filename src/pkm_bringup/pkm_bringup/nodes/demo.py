@@ -6,8 +6,11 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
@@ -18,6 +21,8 @@ from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
 from pkm_description.settings import Settings, setting
 from pkm_estimation.stream import EstimatorConfig
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -27,10 +32,12 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from pkm_bringup.demo.aftermath import assess
 from pkm_bringup.demo.journal import Journal
 from pkm_bringup.demo.live_errors import LIVE_TOPICS, LiveErrors
+from pkm_bringup.demo.payload_verdict import payload_of
 from pkm_bringup.demo.report import last_page, verdict_json
 from pkm_bringup.demo.run import DemoRun
 from pkm_bringup.demo.system import DemoError
 from pkm_bringup.demo.timeline import Phase, plan
+from pkm_bringup.nodes.payload_parameter import PARAMETER as PAYLOAD
 from pkm_bringup.nodes.reference_message import KNOT_RATE, message_from_motion
 from pkm_bringup.recording.message_classes import message_class
 
@@ -40,11 +47,12 @@ SERVICES = (
     'estimator/reset',
     'identification/start_recording',
     'identification/identify',
+    'online_identification/save',
     'recorder/stop',
 )
 LISTENERS = {
     'platform/reference': ('simulator',),
-    'joint_states': ('estimator', 'identification', 'recorder'),
+    'joint_states': ('estimator', 'identification', 'online_identification', 'recorder'),
     'imu/data_raw': ('estimator', 'recorder'),
     'ground_truth/odometry': ('recorder',),
     'platform/odometry': ('recorder',),
@@ -64,6 +72,7 @@ class DemoSettings(Settings):
     tracking_duration: float = setting(70.0, 'tracking motion [s]', 4.0, 3600.0)
     excitation_duration: float = setting(25.0, 'excitation motion [s]', 4.0, 3600.0)
     validation_duration: float = setting(20.0, 'validation motion [s]', 4.0, 3600.0)
+    payload_duration: float = setting(20.0, 'motion on which a payload is dropped [s]', 4.0, 3600.0)
     seed: int = setting(0, 'of the Fourier motions', 0, 2**31 - 1)
     progress_period: float = setting(5.0, 'simulated time between progress lines [s]', 0.1, 3600.0)
     patience: float = setting(60.0, 'longest wait for nodes and services [s]', 1.0, 3600.0)
@@ -80,7 +89,12 @@ class DemoNode(Node):
         if not settings.output:
             raise DemoError("parameter 'output' is empty: name the directory of this run")
         self._output = Path(settings.output)
-        self._timeline = plan(settings.tracking_duration, settings.excitation_duration, settings.validation_duration)
+        self._timeline = plan(
+            settings.tracking_duration, settings.excitation_duration, settings.validation_duration,
+            settings.payload_duration,
+        )  # fmt: skip
+        self._named = ''
+        self._simulator: Any = self.create_client(SetParameters, 'simulator/set_parameters')
         self._journal = Journal(self._output / 'demo.log')
         self._live = LiveErrors(self._machine)
         self._references = self.create_publisher(MultiDOFJointTrajectory, 'platform/reference', REFERENCE_QOS)
@@ -99,7 +113,8 @@ class DemoNode(Node):
         """Lead through the demo; ends with SystemExit, code 0 only if every limit holds."""
         say, patience = self._journal.say, self._settings.patience
         say(f'=== demo: {self._machine.name}, {self._machine.description}; results in {self._output}')
-        run = DemoRun(self, self._timeline, self._motion, self._journal, self._settings.progress_period, patience)
+        run = DemoRun(self, self._timeline, self._motion, self._journal, self._settings.progress_period, patience,
+                      payload_of(self._machine))  # fmt: skip
         try:
             run.wait_for_nodes()
             run.play()
@@ -107,6 +122,7 @@ class DemoNode(Node):
             say(f'  recorder: {self.call("recorder/stop", patience)}')
             say('  identification from the two recordings ...')
             say(f'  identification: {self.call("identification/identify", 2 * patience)}')
+            say(f'  identification while it runs: {self.call("online_identification/save", patience)}')
             machine_file = str(self.get_parameter('machine_file').value)
             # the live estimator runs with its default settings in the demo
             outcome = assess(
@@ -169,10 +185,16 @@ class DemoNode(Node):
 
     def call(self, service: str, patience: float) -> str:
         """Call a Trigger service and serve everything else meanwhile."""
-        client = self._service_clients[service]
+        result = self._answer_of(self._service_clients[service], Trigger.Request(), service, patience)
+        if not result.success:
+            raise DemoError(f'{service} failed: {result.message}')
+        return str(result.message)
+
+    def _answer_of(self, client: Client, request: Any, service: str, patience: float) -> Any:
+        """Answer of a service; everything else is served meanwhile."""
         if not client.wait_for_service(timeout_sec=5.0):
             raise DemoError(f'{service} is not there any more; see the messages of the node above')
-        answer = client.call_async(Trigger.Request())
+        answer = client.call_async(request)
         deadline = time.monotonic() + patience
         while not answer.done():
             if time.monotonic() > deadline:
@@ -180,9 +202,21 @@ class DemoNode(Node):
             self.wait(0.05)
         result = answer.result()
         assert result is not None  # the answer is done
-        if not result.success:
-            raise DemoError(f'{service} failed: {result.message}')
-        return result.message
+        return result
+
+    def put_payload(self, mass: float, center: Array) -> None:
+        """Set the parameter of the simulator; an answer that refuses it ends the demo."""
+        value = ParameterValue(
+            type=ParameterType.PARAMETER_DOUBLE_ARRAY, double_array_value=[mass, *np.asarray(center).tolist()]
+        )
+        request = SetParameters.Request(parameters=[Parameter(name=PAYLOAD, value=value)])
+        answer: Any = self._answer_of(self._simulator, request, 'simulator/set_parameters', self._settings.patience)
+        if not answer.results[0].successful:
+            raise DemoError(f'the simulator takes no payload: {answer.results[0].reason}')
+
+    def payload_named(self) -> str:
+        """What the last diagnostics say of a change of the load."""
+        return self._named
 
     def live_line(self, time: float, motion: str) -> str:
         """Errors since the last line."""
@@ -192,6 +226,8 @@ class DemoNode(Node):
         for status in message.status:
             if status.name.endswith('estimator: filter'):
                 self._live.take_estimator_values({item.key: item.value for item in status.values})
+            elif status.name.endswith('online_identification: identification'):
+                self._named = next((item.value for item in status.values if item.key == 'payload'), '')
 
     def _motion(self, phase: Phase) -> PlatformMotion:
         return profile(phase.profile, self._machine, phase.duration, KNOT_RATE, self._settings.seed)
