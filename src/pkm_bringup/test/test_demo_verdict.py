@@ -57,7 +57,8 @@ def run_bag(
 
 def test_time_line_has_rests_between_the_motions() -> None:
     timeline = plan()
-    assert [phase.profile for phase in timeline.phases] == ['mp1', 'fourier', 'fourier_validation', 'fourier_validation']
+    motions = ['mp1', 'fourier', 'fourier_validation', 'fourier_validation']
+    assert [phase.profile for phase in timeline.phases] == motions
     assert [phase.recorded for phase in timeline.phases] == [False, True, True, False]
     for before, after in zip(timeline.phases, timeline.phases[1:], strict=False):
         assert after.start > before.end
