@@ -30,6 +30,10 @@ class MachineFileError(PkmError):
         super().__init__(f'{path}: {entry}{reason}')
 
 
+class UnwritableError(PkmError):
+    """A file that cannot be written: the disk is full, or the place is not ours."""
+
+
 class UnknownMachineError(MachineFileError):
     """There is neither a machine of this name nor a file of this path.
 

@@ -22,6 +22,7 @@ from pkm_description.loading import load_machine
 from pkm_description.loading.read_driver import STANDARD
 from pkm_description.ros.frames import BASE_LINK, pose_numbers
 from pkm_description.viewing.rviz_view import ShownRobot, rviz_config
+from pkm_description.writing import write_text
 
 #: what every launch file takes, and hands on to those that it includes
 MACHINE_ARGUMENTS = ('machine', 'machine_file', 'overlay', 'namespace', 'frame_prefix', 'use_sim_time')
@@ -283,7 +284,7 @@ def rviz_of_robots(robots: Sequence[ShownRobot], otherwise: str) -> list[Node | 
     # rviz reads its configuration some time after the launch has started it
     name = '_'.join(robot.machine.name for robot in robots)
     file = Path(tempfile.mkdtemp(prefix='pkm_rviz_'), f'{name}.rviz')
-    file.write_text(rviz_config(source.read_text(encoding='utf-8'), *robots), encoding='utf-8')
+    write_text(file, rviz_config(source.read_text(encoding='utf-8'), *robots))
     lines: list[Node | LogInfo] = [
         LogInfo(msg=f"frame_prefix '{robot.frame_prefix}' does not end in '/': rviz cannot show the robot model")
         for robot in robots

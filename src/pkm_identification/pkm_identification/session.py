@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 from pkm_description.machine import Machine
+from pkm_description.writing import replacing
 
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import InfeasibleParametersError, RecordingError
@@ -149,13 +150,14 @@ class IdentificationSession:
             raise RecordingError('there is no result to save; call identify first')
         text = self._write(self.result)
         for role, recording in self._recordings.items():
-            np.savez_compressed(
-                self._directory / f'{role}.npz',
-                time=recording.time,
-                drive_positions=recording.drive_positions,
-                forces=recording.forces,
-                start_stamp=recording.start_stamp,
-            )
+            with replacing(self._directory / f'{role}.npz') as beside:
+                np.savez_compressed(
+                    beside,
+                    time=recording.time,
+                    drive_positions=recording.drive_positions,
+                    forces=recording.forces,
+                    start_stamp=recording.start_stamp,
+                )
         return f'{text}; recordings in {self._directory}'
 
     def figures(self) -> dict[str, object]:

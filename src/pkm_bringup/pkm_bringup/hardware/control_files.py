@@ -15,6 +15,7 @@ from pkm_description.export.controllers import TRAJECTORIES, controllers_text, d
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.ros2_control import PIDS_FILE, ControlOptions
 from pkm_description.machine import Machine, ServoGains
+from pkm_description.writing import write_text
 
 from pkm_bringup.control import gains_for_delay
 
@@ -64,7 +65,7 @@ def write_control_files(
     if controllers is None:
         controllers = folder / 'controllers.yaml'
         text = controllers_text(machine, options, update_rate, frame_prefix, gains)
-        controllers.write_text(text, encoding='utf-8')
+        write_text(controllers, text)
     return ControlFiles(options, controllers, _declared_controllers(controllers))
 
 
@@ -82,7 +83,7 @@ def _with_model(machine: Machine, options: ControlOptions, folder: Path, pids: s
     parameters = dict(options.parameters)
     for name, (file, text) in texts.items():
         if name not in parameters and text is not None:
-            (folder / file).write_text(text, encoding='utf-8')
+            write_text(folder / file, text)
             parameters[name] = str(folder / file)
     return dataclasses.replace(options, parameters=parameters)
 

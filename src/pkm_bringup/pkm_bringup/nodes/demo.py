@@ -20,6 +20,7 @@ from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
 from pkm_description.settings import Settings, setting
+from pkm_description.writing import write_text
 from pkm_estimation.stream import EstimatorConfig
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -140,7 +141,7 @@ class DemoNode(Node):
             raise SystemExit(1) from None
         self._finished = True
         say(last_page(outcome))
-        (self._output / 'verdict.json').write_text(verdict_json(outcome), encoding='utf-8')
+        write_text(self._output / 'verdict.json', verdict_json(outcome))
         raise SystemExit(1 if outcome.failed else 0)
 
     def missing(self) -> list[str]:

@@ -135,15 +135,18 @@ class RecorderNode(Node):
         self._diagnostics.publish({'recording': (level, text, values)})
 
     def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.message = self.close()
-        response.success = True
+        try:
+            response.message, response.success = self.close(), True
+        except BagError as error:
+            response.message = str(error)
+            self.get_logger().error(str(error))
         return response
 
     def close(self) -> str:
         """Close the bag and say what it holds."""
         already = self._recording.closed
         if not already:
-            self._take_waiting()
+            self._take_waiting()  # may close it, too, where the disk is full
         summary = self._recording.close()
         if not already and self.context.ok():
             self.get_logger().info(f'closed: {summary}')

@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from pkm_description.report import figures
+from pkm_description.writing import make_folder, replacing
 
 BLUE, ORANGE, GREEN, GREY, BLACK = '#0072B2', '#D55E00', '#009E73', '#999999', '#000000'
 AXES = (BLUE, ORANGE, GREEN)
@@ -19,5 +20,6 @@ STYLE: Any = figures.STYLE | {
 
 def save(figure: Figure, path: Path, dpi: int = 130) -> None:
     """Write a figure as PNG, the same bytes for the same data."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=dpi, facecolor='white', metadata={'Software': None})
+    make_folder(path.parent)
+    with replacing(path) as beside:
+        figure.savefig(beside, dpi=dpi, facecolor='white', metadata={'Software': None})

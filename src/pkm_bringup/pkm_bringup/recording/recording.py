@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pkm_estimation.bags import RawBagWriter
+from pkm_estimation.bags import BagError, RawBagWriter
 from rosbags.interfaces import Qos
 
 from pkm_bringup.recording.message_definitions import learn_type, message_definitions
@@ -51,25 +51,37 @@ class Recording:
         self._writer.add_topic(topic, message_type, qos)
 
     def add_message(self, topic: str, time: int, data: bytes) -> None:
-        """Write CDR bytes received at ``time`` [ns]; ignored once the recording is closed."""
+        """Write CDR bytes received at ``time`` [ns]; ignored once the recording is closed.
+
+        Raises
+        ------
+        BagError
+            It cannot be written; the recording is closed, and what was written before can be read.
+        """
         if self.closed:
             return
         if time <= 0:
             self._early.append((topic, data))
             return
-        self._write_early(time)
-        self._writer.write(topic, time, data)
-        self._unflushed += 1
-        if self._unflushed >= self._flush_every:
-            self._writer.flush()
-            self._unflushed = 0
+        try:
+            self._write_early(time)
+            self._writer.write(topic, time, data)
+            self._unflushed += 1
+            if self._unflushed >= self._flush_every:
+                self._writer.flush()
+                self._unflushed = 0
+        except BagError:
+            self.closed = self._writer.closed
+            raise
 
     def close(self) -> str:
         """Close the bag (once) and return one line that says what it holds."""
         if not self.closed:
-            self._write_early(0)
-            self.closed = True
-            self._writer.close()
+            try:
+                self._write_early(0)
+                self._writer.close()
+            finally:
+                self.closed = True
         counts = self.counts
         return f'{sum(counts.values())} messages on {len(counts)} topics in {self.path}'
 

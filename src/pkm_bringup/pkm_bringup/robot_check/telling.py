@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pkm_description.writing import write_text
+
 from pkm_bringup.robot_check.findings import Report
 
 #: s of message time that are listened to
@@ -14,9 +16,8 @@ def tell(report: Report, json_file: Path | None, driver_file: Path | None) -> in
     """Print a report, write what is asked for, and return the exit code."""
     print(report.text(), flush=True)
     if json_file is not None:
-        json_file.write_text(report.as_json(), encoding='utf-8')
+        write_text(json_file, report.as_json())
     if driver_file is not None and report.driver_file:
-        with driver_file.open('x', encoding='utf-8') as stream:  # a file that somebody wrote is not replaced
-            stream.write(report.driver_file + '\n')
+        write_text(driver_file, report.driver_file + '\n', exclusive=True)  # what somebody wrote is not replaced
         print(f'wrote {driver_file}')
     return report.exit_code

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pkm_description.errors import PkmError
 from pkm_description.loading import load_machine
+from pkm_description.writing import make_folder, write_text
 
 from pkm_bringup.viewer.layouts import foxglove_layout, plotjuggler_layout
 
@@ -25,12 +26,12 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         machine = load_machine(options.machine, driver=options.driver)
         names = machine.driver.joint_names or machine.actuated_joint_names
-        options.output.mkdir(parents=True, exist_ok=True)
+        make_folder(options.output)
         for name, content in (
             ('foxglove.json', foxglove_layout(machine.actuated_count, options.namespace, options.frame_prefix)),
             ('plotjuggler.xml', plotjuggler_layout(names, options.namespace)),
         ):
-            (options.output / name).write_text(content, encoding='utf-8')
+            write_text(options.output / name, content)
             print(options.output / name)
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)

@@ -10,6 +10,7 @@ from pkm_description.export.gazebo_bridge import bridge_yaml
 from pkm_description.export.sdf import sdf_text
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.machine import Machine
+from pkm_description.writing import make_folder, write_text
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def write_gazebo_files(
     KinematicsError, ExportError
         As :func:`pkm_description.export.sdf.sdf_text`.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     files = GazeboFiles(directory / 'world.sdf', directory / 'model.sdf', directory / 'bridge.yaml')
     texts = (
         sdf_text(machine, dataclasses.replace(options, world=True)),
@@ -51,5 +52,5 @@ def write_gazebo_files(
         bridge_yaml(machine, options, clock),
     )
     for path, text in zip(files.all, texts, strict=True):
-        path.write_text(text, encoding='utf-8')
+        write_text(path, text)
     return files

@@ -22,6 +22,7 @@ from pkm_description.export.numbers_text import numbers
 from pkm_description.export.urdf_parts import add_chain_joint, add_inertial, add_joint, add_origin
 from pkm_description.kinematics.arguments import require_machine, require_platform
 from pkm_description.machine import Closure, Machine, RigidBody
+from pkm_description.writing import make_folder, write_text
 
 #: of the link that stands still
 _RESTING = RigidBody('resting', 1.0, np.zeros(3), np.eye(3))
@@ -93,10 +94,10 @@ def urdf_with_constraints(machine: Machine) -> str:
 def write_urdf_with_loops(machine: Machine, directory: Path) -> tuple[Path, Path]:
     """Write ``robot.urdf`` and ``robot.yaml`` into a directory; returns both paths."""
     files = urdf_with_loops(machine)
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     paths = directory / 'robot.urdf', directory / 'robot.yaml'
     for path, text in zip(paths, (files.urdf, files.loops), strict=True):
-        path.write_text(text, encoding='utf-8')
+        write_text(path, text)
     return paths
 
 

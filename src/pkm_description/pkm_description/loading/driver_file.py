@@ -9,6 +9,7 @@ import yaml
 from pkm_description.loading.read_driver import read_driver
 from pkm_description.loading.yaml_reader import Section, read_yaml
 from pkm_description.machine import Machine
+from pkm_description.writing import write_text
 
 #: name of the copy in a bag's folder
 COPY = 'driver.yaml'
@@ -25,7 +26,7 @@ def keep_driver(machine: Machine, folder: Path) -> None:
         The driver's file is not there any more.
     """
     if not machine.driver.is_standard or 'driver' in read_yaml(machine.path):
-        (folder / COPY).write_text(driver_text(machine), encoding='utf-8')
+        write_text(folder / COPY, driver_text(machine))
 
 
 def driver_text(machine: Machine) -> str:

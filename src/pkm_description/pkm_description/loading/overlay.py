@@ -12,6 +12,7 @@ import yaml
 
 from pkm_description.errors import MachineFileError
 from pkm_description.loading.yaml_reader import Section, read_yaml
+from pkm_description.writing import write_text
 
 #: keys of an overlay that are not machine data
 _HEADER = ('overlay', 'standard_deviations')
@@ -172,6 +173,8 @@ def write_overlay(
     ------
     FileExistsError
         If the file is there already.
+    UnwritableError
+        It cannot be written.
     """
     nested: dict[str, Any] = {}
     for dotted, value in values.items():
@@ -184,10 +187,9 @@ def write_overlay(
     content |= nested
     if standard_deviations:
         content['standard_deviations'] = {key: float(value) for key, value in standard_deviations.items()}
-    path = Path(path)
-    with path.open('x', encoding='utf-8') as file:
-        yaml.safe_dump(content, file, sort_keys=False, default_flow_style=None, width=110)
-    return path
+    return write_text(
+        path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=110), exclusive=True
+    )
 
 
 def _plain(value: object) -> object:

@@ -24,6 +24,7 @@ from pkm_description.export.urdf_loops import urdf_with_constraints, write_urdf_
 from pkm_description.loading import load_machine, machine_names
 from pkm_description.machine import Machine
 from pkm_description.nodes.sdf_arguments import add_sdf_arguments, sdf_options
+from pkm_description.writing import write_text
 
 FORMATS = ['urdf', 'mjcf', 'sdf', 'c', 'gazebo', 'urdf_loops', 'urdf_constraints']
 #: parameter files that ros2_control reads
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.output is None:
             sys.stdout.write(_text(machine, options))
         else:
-            options.output.write_text(_text(machine, options), encoding='utf-8')
+            write_text(options.output, _text(machine, options))
             print(f'{options.output} written')
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)

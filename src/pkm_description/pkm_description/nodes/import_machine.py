@@ -15,6 +15,7 @@ from pathlib import Path
 from pkm_description.errors import PkmError
 from pkm_description.importing.importer import Imported, compared, imported
 from pkm_description.importing.selection import Choice
+from pkm_description.writing import write_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.output is None:
             print(result.text, end='')
         else:
-            options.output.write_text(result.text, encoding='utf-8')
+            write_text(options.output, result.text)
         if options.samples > 0:
             _compare(result, options.output, options.samples)
         if options.output is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pkm_description.errors import PkmError
 from pkm_description.skeleton import KINDS, Sizes, SkeletonError, skeleton_text, with_admissible_home
+from pkm_description.writing import write_text
 
 _SIZES = [field.name for field in dataclasses.fields(Sizes)]
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.output is None:
             sys.stdout.write(text)
         else:
-            options.output.write_text(text, encoding='utf-8')
+            write_text(options.output, text)
             print(f'{options.output} written; look at it with inspect_machine {options.output}', file=sys.stderr)
     except (PkmError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
 
+from pkm_description.writing import make_folder, write_text
+
 
 def _number(value: float, digits: int = 5) -> str:
     return f'{value:.{digits}g}'
@@ -36,6 +38,5 @@ def render(package: str, template: str, **values: object) -> str:
 def write_page(text: str, path: str | Path) -> Path:
     """Write a page and return its path."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding='utf-8')
-    return path
+    make_folder(path.parent)
+    return write_text(path, text)

@@ -33,18 +33,14 @@ def run_node(
     -------
     int
         0 after SIGINT or shutdown, the code of a ``SystemExit`` raised in a callback, 1 if the factory refuses its
-        parameters with a :class:`PkmError` (one line on stderr, no traceback).
+        parameters, or the node ends, with a :class:`PkmError` (one line on stderr, no traceback).
     """
     interrupted = _interrupt_once()
     survive_failed_publishing()
     rclpy.init(args=list(args) if args is not None else None)
     node = spinner = None
     try:
-        try:
-            node = factory()
-        except PkmError as error:
-            print(f'error: {error}', file=sys.stderr, flush=True)
-            return 1
+        node = factory()
         if isinstance(node, Node):
             warn_of_unknown_parameters(node)
         if hasattr(node, 'run'):
@@ -54,6 +50,8 @@ def run_node(
             spinner.add_node(node)  # type: ignore[arg-type]
             spinner.spin()
         return 0
+    except PkmError as error:
+        return _refused(error)
     except SystemExit as request:
         return request.code if isinstance(request.code, int) else int(bool(request.code))
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -74,8 +72,16 @@ def run_node(
         try:
             if node is not None:
                 node.destroy_node()  # type: ignore[attr-defined]
+        except PkmError as error:  # what the node had to write at its end
+            _refused(error)
+            raise SystemExit(1) from None
         finally:
             rclpy.try_shutdown()
+
+
+def _refused(error: PkmError) -> int:
+    print(f'error: {error}', file=sys.stderr, flush=True)
+    return 1
 
 
 def _interrupt_once() -> threading.Event:

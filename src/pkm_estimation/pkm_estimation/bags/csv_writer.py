@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.driver.csv_names import IMU_COLUMNS, JOINT_FIELDS, POSE_COLUMNS, RECORDED_AT
+from pkm_description.writing import make_folder, replacing
 
 from pkm_estimation.bags.recorded_data import JointStates, Odometry, RecordedData, Stamps
 
@@ -34,7 +35,7 @@ def write_csv(data: RecordedData, folder: str | Path) -> list[Path]:
         One of the files is there.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     files = []
     if data.joint_states is not None:
         files.append(_write(folder / 'joint_states.csv', data.joint_states, *_joints(data.joint_states)))
@@ -69,7 +70,7 @@ def _write(path: Path, stream: object, names: Sequence[str], values: Array) -> P
     stamps: Stamps = stream.stamps  # type: ignore[attr-defined]
     recorded_at: Stamps = stream.recorded_at  # type: ignore[attr-defined]
     unlike = getattr(stream, 'unlike', {})
-    with path.open('x', newline='', encoding='utf-8') as file:
+    with replacing(path, exclusive=True) as beside, beside.open('w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file, lineterminator='\n')
         writer.writerow(['stamp', RECORDED_AT, *names])
         rows = zip(stamps.tolist(), recorded_at.tolist(), values.tolist(), strict=True)

@@ -17,6 +17,7 @@ from pkm_description.loading.arguments import add_driver_arguments, machine_of_o
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.report.words import time_of_data
+from pkm_description.writing import make_folder, write_text
 
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.nodes.node_settings import load_config
@@ -123,7 +124,7 @@ def _run(options: argparse.Namespace) -> None:
         )  # fmt: skip
     streams = streams.between(options.begin, options.end)
     if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
+        make_folder(options.output)
     found = _Findings(settings=_changed(config))
     found.source = {
         'recording': str(options.bag),
@@ -253,7 +254,7 @@ def _time_of(data: RecordedData) -> str:
 
 def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
     path = folder / 'report.txt'
-    path.write_text('\n'.join(line for lines in found.sections for line in [*lines, '']), encoding='utf-8')
+    write_text(path, '\n'.join(line for lines in found.sections for line in [*lines, '']))
     print(f'wrote {path}')
     # draws: only now, as it takes half a second
     from pkm_estimation.tuning.html_report import write_html_report
@@ -262,7 +263,7 @@ def _write_settings(folder: Path, machine: Machine, found: _Findings) -> None:
     print(f'wrote {write_html_report(path, machine.name, found.verdict, found.sections, found.pictures, found.source)}')
     if found.settings:
         path = folder / 'estimator.yaml'
-        path.write_text(yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
+        write_text(path, yaml.safe_dump({'/**': {'ros__parameters': found.settings}}, sort_keys=False))
         print(f'wrote {path}')
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
+from pkm_description.writing import replacing_together
 
 from pkm_estimation.offline.result import EstimationResult
 from pkm_estimation.stream.innovations import innovation_names, innovation_rows
@@ -30,25 +30,27 @@ def write_result(
     Parameters
     ----------
     drives : names, in the order of the result's columns
+
+    Raises
+    ------
+    UnwritableError
+        The files of an earlier run stay as they were.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with replacing_together(folder) as beside:
         arrays: dict[str, Any] = {
             f'{prefix}{name}': value
             for prefix, part in (('', result.motion), ('baseline_', result.baseline), ('', result))
             for name, value in vars(part).items()
             if isinstance(value, np.ndarray)
         }
-        np.savez_compressed(folder / 'estimate.npz', **arrays)
+        np.savez_compressed(beside / 'estimate.npz', **arrays)
         names = ['stamp_ns'] + [f'{field}_{axis}' for field, axes in _CSV_COLUMNS for axis in axes] + ['nis']
         table = np.column_stack([*(getattr(result.motion, field) for field, _ in _CSV_COLUMNS), result.nis])
-        _write_table(folder / 'estimate.csv', names, result.motion.stamps, table)
+        _write_table(beside / 'estimate.csv', names, result.motion.stamps, table)
         rows = innovation_rows(result.innovation, result.innovation_std, result.nis)
-        _write_table(folder / 'innovations.csv', ['stamp_ns', *innovation_names(drives)], result.motion.stamps, rows)
-        (folder / 'summary.txt').write_text(summary + '\n', encoding='utf-8')
-        (folder / 'report.html').write_text(report, encoding='utf-8')
-    except OSError as error:
-        raise PkmError(f'cannot write to {folder}: {error}') from None
+        _write_table(beside / 'innovations.csv', ['stamp_ns', *innovation_names(drives)], result.motion.stamps, rows)
+        (beside / 'summary.txt').write_text(summary + '\n', encoding='utf-8')
+        (beside / 'report.html').write_text(report, encoding='utf-8')
     files = ('report.html', 'estimate.npz', 'estimate.csv', 'innovations.csv', 'summary.txt')
     return [folder / name for name in files]
 

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from pkm_description.report.figures import AXIS_COLOURS, STYLE
+from pkm_description.writing import replacing
 
 from pkm_estimation.tuning.allan import FLICKER, AllanCoefficients, AllanDeviation
 
@@ -16,7 +17,8 @@ _SENSORS = (('accelerometer', 'm/s^2'), ('gyroscope', 'rad/s'))
 
 def draw_allan(path: Path, allan: AllanDeviation, coefficients: AllanCoefficients, title: str) -> Path:
     """Write :func:`allan_figure` as PNG."""
-    allan_figure(allan, coefficients, title).savefig(path, dpi=110, metadata={'Software': None})
+    with replacing(path) as beside:
+        allan_figure(allan, coefficients, title).savefig(beside, dpi=110, metadata={'Software': None})
     return path
 
 
@@ -48,7 +50,8 @@ def write_allan_table(path: Path, allan: AllanDeviation, names: tuple[str, ...])
     """Write the curves as CSV."""
     header = ','.join(['tau_s', 'degrees_of_freedom', *(name.replace(' ', '_') for name in names)])
     rows = np.column_stack([allan.tau, allan.degrees_of_freedom, allan.deviation])
-    np.savetxt(path, rows, delimiter=',', header=header, comments='', fmt='%.9g')
+    with replacing(path) as beside:
+        np.savetxt(beside, rows, delimiter=',', header=header, comments='', fmt='%.9g')
     return path
 
 

@@ -12,6 +12,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ArgumentError
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
+from pkm_description.writing import replacing, replacing_together, write_text
 
 from pkm_identification.excitation.design_result import ExcitationDesign
 
@@ -43,7 +44,7 @@ def write_drives(design: ExcitationDesign, path: Path, rate: float = RATE) -> Pa
 def write_trajectory(design: ExcitationDesign, path: Path, rate: float = RATE) -> Path:
     """YAML of a ``trajectory_msgs/MultiDOFJointTrajectory``, as ``topic pub`` takes it; stamp 0 starts at once."""
     message = _plain_message(design, rate)
-    path.write_text(yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=200), encoding='utf-8')
+    write_text(path, yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=200))
     return path
 
 
@@ -92,7 +93,7 @@ def write_design(design: ExcitationDesign, path: Path) -> Path:
         'base_parameters': list(design.base.names),
         'settings': {name: _setting(value) for name, value in vars(settings).items()},
     }  # fmt: skip
-    path.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding='utf-8')
+    write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200))
     return path
 
 
@@ -103,6 +104,8 @@ def write_all(design: ExcitationDesign, folder: str | Path, rate: float = RATE) 
     ------
     ArgumentError
         A bag of an earlier design stands there.
+    UnwritableError
+        A file cannot be written; those of an earlier design stay as they were.
     """
     from pkm_identification.excitation.plots import write_plot
 
@@ -110,15 +113,16 @@ def write_all(design: ExcitationDesign, folder: str | Path, rate: float = RATE) 
     bag = folder / 'excitation_bag'
     if bag.exists():
         raise ArgumentError(f'{bag} exists already and is not overwritten; choose another output or move it away')
-    folder.mkdir(parents=True, exist_ok=True)
-    return [
-        write_design(design, folder / 'excitation.yaml'),
-        write_poses(design, folder / 'excitation_poses.csv', rate),
-        write_drives(design, folder / 'excitation_drives.csv', rate),
-        write_trajectory(design, folder / 'excitation_trajectory.yaml', rate),
-        write_bag(design, bag, rate),
-        write_plot(design, folder / 'excitation.png'),
-    ]
+    with replacing_together(folder) as beside:
+        written = [
+            write_design(design, beside / 'excitation.yaml'),
+            write_poses(design, beside / 'excitation_poses.csv', rate),
+            write_drives(design, beside / 'excitation_drives.csv', rate),
+            write_trajectory(design, beside / 'excitation_trajectory.yaml', rate),
+            write_bag(design, beside / bag.name, rate),
+            write_plot(design, beside / 'excitation.png'),
+        ]
+    return [folder / path.name for path in written]
 
 
 def _plain_message(design: ExcitationDesign, rate: float) -> dict[str, Any]:
@@ -178,7 +182,8 @@ def _twist(linear: Array, angular: Array) -> dict[str, dict[str, float]]:
 
 
 def _write_csv(path: Path, names: Sequence[str], rows: Array) -> Path:
-    np.savetxt(path, rows, fmt='%.12g', delimiter=',', header=','.join(names), comments='')
+    with replacing(path) as beside:
+        np.savetxt(beside, rows, fmt='%.12g', delimiter=',', header=','.join(names), comments='')
     return path
 
 

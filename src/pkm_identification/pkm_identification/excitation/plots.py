@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pkm_description.arrays import Array
 from pkm_description.report.figures import NOMINAL, PREDICTED, RESIDUAL, STYLE
+from pkm_description.writing import replacing
 
 from pkm_identification.excitation.design_result import ExcitationDesign
 
@@ -50,7 +51,8 @@ def excitation_figure(design: ExcitationDesign) -> Figure:
 
 def write_plot(design: ExcitationDesign, path: Path) -> Path:
     """Write the picture; the ending of the name says the format."""
-    excitation_figure(design).savefig(path, dpi=120)
+    with replacing(path) as beside:
+        excitation_figure(design).savefig(beside, dpi=120)
     return path
 
 

@@ -12,6 +12,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import PkmError
 from pkm_description.loading.arguments import add_driver_arguments, machine_of_options
 from pkm_description.machine import Machine
+from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
@@ -75,7 +76,8 @@ def _run(machine: Machine, recording: Recording, settings: OnlineSettings | None
         labels = machine.drive_labels
         header = ['time', *(f'{one}.measured' for one in labels), *(f'{one}.predicted' for one in labels)]
         header += ['payload_mass', 'payload_mass_std']
-        np.savetxt(output, np.array(rows), delimiter=',', header=','.join(header), comments='')
+        with replacing(output) as beside:
+            np.savetxt(beside, np.array(rows), delimiter=',', header=','.join(header), comments='')
         print(f'wrote {output}')
     return 0
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from geometry_msgs.msg import InertiaStamped
+from pkm_description.errors import UnwritableError
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
@@ -16,6 +17,7 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
+from pkm_description.writing import make_folder, write_text
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
@@ -149,8 +151,8 @@ class OnlineIdentificationNode(LifecycleNode):
         path = self._directory / 'online_parameters.yaml'
         try:
             _write(path, self._stream.content())
-        except OSError as error:
-            response.message = f'{path}: {error.strerror}; give the parameter output_directory another folder'
+        except UnwritableError as error:
+            response.message = f'{error} (parameter output_directory)'
             return response
         response.success, response.message = True, f'wrote {path}'
         return response
@@ -181,11 +183,8 @@ def _inertia(payload: Payload, time: int, frame: str) -> InertiaStamped:
 
 
 def _write(path: Path, content: dict[str, object]) -> None:
-    """Write beside, then rename: no half file stands beside a whole one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix('.yaml.part')
-    beside.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
-    beside.replace(path)
+    make_folder(path.parent)
+    write_text(path, yaml.safe_dump(content, sort_keys=False))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from pkm_description.writing import replacing_together, write_text
 
 from pkm_identification.judgement.physical import PhysicalParameters, least_eigenvalues
 from pkm_identification.report.figures_data import (
@@ -37,14 +38,16 @@ class WrittenFiles:
 def write_result(result: IdentificationResult, directory: str | Path) -> WrittenFiles:
     """Write report, numbers and overlay; deletes the overlay of an earlier run if the new result is infeasible."""
     folder = Path(directory).expanduser()
-    folder.mkdir(parents=True, exist_ok=True)
-    overlay = folder / 'overlay.yaml'
-    overlay.unlink(missing_ok=True)
-    if result.identified_machine is not None:
-        write_overlay(result, overlay)
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(yaml.safe_dump(parameter_data(result), sort_keys=False, width=120), encoding='utf-8')
-    report = write_report(result, folder / 'report.html')
+    parameters, report, overlay = (folder / name for name in ('parameters.yaml', 'report.html', 'overlay.yaml'))
+    with replacing_together(folder) as beside:
+        write_text(
+            beside / parameters.name, yaml.safe_dump(parameter_data(result), sort_keys=False, width=120)
+        )
+        write_report(result, beside / report.name)
+        if result.identified_machine is not None:
+            write_overlay(result, beside / overlay.name)
+    if result.identified_machine is None:
+        overlay.unlink(missing_ok=True)
     return WrittenFiles(report, parameters, overlay if overlay.exists() else None)
 
 
