@@ -132,14 +132,21 @@ class Settings:
             content = bounded_yaml(Path(path).read_text(encoding='utf-8'))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigurationError(f'{path}: cannot be read: {error}') from None
-        values = _of_node({} if content is None else content, node)
+        values = of_node({} if content is None else content, node)
         if not isinstance(values, dict):
             raise ConfigurationError(f'{path}: expected names and values of settings, found {content!r:.60}')
         known, given = settings_of(cls), _flat(values)
         try:
-            return cls.from_mapping({name: given[name] for name in given if name in known or name not in left_out})
+            read = cls.from_mapping({name: given[name] for name in given if name in known or name not in left_out})
         except ConfigurationError as error:
             raise ConfigurationError(f'{path}: {error}') from None
+        object.__setattr__(read, '_path', path)  # not a setting: two files may say the same
+        return read
+
+    def refusal(self, name: str, reason: str) -> ConfigurationError:
+        """Error for a setting that is not allowed here, for a machine for example; names the file that it is from."""
+        path = getattr(self, '_path', None)
+        return ConfigurationError(f'{f"{path}: " if path else ""}{name} = {getattr(self, name)!r}: {reason}')
 
 
 def settings_of(kind: type[Settings]) -> dict[str, Field[Any]]:
@@ -205,7 +212,7 @@ def _plain(entry: Field[Any], value: Any) -> Any:
     return tuple(value) if isinstance(value, Iterable) else value
 
 
-def _of_node(content: Any, node: str) -> Any:
+def of_node(content: Any, node: str) -> Any:
     """Names and values for a node in the content of a YAML file; the content itself if it is no parameter file."""
     sections = list(_sections(content, ''))
     if not sections:

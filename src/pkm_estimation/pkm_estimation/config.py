@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pkm_description.machine import Machine
 from pkm_description.settings import Settings, setting
 
 from pkm_estimation.filters import INTEGRATORS
@@ -12,6 +13,10 @@ from pkm_estimation.models.extra_states import EXTRA_STATES
 FILTERS = ('manifold', 'paper', 'ekf', 'iekf')
 ADAPTATIONS = ('off', 'q', 'q_and_r')
 STARTS = ('forward_kinematics', 'printed')
+
+
+#: legs of a measurement that is used, where nothing else is asked for
+_USUAL_MINIMUM = 3
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class EstimatorConfig(Settings):
         'forward_kinematics', "where the filter starts; 'printed' is the paper's far-off start", choices=STARTS
     )
     printed_start_position: tuple[float, ...] = setting(
-        [0.0, 0.0, 1.0], "position of the IMU's point for start 'printed', base_link [m]"
+        [0.0, 0.0, 1.0], "position of the IMU's point for start 'printed', base_link [m]", -1e4, 1e4
     )
     printed_start_position_std: float = setting(1.0, 'its standard deviation [m]', 1e-6, 1e3)
     printed_start_attitude_std: float = setting(
@@ -129,7 +134,9 @@ class EstimatorConfig(Settings):
         60.0,
     )
     queue_length: int = setting(4000, 'samples per topic that wait for the other topic', 10, 1_000_000)
-    minimum_legs: int = setting(3, 'legs that a measurement must have to be used', 1, 100)
+    minimum_legs: int = setting(
+        _USUAL_MINIMUM, 'legs that a measurement must have to be used; all of a machine that has fewer', 1, 100
+    )
 
     leg_gate: float = setting(
         6.0,
@@ -155,7 +162,7 @@ class EstimatorConfig(Settings):
     divergence_samples: int = setting(50, 'samples in a row above divergence_nis before a restart', 1, 1_000_000)
 
     reference_point: tuple[float, ...] = setting(
-        [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are published, platform_link [m]'
+        [0.0, 0.0, 0.0], 'point of the platform whose pose and velocity are published, platform_link [m]', -1e3, 1e3
     )
     angular_acceleration_time_constant: float = setting(
         0.01, 'time constant of the derivative of the angular rate; its lag is sqrt(2) times this [s]', 1e-4, 10.0
@@ -163,3 +170,16 @@ class EstimatorConfig(Settings):
     differentiator_time_constant: float = setting(0.04, 'baseline: time constant of B2 [s]', 1e-4, 10.0)
     differentiator_damping: float = setting(2.0**0.5, 'baseline: damping of B2, sqrt(2) is Butterworth', 1e-2, 10.0)
     baseline: bool = setting(True, 'run the conventional baseline next to the filter')
+
+    def require_fitting(self, machine: Machine) -> None:
+        """Refuse what no recording of a machine can fulfil.
+
+        Raises
+        ------
+        ConfigurationError
+            Naming the setting, its value, what is allowed and the file.
+        """
+        drives = machine.actuated_count
+        if self.minimum_legs > max(drives, _USUAL_MINIMUM):
+            reason = f'must be a whole number from 1 to {drives}, the legs of {machine.name}'
+            raise self.refusal('minimum_legs', reason)

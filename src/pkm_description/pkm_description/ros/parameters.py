@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import sys
+from collections.abc import Collection, Container, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from pkm_description.errors import PkmError
-from pkm_description.settings import AnySettings, default_of, settings_of
+from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.errors import ConfigurationError, PkmError
+from pkm_description.settings import AnySettings, default_of, of_node, settings_of
+
+#: files that launch writes for values of its arguments begin so
+_OF_LAUNCH = 'launch_params_'
 
 
 class ParameterError(PkmError):
@@ -45,16 +54,35 @@ def declare_settings(
         default, metadata = default_of(entry), entry.metadata
         if isinstance(default, tuple):
             default = ','.join(default) if metadata['commas'] else list(default)
-        values[name] = declare(
-            node,
-            name,
-            default,
-            metadata['description'],
-            range=None if metadata['low'] is None else (metadata['low'], metadata['high']),
-            read_only=name not in writable,
-            choices=metadata['choices'] or None,
-        )
-    return settings.from_mapping(values)
+        try:
+            values[name] = declare(
+                node,
+                name,
+                default,
+                metadata['description'],
+                range=None if metadata['low'] is None else (metadata['low'], metadata['high']),
+                read_only=name not in writable,
+                choices=metadata['choices'] or None,
+            )
+        except ParameterError as error:
+            raise ParameterError(f'{file_with(node, [name])}{error}') from None
+    try:
+        return settings.from_mapping(values)
+    except ConfigurationError as error:
+        raise ConfigurationError(f'{file_with(node, [*values])}{error}') from None
+
+
+def file_with(node: Node, names: Collection[str]) -> str:
+    """The last parameter file of the command line that has one of the names for a node, ready to begin a message."""
+    files = [after for before, after in pairwise(sys.argv) if before == '--params-file']
+    for file in reversed(files):
+        if Path(file).name.startswith(_OF_LAUNCH):
+            continue
+        with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
+            given = of_node(bounded_yaml(Path(file).read_text(encoding='utf-8')), node.get_name())
+            if isinstance(given, dict) and not given.keys().isdisjoint(names):
+                return f'{file}: '
+    return ''
 
 
 def current_settings(

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.errors import PkmError
+from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
-from pkm_description.ros.parameters import current_settings, declare_settings
+from pkm_description.ros.parameters import current_settings, declare_settings, file_with
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE, OdometryWriter
 from pkm_description.ros.transforms import StaticTransformBroadcaster
@@ -114,7 +114,12 @@ class StreamNode(LifecycleNode):
 
     def read_settings(self) -> None:
         """Read the settings again that can be set while the node is not active."""
-        self.config = current_settings(self, EstimatorConfig)
+        config = current_settings(self, EstimatorConfig)
+        try:
+            config.require_fitting(self.machine)
+        except ConfigurationError as error:
+            raise ConfigurationError(f'{file_with(self, str(error).split()[:1])}{error}') from None
+        self.config = config
 
     @abstractmethod
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
@@ -210,7 +215,9 @@ class StreamNode(LifecycleNode):
             reason = f'{names}: can be set while {self.get_name()} is not active; deactivate it first'
             return SetParametersResult(successful=False, reason=reason)
         try:
-            current_settings(self, EstimatorConfig, ours)
+            config = current_settings(self, EstimatorConfig, ours)
+            if ours:
+                config.require_fitting(self.machine)
         except PkmError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._is_outdated = True

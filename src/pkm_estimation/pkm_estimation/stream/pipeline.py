@@ -62,6 +62,7 @@ class EstimatorPipeline:
             raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
         self.machine = machine
         self.config = config = config or EstimatorConfig()
+        config.require_fitting(machine)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
         self.tracker = Tracker(machine, config, self.imu_frame)
         self.filter, self.leg_gate = self.tracker.filter, self.tracker.leg_gate

@@ -29,9 +29,10 @@ class IdentificationNodeSettings(Settings):
     output_directory: str = setting('', 'folder for report, overlay and numbers; empty: ROS home')
     longest_recording: float = setting(600.0, 'longer recordings are cut [s]', 1.0, 1e5)
     excitation: tuple[float, ...] = setting(
-        [0.0, 0.0], 'seconds from the first joint state to record for identification; 0, 0: what the services ask for'
+        [0.0, 0.0], 'seconds from the first joint state to record for identification; 0, 0: what the services ask for',
+        0.0, 1e5,
     )
-    validation: tuple[float, ...] = setting([0.0, 0.0], 'seconds to record for validation; 0, 0: none')
+    validation: tuple[float, ...] = setting([0.0, 0.0], 'seconds to record for validation; 0, 0: none', 0.0, 1e5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
