@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def bounded_yaml(text: str, loader: Any = None) -> Any:
         values, or contains itself.
     """
     if len(text) > _LONGEST:
-        raise UnreadableYamlError(f'{len(text)} characters, at most {_LONGEST} are read')
+        raise UnreadableYamlError(f'has more than {_LONGEST} characters, at most so many are read')
     quick = getattr(yaml, 'CSafeLoader', yaml.SafeLoader) if is_shallow(text) else yaml.SafeLoader
     if _bracket_depth(text) > _HOPELESS or (not is_shallow(text) and len(text) > _LONGEST_SLOW):
         raise UnreadableYamlError(_TOO_DEEP)
@@ -50,6 +51,23 @@ def bounded_yaml(text: str, loader: Any = None) -> Any:
         return yaml.load(text, Loader=loader or quick)
     except RecursionError:
         raise UnreadableYamlError(_TOO_DEEP) from None
+
+
+def bounded_file(path: Path, loader: Any = None) -> Any:
+    """Content of a YAML file, see :func:`bounded_yaml`; of a long one no more is read than tells that it is long.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError
+        It cannot be read, or is no text.
+    """
+    return bounded_yaml(bounded_text(path), loader)
+
+
+def bounded_text(path: Path) -> str:
+    """Text of a file, cut where :func:`bounded_yaml` refuses it."""
+    with path.open(encoding='utf-8') as file:
+        return file.read(_LONGEST + 1)
 
 
 def is_shallow(text: str) -> bool:

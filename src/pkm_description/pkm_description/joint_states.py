@@ -19,6 +19,9 @@ _PLURALS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'effort
 #: orders that a reader remembers: a topic has few publishers, but a broken driver may change the names all the time
 _REMEMBERED = 16
 
+#: names that a joint state may have, and how much of them is told
+_MOST_NAMES, _TOLD, _LONGEST_TOLD = 2000, 12, 60
+
 
 @dataclass(frozen=True)
 class ChannelOrder:
@@ -159,11 +162,11 @@ class JointOrder:
         return self._absent_text(quantity, told)
 
     def _absent_text(self, quantity: str, absent: Sequence[str]) -> str:
-        return f'no {quantity} of {", ".join(absent)}; the joint state has {", ".join(self.names) or "no joints"}'
+        return f'no {quantity} of {told_names(absent)}; the joint state has {told_names(self.names) or "no joints"}'
 
     def unknown_text(self) -> str:
         """Name the joints that the machine does not have."""
-        return f'{", ".join(map(repr, self.unknown[:6]))} is no joint of this machine; ignored'
+        return f'{told_names(self.unknown, 6, quoted=True)} is no joint of this machine; ignored'
 
 
 class JointStateReader:
@@ -206,8 +209,11 @@ class JointStateReader:
         Raises
         ------
         JointStateError
-            ``duplicate_joint``: a wanted joint is named twice.
+            ``duplicate_joint``: a wanted joint is named twice; ``too_many_joints``: 2000 are sorted at most.
         """
+        if len(names) > _MOST_NAMES:
+            detail = f'{len(names)} joints, at most {_MOST_NAMES} are read: {told_names(names, 3)}'
+            raise JointStateError('too_many_joints', detail)
         key = tuple(names)
         order = self._orders.get(key)
         if order is None:
@@ -220,7 +226,7 @@ class JointStateReader:
         sought = (*self._sought, *(name for channel in self._channels for name in channel.names))
         doubled = sorted({name for name in sought if names.count(name) > 1})
         if doubled:
-            raise JointStateError('duplicate_joint', f'{", ".join(doubled)} is named twice in {list(names)}')
+            raise JointStateError('duplicate_joint', f'{", ".join(doubled)} is named twice in {told_names(names)}')
         entries, joints = _places(self._sought, names)
         return JointOrder(
             self.wanted,
@@ -237,6 +243,13 @@ class JointStateReader:
 
     def _is_ignored(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self._driver.ignore)
+
+
+def told_names(names: Sequence[str], most: int = _TOLD, quoted: bool = False) -> str:
+    """Names for a message, whatever a broken driver made of them: long ones and long lists are cut."""
+    cut = [name if len(name) <= _LONGEST_TOLD else f'{name[:_LONGEST_TOLD]}...' for name in names[:most]]
+    rest = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(map(repr, cut) if quoted else cut) + rest
 
 
 def _places(sought: Sequence[str], names: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -267,4 +280,4 @@ def require_finite(values: Array, names: Sequence[str], quantity: str = 'positio
 
 def not_finite_text(names: Sequence[str], quantity: str = 'position') -> str:
     """Name joints whose values are not finite."""
-    return f'{quantity} of {", ".join(names)} is not a finite number'
+    return f'{quantity} of {told_names(names)} is not a finite number'

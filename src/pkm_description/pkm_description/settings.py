@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import yaml
 
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError
 
 AnySettings = TypeVar('AnySettings', bound='Settings')
@@ -129,7 +129,7 @@ class Settings:
         """
         left_out = {name for other in others for name in settings_of(other)} | {_OF_EVERY_NODE}
         try:
-            content = bounded_yaml(Path(path).read_text(encoding='utf-8'))
+            content = bounded_file(Path(path))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigurationError(f'{path}: cannot be read: {error}') from None
         values = of_node({} if content is None else content, node)

@@ -202,3 +202,16 @@ def test_a_damaged_ros1_bag_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(b'#ROSBAG V2.0\n' + b'\0' * 100)
     with pytest.raises(BagError, match='not a ROS 1 bag, or damaged'):
         read_bag(path)
+
+
+def test_csv_files_that_are_none_are_refused_in_words(tmp_path):
+    file = tmp_path / 'run.csv'
+    for content, reason in (
+        (b'time,a.position\n0,\xff\n', 'is no UTF-8 text'),
+        (b'time,a.position\n0,"' + b'1' * 140_000 + b'"\n', 'field larger than field limit'),
+        (b'time,a.position\n0,' + b'x' * 100_000 + b'\n', 'is no number'),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(BagError, match=f'^{file}: .*{reason}') as caught:
+            read_bag(file)
+        assert len(str(caught.value)) < 300

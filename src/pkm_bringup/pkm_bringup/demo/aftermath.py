@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.machine import Machine
 from pkm_estimation.bags import RecordedData, read_bag
 from pkm_estimation.offline.comparison import compare_with_live
@@ -126,7 +126,7 @@ def identification_figures(directory: Path, true_machine: Machine) -> Identifica
     """
     path = directory / 'parameters.yaml'
     try:
-        content = bounded_yaml(path.read_text(encoding='utf-8'))
+        content = bounded_file(path)
         config = IdentificationConfig.from_mapping(content['settings']).columns
         identical = config.identical_legs and legs_agree(true_machine)
         model = ObservationModel(true_machine, identical, config.friction, config.fixed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.controllers import TRAJECTORIES, controllers_text, default_update_rate, mujoco_pids_text
 from pkm_description.export.mjcf import mjcf_text
@@ -90,7 +90,7 @@ def _with_model(machine: Machine, options: ControlOptions, folder: Path, pids: s
 
 def _declared_controllers(path: Path) -> dict[str, str]:
     try:
-        content = bounded_yaml(path.read_text(encoding='utf-8'))
+        content = bounded_file(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f'controllers: {path}: {error}') from None
     found = {

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import yaml
 
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError
 from pkm_description.export.numbers_text import numbers
 from pkm_description.export.rest import home_configuration
@@ -122,7 +122,7 @@ def read_hardware_parameters(text: str) -> dict[str, str]:
     """
     if re.search(r'\.ya?ml$', text.strip()) and '=' not in text:
         try:
-            content = bounded_yaml(Path(text.strip()).read_text(encoding='utf-8'))
+            content = bounded_file(Path(text.strip()))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigurationError(f'hardware_parameters: {text.strip()}: {error}') from None
         if not isinstance(content, dict) or any(isinstance(value, dict | list) for value in content.values()):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.importing.cutting import cut
 from pkm_description.importing.freedoms import settled
 from pkm_description.importing.graph import Graph, ImportMachineError
@@ -98,7 +98,7 @@ def _loops_beside(path: Path) -> Path | None:
         if not candidate.is_file():
             continue
         try:
-            content = bounded_yaml(candidate.read_text(encoding='utf-8'))
+            content = bounded_file(candidate)
         except (OSError, UnicodeDecodeError, yaml.YAMLError):
             continue
         if isinstance(content, dict) and 'closed_loop' in content:

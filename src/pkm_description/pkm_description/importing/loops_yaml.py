@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.importing.graph import Graph, ImportMachineError, Link
 
 _KINDS = {'6d': 'fixed', '3d': 'ball'}
@@ -53,7 +53,7 @@ def with_loops_of(graph: Graph, path: Path) -> Graph:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        content = bounded_yaml(path.read_text(encoding='utf-8'))
+        content = bounded_file(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ImportMachineError(f'{path}: cannot be read: {error}') from None
     if not isinstance(content, dict) or not set(content) & set(_KEYS):

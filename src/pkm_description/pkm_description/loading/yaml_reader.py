@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from pkm_description.arrays import Array
-from pkm_description.bounded_yaml import UnreadableYamlError, bounded_yaml, is_shallow
+from pkm_description.bounded_yaml import UnreadableYamlError, bounded_text, bounded_yaml, is_shallow
 from pkm_description.errors import MachineFileError
 
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
@@ -69,7 +69,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         No such file, not YAML, a key twice, or not a mapping.
     """
     try:
-        content = _parsed(path.read_text(encoding='utf-8'))
+        content = _parsed(bounded_text(path))
     except OSError as error:
         raise _whole_file_error(path, None, f'cannot be read: {error.strerror}') from None
     except UnreadableYamlError as error:

@@ -26,6 +26,9 @@ QUATERNION_COLUMNS = (*_POSITION, 'qx', 'qy', 'qz', 'qw')
 #: how far a quaternion's norm may be from 1: digits that the file does not have
 _NORM_TOLERANCE = 1e-3
 
+#: s; longer ones would fill the memory when they are sampled
+_LONGEST = 4.0 * 3600.0
+
 #: poses that a quintic spline needs, with free ends and with ends at rest
 _LEAST_FREE, _LEAST_AT_REST = 6, 3
 
@@ -68,6 +71,11 @@ class RecordedPoses:
         rising = np.diff(table[:, 0]) > 0.0
         if not rising.all():
             raise MotionFileError(f'{path}: line {int(np.argmin(rising)) + 3}: time does not increase')
+        span = float(table[-1, 0] - table[0, 0])
+        if span > _LONGEST:
+            raise MotionFileError(
+                f'{path}: lasts {span:g} s, at most {_LONGEST:g} s are played; the column time is in seconds'
+            )
         if names == RPY_COLUMNS:
             rotations = np.array([rotation_from_rpy(rpy) for rpy in table[:, 4:]])
         else:
@@ -118,7 +126,7 @@ def _rotations_of_quaternions(path: Path, xyzw: Array) -> Array:
 def _read_table(path: Path) -> tuple[tuple[str, ...], Array]:
     """Names of the columns and their values (N, 7) or (N, 8)."""
     try:
-        with path.open(newline='') as file:
+        with path.open(newline='', encoding='utf-8-sig') as file:
             reader = csv.DictReader(file, skipinitialspace=True)
             given = [name.strip() for name in reader.fieldnames or []]
             reader.fieldnames = given
@@ -130,8 +138,12 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], Array]:
                     f'{",".join(QUATERNION_COLUMNS)}'
                 )
             rows = [[_number(path, line, name, row[name]) for name in names] for line, row in enumerate(reader, 2)]
-    except (OSError, UnicodeDecodeError) as error:
-        raise MotionFileError(f'{path}: cannot be read: {error}') from error
+    except OSError as error:
+        raise MotionFileError(f'{path}: cannot be read: {error.strerror or error}') from None
+    except UnicodeDecodeError as error:
+        raise MotionFileError(f'{path}: is no UTF-8 text (byte {error.start}); save it as UTF-8') from None
+    except csv.Error as error:
+        raise MotionFileError(f'{path}: is no CSV file: {error}; is a quotation mark missing?') from None
     return names, np.array(rows).reshape(-1, len(names))
 
 
@@ -141,5 +153,9 @@ def _number(path: Path, line: int, column: str, text: str | None) -> float:
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise MotionFileError(f'{path}: line {line}: {column} = {text!r} is not a finite number')
+        raise MotionFileError(f'{path}: line {line}: {column} = {_shown(text)} is not a finite number')
     return value
+
+
+def _shown(text: str | None) -> str:
+    return repr(text) if text is None or len(text) <= 60 else f'{text[:60]!r}...'

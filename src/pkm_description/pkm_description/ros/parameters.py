@@ -16,7 +16,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.settings import AnySettings, default_of, of_node, settings_of
 
@@ -79,7 +79,7 @@ def file_with(node: Node, names: Collection[str]) -> str:
         if Path(file).name.startswith(_OF_LAUNCH):
             continue
         with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
-            given = of_node(bounded_yaml(Path(file).read_text(encoding='utf-8')), node.get_name())
+            given = of_node(bounded_file(Path(file)), node.get_name())
             if isinstance(given, dict) and not given.keys().isdisjoint(names):
                 return f'{file}: '
     return ''

@@ -33,6 +33,8 @@ _NOTHING = np.empty(0)
 _END_OF_TIME = 2**31 * 10**9
 #: what reading raises at bytes that are no message of the kind
 UNREADABLE = (struct.error, ValueError, RuntimeError)
+#: bytes of a sample that is read: a thousand joints with short names have fewer, more would take the time of others
+LONGEST_SAMPLE = 2**16
 
 
 class ImuReading(NamedTuple):
@@ -71,6 +73,7 @@ def with_stamp(data: bytes, time: int) -> bytes:
 
 def read_imu(data: bytes) -> ImuReading:
     """Read a serialised ``sensor_msgs/Imu``."""
+    _require_short(data)
     data = _in_own_representation(data, Imu)
     length, at = _read_count(data, _AFTER_STAMP)
     numbers = _RATE_AND_FORCE.unpack_from(data, _aligned(at + length, 8))
@@ -79,6 +82,7 @@ def read_imu(data: bytes) -> ImuReading:
 
 def read_joint_state(data: bytes) -> JointReading:
     """Read a serialised ``sensor_msgs/JointState``."""
+    _require_short(data)
     data = _in_own_representation(data, JointState)
     length, at = _read_count(data, _AFTER_STAMP)
     frame, at = _text(data[at : at + length]), at + length
@@ -126,6 +130,11 @@ class OdometryWriter:
 def coded_stamp(time: int) -> bytes:
     """Eight bytes of a stamp [ns]."""
     return _STAMP.pack(*divmod(time, 10**9))
+
+
+def _require_short(data: bytes) -> None:
+    if len(data) > LONGEST_SAMPLE:
+        raise ValueError(f'longer than the {LONGEST_SAMPLE} bytes that are read of a sample')
 
 
 def _in_own_representation(data: bytes, kind: type) -> bytes:

@@ -88,7 +88,7 @@ class _Table:
         times = [nanoseconds(row[place], unit) for _, row in rows]
         for (line, row), time in zip(rows, times, strict=True):
             if time is None or not -(2**62) < time < 2**62:
-                raise BagError(f'{self.path}: line {line}: {header[place]} = {row[place]!r} is no time')
+                raise BagError(f'{self.path}: line {line}: {header[place]} = {row[place][:60]!r} is no time')
         return np.array(times, dtype=np.int64)
 
     def _numbers(self, rows: list[tuple[int, list[str]]], header: list[str]) -> Array:
@@ -100,7 +100,7 @@ class _Table:
                         values[index, place] = float(row[place])
                     except ValueError:
                         raise BagError(
-                            f'{self.path}: line {line}: {header[place]} = {row[place]!r} is no number'
+                            f'{self.path}: line {line}: {header[place]} = {row[place][:60]!r} is no number'
                         ) from None
         return values
 
@@ -147,8 +147,17 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Header, and rows with their line numbers; comments (``#``) and empty lines are left out."""
     try:
         lines = path.read_text(encoding='utf-8-sig').splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BagError(f'{path}: cannot be read as text: {error}') from None
+    except OSError as error:
+        raise BagError(f'{path}: cannot be read: {error.strerror or error}') from None
+    except UnicodeDecodeError as error:
+        raise BagError(f'{path}: is no UTF-8 text (byte {error.start}); save it as UTF-8') from None
+    try:
+        return _cells(path, lines)
+    except csv.Error as error:
+        raise BagError(f'{path}: is no CSV file: {error}; is a quotation mark missing?') from None
+
+
+def _cells(path: Path, lines: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != '#']
     if len(numbered) < 2:
         raise BagError(f'{path}: needs a line with the names of the columns, and rows of numbers below it')

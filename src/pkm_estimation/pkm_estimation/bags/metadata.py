@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 
 #: topics whose losses are told one by one
 _TOLD = 4
@@ -16,7 +16,7 @@ _TOLD = 4
 def bag_metadata(folder: Path) -> dict[str, Any] | None:
     """What ``rosbag2`` wrote about the recording in a folder, None without (readable) metadata."""
     try:
-        content = bounded_yaml((folder / 'metadata.yaml').read_text(encoding='utf-8'))
+        content = bounded_file(folder / 'metadata.yaml')
         return dict(content['rosbag2_bagfile_information'])
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return None

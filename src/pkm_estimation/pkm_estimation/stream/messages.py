@@ -100,6 +100,10 @@ class MeasurementQueue(deque[Measurement]):
         return oldest
 
 
+#: sets of names beside those of the drives that were told
+_REMEMBERED = 16
+
+
 class LegMessageReader:
     """Sorts joint positions into the machine's leg order.
 
@@ -166,6 +170,8 @@ class LegMessageReader:
         if order.missing:
             complain('unknown_joint', order.unknown_text())
         elif self._is_new(order):
+            if len(self._foreign) >= _REMEMBERED:  # of a driver that changes them all the time
+                self._foreign.clear()
             self._foreign.add(order.names)
             complain('foreign_joints', order.unknown_text())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 
 from pkm_identification.errors import RecordingError
 from pkm_identification.judgement.significance import KNOWN
@@ -41,7 +41,7 @@ def read_results(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
     for path in map(Path, paths):
         file = path / 'parameters.yaml' if path.is_dir() else path
         try:
-            content = bounded_yaml(file.read_text(encoding='utf-8'))
+            content = bounded_file(file)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise RecordingError(f'{file}: cannot be read ({error}); give folders that identify wrote') from None
         if not isinstance(content, dict) or not {'base_parameters', 'force_error', 'condition'} <= content.keys():
