@@ -122,6 +122,7 @@ class RecorderNode(Node):
         self._recording.add_message(topic, self.get_clock().now().nanoseconds, data)
 
     def _report(self) -> None:
+        self._recording.flush()  # a kill costs the last second
         counts = self._recording.counts
         missing = sorted(self._wanted - set(counts))
         values = {

@@ -74,6 +74,14 @@ class Recording:
             self.closed = self._writer.closed
             raise
 
+    def flush(self) -> None:
+        """Make what was written so far survive the end of the process; raises as :meth:`add_message`."""
+        try:
+            self._writer.flush()
+        finally:
+            self.closed = self.closed or self._writer.closed
+        self._unflushed = 0
+
     def close(self) -> str:
         """Close the bag (once) and return one line that says what it holds."""
         if not self.closed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pkm_description.writing import unwritable
 from rosbags.interfaces import Connection, Qos
@@ -78,8 +78,10 @@ class RawBagWriter:
             self._at_risk, self._chunks = 0, chunks
 
     def flush(self) -> None:
-        """Make what was written so far survive a crash, as far as the storage can."""
-        storage = self._writer.storage
+        """Make what was written so far survive the end of the process."""
+        if self._closed:
+            return
+        storage: Any = self._writer.storage
         connection = getattr(storage, 'conn', None)
         stream = getattr(storage, 'bio', None)
         with self._writing():
@@ -87,7 +89,10 @@ class RawBagWriter:
                 connection.commit()
                 self._at_risk = 0
             if stream is not None:
+                if storage.chunk.msgs:  # a chunk is in the memory until it has a megabyte: seconds of a slow sensor
+                    storage.close_chunk()
                 stream.flush()
+                self._at_risk, self._chunks = 0, len(storage.chunks)
 
     def close(self) -> None:
         """Write index and metadata; harmless when already closed."""
