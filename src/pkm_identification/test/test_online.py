@@ -17,9 +17,11 @@ from pkm_description.machine import JointFriction, Machine
 from pkm_description.machine.variants import with_friction
 from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import BagWriter
+from pkm_identification.errors import InfeasibleParametersError
 from pkm_identification.nodes.identify_online import main
 from pkm_identification.online.identifier import OnlineIdentifier
 from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import PayloadPrior
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
 
@@ -211,6 +213,29 @@ def test_the_program_reads_a_bag(srs: Machine, tmp_path: Path, capsys: pytest.Ca
     assert values['time'][0] == pytest.approx(0.15, abs=0.02) and len(values) == pytest.approx(370, abs=3)
     assert main([str(tmp_path / 'nothing'), '--machine', 'srs']) == 1
     assert 'nothing' in capsys.readouterr().err
+
+
+def test_what_was_learned_is_an_overlay(srs: Machine, tmp_path: Path) -> None:
+    """Written, read, and nearer to the truth: forces of other motions, and friction of every drive."""
+    motion, other = profile('fourier', srs, 20.0, 100.0), profile('mp1', srs, 20.0, 100.0)
+    positions, forces = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))
+    begun = with_friction(srs, lambda joint: JointFriction.viscous_coulomb(0.6 * joint.friction.viscous, 0.0))
+    identifier = OnlineIdentifier(begun)
+    path = tmp_path / 'kept' / 'overlay.yaml'
+    with pytest.raises(InfeasibleParametersError, match='nothing is learned yet'):
+        write_overlay(identifier, path, '2026-01-01')
+    for time, position, force in zip(motion.time, positions, forces, strict=True):
+        identifier.add(BEGIN + round(time * 1e9), position, force)
+    for _ in range(2):  # an older file is replaced
+        assert write_overlay(identifier, path, '2026-01-01') == path
+    learned = load_machine('srs', path)
+    true = inverse_dynamics(srs, other)
+    before, after = (
+        float(np.sqrt(np.mean((inverse_dynamics(one, other) - true) ** 2))) for one in (begun, learned)
+    )
+    assert after < 0.2 * before
+    for one, joint in zip(learned.actuated_joints, srs.actuated_joints, strict=True):
+        assert one.friction.viscous == pytest.approx(joint.friction.viscous, rel=0.1)
 
 
 def test_a_payload_follows_from_parameters_before_and_after() -> None:

@@ -13,6 +13,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from geometry_msgs.msg import InertiaStamped
 from loaded import loaded_signals
+from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import stamp
@@ -20,7 +21,7 @@ from pkm_description.ros.qos import LATCHED_QOS, LOSSLESS_QOS
 from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
 from pkm_identification.online.stream import OnlineStream
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 
 def test_a_load_is_named_live_as_from_a_file(srs: Machine, tmp_path: Path) -> None:
@@ -39,9 +40,12 @@ def test_a_load_is_named_live_as_from_a_file(srs: Machine, tmp_path: Path) -> No
         payloads: list[InertiaStamped] = []
         node.create_subscription(InertiaStamped, 'online_identification/payload', payloads.append, LATCHED_QOS)
         save = node.create_client(Trigger, 'online_identification/save')
+        reset = node.create_client(Trigger, 'online_identification/reset')
+        freeze = node.create_client(SetBool, 'online_identification/freeze')
         with NodeProcess('pkm_identification', 'online_identification', arguments) as process:
             wait_for(lambda: publisher.get_subscription_count() > 0, 'the subscription', 60.0, node)
-            wait_for(save.service_is_ready, 'the service', 30.0, node)
+            for service in (save, reset, freeze):
+                wait_for(service.service_is_ready, 'the services', 30.0, node)
             process.wait_for_output('listening to joint_states')
             for time, position, force in zip(stamps, positions, forces, strict=True):
                 message = JointState(name=names, position=position.tolist(), effort=force.tolist())
@@ -58,9 +62,22 @@ def test_a_load_is_named_live_as_from_a_file(srs: Machine, tmp_path: Path) -> No
                 return content['samples'] == offline.identifier.samples
 
             wait_for(saved, 'all samples', 60.0, node)
+            assert (tmp_path / 'online_overlay.yaml').exists()
+            for service, request, parts in (
+                (freeze, SetBool.Request(data=True), 'parameters are held'),
+                (reset, Trigger.Request(), 'starts anew'),
+            ):
+                answer = service.call_async(request)
+                wait_for(answer.done, 'the answer', 30.0, node)
+                assert answer.result().success and parts in answer.result().message
+            final = yaml.safe_load((tmp_path / 'online_parameters.yaml').read_text())
+            answer = save.call_async(Trigger.Request())
+            wait_for(answer.done, 'the answer', 30.0, node)
+            assert 'no overlay: nothing is learned yet' in answer.result().message
+            assert yaml.safe_load((tmp_path / 'online_parameters.yaml').read_text())['samples'] == 0
             assert process.stop() == 0
         node.destroy_node()
     assert abs(payloads[-1].inertia.m - mass) < 0.05 * mass
     assert payloads[-1].header.frame_id == 'platform_link'
-    content = yaml.safe_load((tmp_path / 'online_parameters.yaml').read_text())
-    assert content == yaml.safe_load(yaml.safe_dump(offline.content()))
+    assert load_machine('srs', tmp_path / 'online_overlay.yaml').platform.mass > 0.9 * srs.platform.mass
+    assert final == yaml.safe_load(yaml.safe_dump(offline.content()))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import yaml
 from geometry_msgs.msg import InertiaStamped
-from pkm_description.errors import UnwritableError
+from pkm_description.errors import PkmError, UnwritableError
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import declare_frames
@@ -26,6 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from pkm_identification.nodes.node_settings import OnlineNodeSettings, output_directory
 from pkm_identification.online.identifier import OnlineSample
+from pkm_identification.online.overlay import write_overlay
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.stream import OnlineStream
@@ -154,8 +156,17 @@ class OnlineIdentificationNode(LifecycleNode):
         except UnwritableError as error:
             response.message = f'{error} (parameter output_directory)'
             return response
-        response.success, response.message = True, f'wrote {path}'
+        response.success, response.message = True, f'wrote {path}{self._save_overlay(self._stream)}'
         return response
+
+    def _save_overlay(self, stream: OnlineStream) -> str:
+        """Write the overlay beside the numbers; what became of it."""
+        path = self._directory / 'online_overlay.yaml'
+        try:
+            write_overlay(stream.identifier, path, datetime.now(UTC).date().isoformat())
+        except (PkmError, OSError) as error:
+            return f'; no overlay: {error}'
+        return f' and {path}'
 
     def _diagnose(self) -> None:
         if self._stream is None or not self._is_active:

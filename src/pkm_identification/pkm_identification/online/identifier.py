@@ -144,6 +144,16 @@ class OnlineIdentifier:
         return self._filter.std
 
     @property
+    def covariance(self) -> Array:
+        """Covariance (B, B) of the base parameters."""
+        return self._filter.covariance
+
+    @property
+    def last_stamp(self) -> int:
+        """Stamp [ns] of the last message."""
+        return self._last_stamp
+
+    @property
     def window(self) -> float:
         """Length of the window, s; results are late by half of it."""
         return self._polynomial.window

@@ -49,6 +49,7 @@ class OnlineObservation:
 
     Attributes
     ----------
+    model : all parameters, of which the base parameters are made
     base : base parameters of bodies, friction and offsets
     nominal : (B,) their values in the file
     scale : (B,) change of each that changes forces as much as the file's forces typically are (their rms)
@@ -67,6 +68,7 @@ class OnlineObservation:
         model = ObservationModel(machine, identical, 'actuated', (), terms)
         states = random_states(machine, SCALING_STATES, seed=0)
         matrix, _ = model.regressor(states)
+        self.model = model
         self.base = model.base_parameters()
         full = model.parameters(machine)
         self.nominal = self.base.values(full)
