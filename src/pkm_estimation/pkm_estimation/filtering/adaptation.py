@@ -17,6 +17,8 @@ _LARGEST_CHANGE, _LEAST, _MOST = 5.0, 1e-4, 1e7
 _RESCUE, _MOST_RESCUES = 25.0, 4
 #: exponent of the innovations' excess in the common factor, and change of log(Q / R) per correlation
 _ANSWER, _RATIO_GAIN = 0.7, 2.0
+#: part of the innovations' expected variance below which they say nothing of the legs' noise
+_LEAST_SHARE = 0.2
 
 
 class NoiseAdaptation:
@@ -24,11 +26,14 @@ class NoiseAdaptation:
 
     Scaling Q and R by the same factor keeps the filter's gain and scales the innovation covariance by that factor.
     A larger Q with the same R makes consecutive innovations less correlated. So the mean square of the normalised
-    innovations gives the common factor, and their correlation the ratio of Q and R.
+    innovations gives the common factor, and their correlation the ratio of Q and R. Where the legs' noise is a small part
+    of what the innovations are expected to be, they say nothing of it: R is kept, and Q alone is adapted. Otherwise the
+    innovations of a model that is wrong (a late IMU), which no Q makes white, would take R to nothing.
 
     Parameters
     ----------
     mode : ``off``, ``q`` (R is kept) or ``q_and_r``
+    leg_variance : (A,) of the legs' noise where ``r_factor`` is 1
 
     Attributes
     ----------
@@ -36,15 +41,15 @@ class NoiseAdaptation:
     is_on : whether the noise is adapted at all
     """
 
-    def __init__(self, mode: str) -> None:
-        self.mode, self.is_on = mode, mode != 'off'
+    def __init__(self, mode: str, leg_variance: Array) -> None:
+        self.mode, self.is_on, self._leg_variance = mode, mode != 'off', leg_variance
         self.q_factor, self.r_factor = 1.0, 1.0
         self._rescues = 0
         self._clear(0)
 
     def _clear(self, skip: int) -> None:
         self._skip, self._count = skip, 0
-        self._squares, self._products, self._numbers = 0.0, 0.0, 0
+        self._squares, self._products, self._numbers, self._shares = 0.0, 0.0, 0, 0.0
         self._last: Array | None = None
 
     def started(self) -> None:
@@ -83,6 +88,7 @@ class NoiseAdaptation:
         error = np.clip(error, -10.0, 10.0)
         self._squares += float(error @ error)
         self._numbers += int(used.sum())
+        self._shares += self.r_factor * float((self._leg_variance / innovation.variance)[used].sum())
         if self._last is not None:
             self._products += float(error @ self._last)
         self._last = error
@@ -92,7 +98,7 @@ class NoiseAdaptation:
         excess = self._squares / max(1, self._numbers)
         correlation = self._products / max(self._squares, 1e-12)
         common = min(_LARGEST_CHANGE, max(1.0 / _LARGEST_CHANGE, excess**_ANSWER))
-        if self.mode == 'q':
+        if self.mode == 'q' or self._shares < _LEAST_SHARE * self._numbers:
             self.q_factor *= common
         else:
             ratio = exp(_RATIO_GAIN * correlation)

@@ -28,7 +28,7 @@ _UNLIKELY = 0.01
 #: the same where the legs themselves show it
 _RARE = 0.05
 #: measurements for which a leg must have been left out to stay so when the IMU is found to be wrong
-_JUST_BEFORE = 50
+JUST_BEFORE = 50
 
 
 class ImuSuspectError(Exception):
@@ -75,7 +75,7 @@ class LegsAloneTracker(DoubtfulTracker):
         residual, covariance : (A,), (A, A) against the prediction
         """
         gate, continuity, positions = self.leg_gate, self.continuity, sample.positions
-        if not self.judges_imu or not continuity.is_known or continuity.is_repeated(positions):
+        if not self.may_leave_out_imu or not continuity.is_known or continuity.is_repeated(positions):
             return False
         if not continuity.goes_on(stamp, positions, residual):
             return False
@@ -120,7 +120,7 @@ class LegsAloneTracker(DoubtfulTracker):
         self.imu_fault.begin(measurement.instant, kind, detail)
         self.imu_causes.reset()
         # legs that were left out just before were left out for it
-        self.leg_gate.forgive(_JUST_BEFORE)
+        self.leg_gate.forgive(JUST_BEFORE)
         self.health.event(
             measurement.instant.stamp, kind, f'{detail}; the IMU is left out, estimates are by the legs alone'
         )

@@ -16,7 +16,7 @@ from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
-from pkm_estimation.stream.legs_alone_tracker import ImuSuspectError, LegsAloneTracker
+from pkm_estimation.stream.legs_alone_tracker import JUST_BEFORE, ImuSuspectError, LegsAloneTracker
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, seconds, take_input
@@ -228,13 +228,24 @@ class Tracker(LegsAloneTracker):
         predicted = filter_.predicted_innovation(sample.positions, gate.noise_scale)
         accused = gate.accused(sample.used, *predicted)
         if accused != () and self._is_not_the_legs(stamp, sample, accused, *predicted):
-            raise ImuSuspectError('imu_off_prediction', gate.misfit(sample.used, *predicted))
+            if self.judges_imu:
+                raise ImuSuspectError('imu_off_prediction', gate.misfit(sample.used, *predicted))
+            return self._correct_for_adaptation(sample)
         judgement = gate.judge(sample.positions, sample.used, *predicted, complain)
         innovation = filter_.update(sample.positions, judgement.used, noise_scale=judgement.noise_scale)
         gate.accept(sample.positions, innovation)
         self.health.left_out = gate.descriptions()
         for name in self.health.left_out:
             self.health.count(f'{name}_left_out')
+        return innovation
+
+    def _correct_for_adaptation(self, sample: LegSample) -> Innovation:
+        """Correct with all legs where the prediction is wrong: the innovation is what the noise is adapted to."""
+        gate = self.leg_gate
+        gate.forgive(JUST_BEFORE)
+        innovation = self.filter.update(sample.positions, sample.used, noise_scale=gate.noise_scale)
+        gate.accept(sample.positions, innovation)
+        self.health.left_out = gate.descriptions()
         return innovation
 
     def _is_sound(self, stamp: int, now: ImuSample, innovation: Innovation) -> bool:

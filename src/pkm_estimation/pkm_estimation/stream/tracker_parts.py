@@ -97,7 +97,9 @@ class TrackerParts:
         self.pose_watch = PoseWatch(machine, self.side, config.maximum_condition)
         gate = 0.0 if config.filter == 'paper' else config.leg_gate
         self.leg_gate = LegGate(machine, gate)
-        self.noise = NoiseAdaptation(config.adapt_noise)
+        self.noise = NoiseAdaptation(
+            config.adapt_noise, self.filter.length_covariance.diagonal()[: machine.actuated_count].copy()
+        )
         self.may_leave_out_imu = config.legs_alone and self.leg_gate.active
         self.alone = LegsAlone(geometry, leg_noise, config, machine)
         self.reach = SingularReach(machine, self.filter, config.follow_modes)
