@@ -26,9 +26,11 @@ class NoiseAdaptation:
 
     Scaling Q and R by the same factor keeps the filter's gain and scales the innovation covariance by that factor.
     A larger Q with the same R makes consecutive innovations less correlated. So the mean square of the normalised
-    innovations gives the common factor, and their correlation the ratio of Q and R. Where the legs' noise is a small part
-    of what the innovations are expected to be, they say nothing of it: R is kept, and Q alone is adapted. Otherwise the
-    innovations of a model that is wrong (a late IMU), which no Q makes white, would take R to nothing.
+    innovations gives the common factor, and their correlation the ratio of Q and R.
+
+    Where the legs' noise is a small part of what the innovations are expected to be, they say nothing of it: R is kept,
+    and Q alone is adapted. Otherwise the innovations of a model that is wrong (a late IMU), which no Q makes white,
+    would take R to nothing.
 
     Parameters
     ----------

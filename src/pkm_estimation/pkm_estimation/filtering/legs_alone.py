@@ -6,6 +6,8 @@ otherwise are then minus the specific force and minus the angular rate of the pl
 the rate with white noise of the angular acceleration (Bar-Shalom, Li, Kirubarajan 2001, section 6.2). How lively they
 are the innovations say: the spectral densities have a common factor that keeps the mean normalised innovation squared
 somewhat below its expected value, so that standard deviations are rather too large than too small.
+Noise of the legs that is larger than their sensors' looks like a lively motion, but for one thing: consecutive
+innovations are opposed. Where they are, more than liveliness makes them so, the legs' noise has a factor, too.
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ from pkm_estimation.models.inertial_process import INPUT_SIZE
 _JERK, _TURNING, _LASTING = 120.0, 10.0, 0.08
 #: what the mean NIS per leg is kept at, the change of the factor's logarithm by an excess of 1, the largest excess
 _AIM, _GAIN, _LARGEST_EXCESS = 0.7, 0.15, 8.0
+#: change of the logarithm of the factor on the legs' noise by a correlation of consecutive innovations below minus the
+#: second number, which right noise has, too; the largest factor
+_NOISE_GAIN, _ANY_CORRELATION, _LOUDEST = 0.1, 0.4, 1e4
 #: bounds of the factor on the spectral densities
 _LEAST, _MOST = 1e-9, 1e9
 #: probability of a NIS that surprises, and the factor on the prediction's covariance that explains no motion any more
@@ -90,6 +95,7 @@ class LegsAlone:
             self.filter.walk[BIASES] = 0.0
         self._walk = np.zeros(self.filter.layout.size)
         self._walk[ACCELEROMETER_BIAS], self._walk[GYROSCOPE_BIAS] = _JERK**2 * _LASTING, _TURNING**2 * _LASTING
+        self._quiet_legs()
         self._liveliness, self.is_moving = 1.0, False
 
     def start_at(self, pose: Pose, before: Pose | None = None, duration: float = 0.0) -> None:
@@ -117,6 +123,7 @@ class LegsAlone:
         covariance[VELOCITY, VELOCITY] = velocity_std**2 * np.eye(3)
         covariance[ACCELEROMETER_BIAS, ACCELEROMETER_BIAS] = _ANY_FORCE**2 * np.eye(3)
         covariance[GYROSCOPE_BIAS, GYROSCOPE_BIAS] = rate_std**2 * np.eye(3)
+        self._quiet_legs()
         self._liveliness, self.is_moving = 1.0, before is not None
 
     def go_on_from(self, other: PlatformFilter, imu: Array) -> None:
@@ -126,7 +133,11 @@ class LegsAlone:
         self._without_delay()
         self.filter.ukf.state[BIASES] -= imu
         self.filter.covariance[BIASES, BIASES] += other.imu_covariance
+        self._quiet_legs()
         self._liveliness, self.is_moving = 1.0, True
+
+    def _quiet_legs(self) -> None:
+        self._noise_scale, self._last = 1.0, np.zeros(0)
 
     def _without_delay(self) -> None:
         """Take a delay of the IMU's stamps as it is: without an IMU it does not matter, but its doubt would."""
@@ -187,7 +198,7 @@ class LegsAlone:
             A covariance is not positive definite.
         """
         count, limit = len(used), float(chdtri(len(used), _SURPRISING))
-        first = latest = self.filter.update(drive_positions, used, limit)
+        first = latest = self.filter.update(drive_positions, used, limit, self._noise_scale)
         factor = 1.0
         while latest.nis > limit:
             growth = latest.nis / count
@@ -196,14 +207,20 @@ class LegsAlone:
                 raise SurpriseError(f'no motion explains where the legs are now (NIS {first.nis:.3g} of {count})')
             self.filter.covariance[:] *= growth
             try:
-                latest = self.filter.update(drive_positions, used, limit)
+                latest = self.filter.update(drive_positions, used, limit, self._noise_scale)
             except CovarianceError:
                 raise SurpriseError(f'the legs are far from where they were (NIS {first.nis:.3g} of {count})') from None
         self.adapt(first, count)
         return first
 
     def adapt(self, innovation: Innovation, count: int) -> None:
-        """Adapt how lively the motion is to an innovation of ``count`` legs."""
+        """Adapt how lively the motion is, and how noisy the legs, to an innovation of ``count`` legs."""
+        errors = np.nan_to_num(innovation.residual / innovation.std)
+        sizes = float(np.sqrt(errors @ errors) * np.sqrt(self._last @ self._last)) if len(self._last) else 0.0
+        if sizes > 0.0:
+            change = exp(-_NOISE_GAIN * (float(errors @ self._last) / sizes + _ANY_CORRELATION))
+            self._noise_scale = min(_LOUDEST, max(1.0, self._noise_scale * change))
+        self._last = errors
         excess = min(innovation.nis / count, _LARGEST_EXCESS) - _AIM
         self._liveliness = min(_MOST, max(_LEAST, self._liveliness * exp(_GAIN * excess)))
 
@@ -226,11 +243,11 @@ class LegsAlone:
 
     def snapshot(self) -> tuple[object, ...]:
         """State for :meth:`restore`."""
-        return self.filter.snapshot(), self._liveliness, self.is_moving
+        return self.filter.snapshot(), self._liveliness, self._noise_scale, self._last, self.is_moving
 
     def restore(self, snapshot: tuple[object, ...]) -> None:
         """Restore a snapshot exactly, bit by bit."""
-        filter_, self._liveliness, self.is_moving = snapshot  # type: ignore[assignment]
+        filter_, self._liveliness, self._noise_scale, self._last, self.is_moving = snapshot  # type: ignore[assignment]
         self.filter.restore(filter_)  # type: ignore[arg-type]
 
 
