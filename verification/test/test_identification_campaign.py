@@ -20,7 +20,7 @@ from verification.identification.expectations import EXPECTATIONS, legs_are_alik
 from verification.identification.motions import near_singular, several_sines
 from verification.identification.peer import TextbookPipeline
 from verification.identification.plan import FULL, Extent, judged, plan
-from verification.identification.repetitions import measured, repetition
+from verification.identification.repetitions import measured, with_bodies
 from verification.identification.trial import Outcome, run_trial
 from verification.identification_data.dataset import generate
 from verification.suite import Request
@@ -76,8 +76,8 @@ def test_repetitions_share_a_motion() -> None:
     first, second = measured('khalifa_3prr', 'plain', 8, 6.1, 2)
     assert first.true_machine is second.true_machine and first.training.run is second.training.run
     assert not np.array_equal(first.training.efforts, second.training.efforts)
-    found = repetition(first, {})
-    assert found.least_eigenvalue > 0.0 and not found.is_alarm
+    found, bodies = with_bodies(first, {})
+    assert bodies.least_eigenvalue > 0.0 and bodies.kept_shift <= 1.0 and not found.is_alarm
     assert found.sigmas.max() < 4.0 and len(found.all_sigmas) >= len(found.sigmas)
 
 

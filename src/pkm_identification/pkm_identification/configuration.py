@@ -164,8 +164,9 @@ class EstimatorSettings(Settings):
     )
     platform_uncertainty: float = setting(
         0.3,
-        'relative standard deviation of the nominal platform parameters; decides only how a base parameter is shared '
-        'out among the bodies, never the base parameters',
+        'relative standard deviation of the nominal platform parameters; decides how a base parameter is shared out '
+        'among the bodies, never the identified base parameters; how far those of the machine may differ from them '
+        'says keep_base_values',
         1e-9,
         1e9,
     )
