@@ -33,6 +33,7 @@ WITHOUT_KEY = {
     'distributed': 'design_excitation --dask says so where it is not installed',
     'mujoco': 'no rosdep key; requirements.txt',
     'llvmlite': 'comes with numba',
+    'lz4': 'comes with rosbags',
     'numba': 'the rosdep key python3-numba names a package that Ubuntu 24.04 does not have; requirements.txt',
     'rosbags': 'no rosdep key; requirements.txt',
     'pinocchio': 'import_machine compares its result with it where it is installed, and says so where it is not',
