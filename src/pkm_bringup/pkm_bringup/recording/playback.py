@@ -87,7 +87,7 @@ class Playback:
                 PlayedMessage(names.get(topic, topic), time, data) for topic, time, data in bag.read(wanted)
             ]
         if not played:
-            raise BagError(f'{path}: no messages to play')
+            raise BagError('; '.join([f'{path}: no messages to play', *self.warnings]))
         first = played[0].time + round(start_offset * 1e9)
         self._messages = [message for message in played if message.time >= first]
         if not self._messages:
