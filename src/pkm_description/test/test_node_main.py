@@ -45,6 +45,19 @@ sys.exit(run_node(Loop))
         """,
             0,
         ),
+        # what is raised in a finalizer is printed and lost
+        (
+            """
+        class Ending:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.05)
+        Ending()
+        while True:
+            time.sleep(0.01)
+        """,
+            0,
+        ),
         ("raise RuntimeError('a real one')", 1),
         ('raise SystemExit(3)', 3),
     ],

@@ -147,7 +147,7 @@ def test_windows_of_a_stream_are_cut_by_stamps(srs: Machine) -> None:
     ('values', 'words'),
     [
         ({'excitation': (5.0, 1.0)}, 'excitation = .5, 1.'),
-        ({'excitation': (-1.0, 1.0)}, 'excitation = .-1, 1.'),
+        ({'excitation': (-1.0, 1.0)}, 'excitation = .-1.0, 1.0.: -1.0 must be a number from 0'),
         ({'validation': (1.0, 2.0)}, 'validation = .* needs excitation'),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -142,8 +142,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _changed(config: EstimatorConfig) -> dict[str, Any]:
     """Settings that are not the defaults: what is written replaces the file they came from."""
-    usual = vars(EstimatorConfig())
-    changed = {name: value for name, value in vars(config).items() if value != usual[name]}
+    usual = asdict(EstimatorConfig())
+    changed = {name: value for name, value in asdict(config).items() if value != usual[name]}
     # lists and numbers of the kind that the node's parameters have
     return {
         name: [*value] if isinstance(value, tuple) else float(value) if isinstance(usual[name], float) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def write_design(design: ExcitationDesign, path: Path) -> Path:
         },
         'limits': [{'limit': one.limit, 'of': one.name, 'use': _number(one.use)} for one in design.margins],
         'base_parameters': list(design.base.names),
-        'settings': {name: _setting(value) for name, value in vars(settings).items()},
+        'settings': {item.name: _setting(getattr(settings, item.name)) for item in fields(settings)},
     }  # fmt: skip
     write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200))
     return path
