@@ -16,7 +16,8 @@ from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
-from pkm_estimation.stream.legs_alone_tracker import JUST_BEFORE, ImuSuspectError, LegsAloneTracker
+from pkm_estimation.stream.imu_judge import ImuSuspectError
+from pkm_estimation.stream.legs_alone_tracker import LegsAloneTracker
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, seconds, take_input
@@ -240,10 +241,10 @@ class Tracker(LegsAloneTracker):
         return innovation
 
     def _correct_for_adaptation(self, sample: LegSample) -> Innovation:
-        """Correct with all legs where the prediction is wrong: the innovation is what the noise is adapted to."""
+        """Correct with all good legs where the prediction is wrong: the noise is adapted to such innovations."""
         gate = self.leg_gate
-        gate.forgive(JUST_BEFORE)
-        innovation = self.filter.update(sample.positions, sample.used, noise_scale=gate.noise_scale)
+        self._forgive_legs()
+        innovation = self.filter.update(sample.positions, self._believed(sample), noise_scale=gate.noise_scale)
         gate.accept(sample.positions, innovation)
         self.health.left_out = gate.descriptions()
         return innovation
