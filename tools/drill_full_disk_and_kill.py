@@ -29,7 +29,7 @@ from pkm_description.ros.testing import ros_environment
 from pkm_estimation.bags import BagError, read_bag
 
 STORAGES = ('mcap', 'sqlite3')
-#: bytes that a file may have, and messages (of the bag that is played) after which a recorder is killed
+#: bytes that a file may have; parts of 3 s, after the first 2 s of a recording, at which a recorder is killed
 LIMITS, KILLED_AFTER = (4_000, 400_000, 1_500_000), (0.3, 0.6, 0.9)
 PATIENCE = 60.0
 

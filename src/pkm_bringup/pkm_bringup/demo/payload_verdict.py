@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from pkm_description.bounded_yaml import bounded_yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.machine import Machine, RigidBody
 
 from pkm_bringup.demo.criteria import Criterion, criterion
@@ -43,7 +43,7 @@ def judge_payload(directory: Path, payload: RigidBody, dropped: float, excuse: s
     """
     path = directory / FILE
     try:
-        said = bounded_yaml(path.read_text(encoding='utf-8')).get('payload')
+        said = bounded_file(path).get('payload')
         since = float(said['since']) if said else np.nan
         mass, mass_std = (float(said['mass']), float(said['mass_std'])) if said else (np.nan, np.nan)
         center, center_std = (
