@@ -121,7 +121,18 @@ class EstimatorConfig(Settings):
     )
 
     maximum_step: float = setting(0.02, 'longest integration step, longer intervals are divided [s]', 1e-4, 1.0)
-    maximum_imu_gap: float = setting(0.1, 'gap of the IMU samples after which the filter restarts [s]', 1e-3, 60.0)
+    maximum_imu_gap: float = setting(
+        0.1,
+        'gap of the IMU samples that is bridged by the legs alone; where legs_alone is off, the filter restarts [s]',
+        1e-3,
+        60.0,
+    )
+    imu_silence: float = setting(
+        0.0,
+        'time without IMU samples, by the stamps of the legs, after which they are not waited for [s]; 0: always wait',
+        0.0,
+        3600.0,
+    )
     maximum_leg_gap: float = setting(1.0, 'gap of the leg samples after which the filter restarts [s]', 1e-3, 600.0)
     clock_jump: float = setting(
         1.0, 'jump of the stamps that counts as a clock reset or gap if a second sample confirms it [s]', 1e-3, 3600.0

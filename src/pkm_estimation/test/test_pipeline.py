@@ -273,14 +273,6 @@ def test_long_leg_gap_starts_anew():
     assert pipeline.health.counters['leg_gap'] == 1
 
 
-def test_imu_gap_rejects_the_legs_in_it_and_starts_anew(pipeline):
-    messages = pairs(range(50)) + [leg_message(k) for k in range(50, 80)] + pairs(range(80, 100))
-    outputs = feed(pipeline, messages)
-    assert [o.stamp for o in outputs if o.started] == [DATA.stamps[0], DATA.stamps[80]]
-    assert pipeline.health.counters['in_imu_gap'] == 30
-    assert pipeline.health.counters['imu_gap'] == 1
-
-
 def test_short_imu_gap_is_bridged_in_bounded_steps(pipeline):
     messages = pairs(range(150)) + [leg_message(k) for k in range(150, 156)] + pairs(range(156, 200))
     outputs = feed(pipeline, messages)

@@ -169,6 +169,7 @@ def _estimate(
     pipeline.baseline_wanted = False  # afterwards, all at once: a tenth of the time
     collection, samples = Collection(), RecordedSamples(data, start_stamp_ns)
     checkpoints = Checkpoints(pipeline) if smooth else None
+    pipeline.tracker.may_bridge = not smooth  # each run has to come by the same steps, block by block
     end, step, total = 0, _FEWEST, len(samples)
     most = min(_MOST, total // 100 + 1)
     while end < total:
@@ -183,6 +184,8 @@ def _estimate(
         for output in samples.one_by_one(pipeline, begin, end) if outputs is None else outputs:
             collection.add(output)
         progress((0.3 if smooth else 1.0) * end / total)
+    for output in pipeline.finish():
+        collection.add(output)
     if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
         raise PkmError(

@@ -117,6 +117,11 @@ class LegsAloneTracker(ImuJudge):
         else:
             if not self.alone_doubt.is_open:
                 self._look_at_pose(stamp, self.alone.filter)
+            if path.in_gap:
+                self.now = path.end
+                output = self._output_alone(measurement, innovation, started=False)
+                self._after_gap(measurement, path)
+                return output
             bad = self._bad_samples(now.instant, path.end.instant, sample)
             cause = bad or self._likely_cause(path.end)
             if cause is not None:
@@ -304,6 +309,10 @@ class LegsAloneTracker(ImuJudge):
         self.lost_samples, self.health.left_out = 0, {}
         out = f', left out for {seconds(began, instant):.3g} s' if began and began.epoch == instant.epoch else ''
         self.health.event(instant.stamp, 'imu_returned', f'the IMU agrees with the legs again{out}')
+
+    def _after_gap(self, measurement: LegMeasurement, path: InputPath) -> None:
+        """After a measurement whose path has no input; :class:`ImuGapTracker` ends the gap."""
+        raise NotImplementedError
 
     def _output_alone(
         self, measurement: LegMeasurement, innovation: Innovation | None, started: bool

@@ -39,7 +39,7 @@ class EstimatorPipeline:
     A leg measurement is processed as soon as an IMU sample with the same or a later stamp has arrived; the IMU input at
     its stamp is interpolated. The result depends on the samples and on their order within each topic, not on
     the order in which messages of different topics arrive. (The queues are bounded: this holds as long as neither topic
-    is more than ``queue_length`` samples behind the other.)
+    is more than ``queue_length`` samples behind the other, and, with ``imu_silence``, the IMU not further behind the legs.)
 
     With the setting ``history`` the order within a topic does not matter, either: on a late sample the filter goes back
     to its stamp and processes all later samples again. From then on the estimates are, bit by bit, those of samples
@@ -55,12 +55,13 @@ class EstimatorPipeline:
     tracker : processes the samples in order
     filter, baseline, leg_gate, angular_acceleration : its parts
     health : counters, events and statistics
+    waits_for_imu : whether samples of a silent IMU are waited for however long it takes: in a recording they come
     """
 
     def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
         if not machine.has_platform:
             raise KinematicsError(f'{machine.name} is an open chain, it has no platform: there is no pose to estimate')
-        self.machine = machine
+        self.machine, self.waits_for_imu = machine, False
         self.config = config = config or EstimatorConfig()
         config.require_fitting(machine)
         self.imu_frame = ImuFrame(machine.imu, machine.driver.imu)
@@ -70,6 +71,8 @@ class EstimatorPipeline:
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(self.machine, config.minimum_legs)
         self.lasting = LastingTest(machine, config, self.health)
+        # what is shorter than a gap is none
+        self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
         self._clear()
 
     @property
@@ -270,7 +273,10 @@ class EstimatorPipeline:
     def _process_ready(self) -> list[EstimatorOutput]:
         """Process all measurements that are ready; return outputs that were not returned before."""
         outputs = []
-        while self._waiting and self._imu and self._imu[-1].instant >= self.tracker.due(self._waiting[0].instant):
+        while self._waiting and self._imu:
+            due = self.tracker.due(self._waiting[0].instant)
+            if self._imu[-1].instant < due and not self._is_silent(due):
+                break
             measurement = self._waiting.popleft()
             output, answered = (self._process_silently if self._known else self._process)(measurement)
             if output is not None:
@@ -280,6 +286,20 @@ class EstimatorPipeline:
             if not answered:
                 self.health.count(f'{measurement.topic}_rejected')
         return outputs
+
+    def finish(self) -> list[EstimatorOutput]:
+        """Process what would wait no longer for the IMU if all samples had arrived in time; no more will come."""
+        self.waits_for_imu = False
+        return self._process_ready()
+
+    def _is_silent(self, due: Instant) -> bool:
+        """Whether the IMU has been silent for so long, by the stamps of the legs, that nobody waits for it."""
+        tracker, newest, last = self.tracker, self._leg_gate.last, self._imu[-1].instant
+        if self.waits_for_imu or self._silence is None or newest is None or not tracker.bridges_gaps:
+            return False
+        if tracker.now is None or not tracker.now.instant.epoch == last.epoch == due.epoch == self._leg_gate.epoch:
+            return False
+        return newest + tracker.delay.nanoseconds - last.stamp > self._silence
 
     def _process_silently(self, measurement: Measurement) -> tuple[EstimatorOutput | None, bool]:
         """Process a measurement, perhaps again; no output, event or rejection of it is reported twice."""

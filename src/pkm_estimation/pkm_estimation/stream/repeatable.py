@@ -7,6 +7,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pkm_description.machine import Machine
+
+from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filtering.step_record import StepRecord
 from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.messages import MeasurementQueue
@@ -26,6 +29,10 @@ class Checkpoint(NamedTuple):
 
 class RepeatablePipeline(StretchPipeline):
     """Pipeline without a history that can return to checkpoints."""
+
+    def __init__(self, machine: Machine, config: EstimatorConfig | None = None) -> None:
+        super().__init__(machine, config)
+        self.waits_for_imu = True  # a recorder may have written late what came in time
 
     def checkpoint(self) -> Checkpoint:
         """Where it is now."""

@@ -188,10 +188,18 @@ class Segment(NamedTuple):
 
 
 class InputPath(NamedTuple):
-    """IMU input from the last processed instant to ``end``; no segments if nothing was processed yet."""
+    """IMU input from the last processed instant to ``end``; no segments if nothing was processed yet.
+
+    Attributes
+    ----------
+    in_gap : there is none: the time touches a gap of the samples
+    gap_ends : but there are samples at ``end`` again
+    """
 
     segments: list[Segment]
     end: ImuSample
+    in_gap: bool = False
+    gap_ends: bool = False
 
     def gap_after(self, now: Instant, maximum_leg_gap: float, maximum_imu_gap: float) -> str | None:
         """Why a filter whose state is that of ``now`` must restart, gaps in s; ``None`` if it can follow this input."""
@@ -217,8 +225,8 @@ def take_input(
     Between samples it goes through earlier ones, too, but none before ``since``, the filter's start: what comes out
     after a start does not depend on what was there before.
 
-    ``queue`` must hold a sample at ``instant`` or later. Samples that are no longer needed are dropped: all but two
-    before the last one at or before ``instant``.
+    Where ``queue`` holds no sample at ``instant`` or later, that counts as a gap. Samples that are no longer needed are
+    dropped: all but two before the last one at or before ``instant``.
     """
     samples: list[ImuSample] = list(takewhile(lambda sample: sample.instant <= instant, queue))
     last = len(samples) - 1
@@ -236,6 +244,8 @@ def take_input(
     before = samples[last]
     if before.instant == instant:
         return InputPath(segments, before)
+    if last + 1 == len(samples):  # nobody waits for the next one any more
+        return 'in_imu_gap'
     around = _around(samples, last, since)
     if around[0].instant.epoch != instant.epoch or seconds(before.instant, around[0].instant) > maximum_gap:
         return 'in_imu_gap'

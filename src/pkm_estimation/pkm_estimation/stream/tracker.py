@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -16,14 +15,14 @@ from pkm_estimation.filtering.platform_points import ObservationError
 from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
+from pkm_estimation.stream.imu_gap import IMU_GAP, ImuGapTracker
 from pkm_estimation.stream.imu_judge import ImuSuspectError
-from pkm_estimation.stream.legs_alone_tracker import LegsAloneTracker
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, seconds, take_input
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, take_input
 
 
-class Tracker(LegsAloneTracker):
+class Tracker(ImuGapTracker):
     """Takes the parts from measurement to measurement; parameters and attributes as those of the parts."""
 
     def __init__(self, machine: Machine, config: EstimatorConfig, imu_frame: ImuFrame) -> None:
@@ -151,13 +150,17 @@ class Tracker(LegsAloneTracker):
             detail = 'the IMU delay became shorter, the filter is already past this stamp: rejected'
             self.health.event(instant.stamp, 'before_the_filter', detail)
             return None
+        bridge = self._bridge(instant.stamp, due, queue)
+        if bridge is not None:
+            return bridge
         path = take_input(queue, self.now, self.since, due, self.config.maximum_imu_gap, self._input_at)
         if isinstance(path, str):
             self.health.event(instant.stamp, path, 'measurement without IMU samples around it: rejected')
             return None
         if self.now is not None:
             gap = path.gap_after(self.now.instant, self.config.maximum_leg_gap, self.config.maximum_imu_gap)
-            if gap is not None:
+            # what the IMU lacks is no matter while it is left out
+            if gap is not None and not (gap == IMU_GAP and self.imu_fault.is_on and self.bridges_gaps):
                 self._fail(instant.stamp, gap, gap.replace('_', ' '))
         return path
 
@@ -194,7 +197,7 @@ class Tracker(LegsAloneTracker):
         if measurement.instant.epoch != self.now.instant.epoch:
             return None
         due = self.due(measurement.instant)
-        if self.imu_watch.touching(self.now.instant, due) is not None:
+        if queue[-1].instant < due or self.imu_watch.touching(self.now.instant, due) is not None:
             return None
         needed = samples_until(queue, due)
         if needed is None:
@@ -276,12 +279,6 @@ class Tracker(LegsAloneTracker):
             self._fail(stamp, 'diverged', f'NIS {innovation.nis:.3g} for {self.lost_samples} measurements in a row')
             return False
         return True
-
-    def _input_at(self, samples: Sequence[ImuSample], instant: Instant) -> Array:
-        """IMU input (6,) at an instant, as the process model has it."""
-        process = self.filter.process
-        process.take([sample.instant.stamp for sample in samples], [sample.value for sample in samples])
-        return process.input_at(seconds(samples[1].instant, instant))
 
     # -- start and stop ------------------------------------------------------------------------------------------------
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pkm_description.arrays import Array
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import Innovation
 from pkm_estimation.stream.messages import LegMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import InputPath
+from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds
 from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
 
 
 class TrackerSteps(TrackerParts):
     """Steps that several ways to process a measurement share."""
+
+    def _input_at(self, samples: Sequence[ImuSample], instant: Instant) -> Array:
+        """IMU input (6,) at an instant, as the process model has it."""
+        process = self.filter.process
+        process.take([sample.instant.stamp for sample in samples], [sample.value for sample in samples])
+        return process.input_at(seconds(samples[1].instant, instant))
 
     def _predict_along(self, path: InputPath) -> None:
         self._differentiate_along(path)
