@@ -39,7 +39,7 @@ class EstimatorPipeline:
     A leg measurement is processed as soon as an IMU sample with the same or a later stamp has arrived; the IMU input at
     its stamp is interpolated. The result depends on the samples and on their order within each topic, not on
     the order in which messages of different topics arrive. (The queues are bounded: this holds as long as neither topic
-    is more than ``queue_length`` samples behind the other, and, with ``imu_silence``, the IMU not further behind the legs.)
+    is more than ``queue_length`` samples behind the other, nor, with ``imu_silence``, the IMU further behind the legs.)
 
     With the setting ``history`` the order within a topic does not matter, either: on a late sample the filter goes back
     to its stamp and processes all later samples again. From then on the estimates are, bit by bit, those of samples
