@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from scipy import stats
 from scipy.linalg import solve_triangular
+
+
+#: corrections of the residuals' covariance for what the fit absorbed, each of which leaves a smaller error
+CORRECTIONS = 2
+#: rows for each parameter, from which on what the fit absorbs is too little to be corrected by lag
+MANY_ROWS = 200
+#: normal deviations of an interval of 95 %
+_HALF = 1.959964
 
 
 def honest_covariance(
@@ -20,8 +29,13 @@ def honest_covariance(
     """Covariance ``P S P'`` (B, B) of an estimate, with S the stationary covariance of its residuals.
 
     S covers lags 0..K and all pairs of legs (Bartlett taper). With K = 0 it still knows that one disturbance reaches
-    several legs. With K > 0 correlation in time only ever enlarges a standard deviation: a few hundred rows do not
-    prove that it is smaller.
+    several legs. With K > 0 a model error that lasts makes deviations larger, and noise of positions that was
+    differentiated, whose neighbours have opposite signs, makes them smaller.
+
+    Residuals are smaller than the noise, most where the motion is: S is corrected for what the fit absorbed, where that
+    makes deviations larger. S itself is known from a limited number of rows. So deviations are those for which 1.96 of
+    them are an interval of 95 % of Student's distribution, with ``3/4 M/K`` degrees of freedom for M rows (the
+    equivalent number of a Bartlett taper: Priestley 1981, table 6.2).
 
     Parameters
     ----------
@@ -33,14 +47,16 @@ def honest_covariance(
     instruments : (N, L, B) of an estimate by ``instruments' (force - rows x) = 0``; default ``rows``
     compact : (M, B), fewer rows with the same inner products, if they are at hand
     """
-    freedom = degrees_of_freedom(used, rows.shape[-1])
+    count, parameters = int(used.sum()), rows.shape[-1]
     estimator = _LinearEstimator(rows, slopes, instruments, compact)
-    covariance = estimator.covariance(residuals, used, 0) / freedom
-    if lags > 0:
-        correlated = estimator.covariance(residuals, used, lags) / freedom
-        enlarge = np.sqrt(np.maximum(np.diag(correlated) / np.diag(covariance), 1.0))
+    measured = _stationary_covariance(residuals, used, lags)
+    covariance = estimator.covariance(measured) / degrees_of_freedom(used, parameters)
+    if count < MANY_ROWS * parameters:
+        corrected = estimator.covariance(_without_absorption(measured, rows, used))
+        enlarge = np.sqrt(np.maximum(np.diag(corrected) / np.diag(covariance), 1.0))
         covariance = covariance * np.outer(enlarge, enlarge)
-    return covariance
+    freedom = 0.75 * count / lags if lags > 0 else count - parameters
+    return np.asarray(covariance * (stats.t.ppf(0.975, max(freedom, 2.0)) / _HALF) ** 2, dtype=float)
 
 
 def degrees_of_freedom(used: NDArray[np.bool_], parameters: int) -> float:
@@ -67,9 +83,9 @@ class _LinearEstimator:
             self._own_scale = np.linalg.norm(instruments.reshape(-1, count), axis=0)
             self._matrix = (instruments / self._own_scale).reshape(-1, count).T @ flat
 
-    def covariance(self, residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:
-        """Covariance (B, B) by the residuals' covariance up to these lags."""
-        meat = _covariance_of_scores(self._meat_rows, residuals, used, lags)
+    def covariance(self, of_residuals: Array) -> Array:
+        """Covariance (B, B) by the residuals' covariance (K+1, L, L)."""
+        meat = _covariance_of_scores(self._meat_rows, of_residuals)
         meat = meat / np.outer(self._own_scale, self._own_scale)
         if self._matrix is None:
             half = solve_triangular(self._triangle, meat, trans='T')
@@ -82,19 +98,83 @@ class _LinearEstimator:
         return np.asarray(result / np.outer(self._scale, self._scale), dtype=float)
 
 
-def _covariance_of_scores(rows: Array, residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:
-    """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and residuals (N, L)."""
+def _stationary_covariance(residuals: Array, used: NDArray[np.bool_], lags: int) -> Array:
+    """Covariance (K+1, L, L) of residuals (N, L), those of a lag later in the columns."""
+    result = np.empty((lags + 1, residuals.shape[1], residuals.shape[1]))
+    for lag in range(lags + 1):
+        early, late = _apart(len(residuals), lag)
+        result[lag] = residuals[early].T @ residuals[late] / _pairs(used, lag)
+    return result
+
+
+def _apart(samples: int, lag: int) -> tuple[slice, slice]:
+    """Samples that have one a lag later, and these."""
+    return slice(0, samples - lag), slice(lag, samples)
+
+
+def _pairs(used: NDArray[np.bool_], lag: int) -> Array:
+    """Numbers (L, L) of pairs of used rows a lag apart, at least 1."""
+    early, late = _apart(len(used), lag)
+    return np.maximum(used[early].astype(float).T @ used[late].astype(float), 1.0)
+
+
+def _taper(lags: int) -> Array:
+    """Bartlett's weights (K+1,), with which an estimated covariance stays positive."""
+    return 1.0 - np.arange(lags + 1) / (lags + 1.0)
+
+
+def _covariance_of_scores(rows: Array, of_residuals: Array) -> Array:
+    """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance of e (K+1, L, L)."""
     samples, _, count = rows.shape
     meat = np.zeros((count, count))
-    for lag in range(lags + 1):
-        early, late = slice(0, samples - lag), slice(lag, samples)
-        pairs = used[early].astype(float).T @ used[late].astype(float)
-        cross = residuals[early].T @ residuals[late] / np.maximum(pairs, 1.0)
-        taper = 1.0 - lag / (lags + 1.0)
+    for lag, taper in enumerate(_taper(len(of_residuals) - 1)):
+        early, late = _apart(samples, lag)
         # sum over samples of A_t^T C A_(t+lag)
-        block = (cross.T @ rows[early]).reshape(-1, count).T @ rows[late].reshape(-1, count)
+        block = (of_residuals[lag].T @ rows[early]).reshape(-1, count).T @ rows[late].reshape(-1, count)
         meat += taper * (block if lag == 0 else block + block.T)
     return meat
+
+
+def _without_absorption(measured: Array, rows: Array, used: NDArray[np.bool_]) -> Array:
+    """Covariance (K+1, L, L) of the errors whose residuals have the covariance ``measured``.
+
+    The residuals of errors e are ``M e`` with ``M = I - Q Q'``, Q an orthonormal basis of the rows. Their covariance by
+    ``C`` is ``M C M``; C is enlarged by what is missing there, again and again.
+    """
+    samples, legs, count = rows.shape
+    flat = rows.reshape(-1, count)
+    size = np.linalg.norm(flat, axis=0)
+    basis = np.linalg.qr(flat / np.where(size > 0.0, size, 1.0))[0].reshape(samples, legs, -1)
+    result = measured
+    for _ in range(CORRECTIONS):
+        result = result + measured - _covariance_after_fit(result, basis, used)
+    return result
+
+
+def _covariance_after_fit(of_errors: Array, basis: Array, used: NDArray[np.bool_]) -> Array:
+    """Covariance (K+1, L, L) of residuals by that of the errors: the mean of the diagonals of ``M C M``."""
+    samples = len(basis)
+    product = _times(of_errors, basis)
+    inner = np.tensordot(basis, product, axes=([0, 1], [0, 1]))
+    # C - Q W' - W Q' + Q (Q' W) Q' with W = C Q
+    lost = product - 0.5 * basis @ inner
+    result = np.empty_like(of_errors)
+    for lag in range(len(of_errors)):
+        early, late = _apart(samples, lag)
+        absorbed = np.tensordot(basis[early], lost[late], axes=([0, 2], [0, 2]))
+        absorbed += np.tensordot(lost[early], basis[late], axes=([0, 2], [0, 2]))
+        result[lag] = of_errors[lag] - absorbed / _pairs(used, lag)
+    return result
+
+
+def _times(of_errors: Array, rows: Array) -> Array:
+    """Product (N, L, B) of the tapered covariance (K+1, L, L) of all errors with rows (N, L, B)."""
+    result = of_errors[0] @ rows
+    for lag, taper in enumerate(_taper(len(of_errors) - 1)[1:], start=1):
+        early, late = _apart(len(rows), lag)
+        result[early] += taper * (of_errors[lag] @ rows[late])
+        result[late] += taper * (of_errors[lag].T @ rows[early])
+    return result
 
 
 def definite(correlation: Array) -> Array:

@@ -12,8 +12,8 @@ from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_by_name
 
 #: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
-#: 2.4 periods
-CORRELATION_LAGS = 6
+#: 4 periods
+CORRELATION_LAGS = 10
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from pkm_identification.prepared_data import PreparedData
 from pkm_identification.recording.recording import Recording
 
 #: blocks are at least this many times longer than the residuals are correlated in the formula
-BLOCK = 3
+BLOCK = 2
 #: ratio of two standard deviations from which they disagree, beside what few samples explain
 DISAGREEMENT = 1.25
 #: standard errors that count as few samples
