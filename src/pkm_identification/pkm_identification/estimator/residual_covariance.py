@@ -8,7 +8,6 @@ from pkm_description.arrays import Array
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-
 #: corrections of the residuals' covariance for what the fit absorbed, each of which leaves a smaller error
 CORRECTIONS = 2
 #: rows for each parameter, from which on what the fit absorbs is too little to be corrected by lag
@@ -124,7 +123,7 @@ def _taper(lags: int) -> Array:
 
 
 def _covariance_of_scores(rows: Array, of_residuals: Array) -> Array:
-    """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance of e (K+1, L, L)."""
+    """Covariance (B, B) of ``sum of A_t' e_t`` over samples, from rows (N, L, B) and the covariance (K+1, L, L)."""
     samples, _, count = rows.shape
     meat = np.zeros((count, count))
     for lag, taper in enumerate(_taper(len(of_residuals) - 1)):

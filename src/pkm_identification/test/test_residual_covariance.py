@@ -1,0 +1,82 @@
+"""Intervals of least squares whose errors are correlated: as wide as they must be, and no wider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pkm_description.arrays import Array
+from pkm_identification.estimator import least_squares
+from pkm_identification.estimator.residual_covariance import honest_covariance
+
+LEGS, PARAMETERS, LAGS = 6, 12, 10
+
+
+def slow_rows(generator: np.random.Generator, samples: int) -> Array:
+    """Columns (samples, 6, 12) that change over a tenth of the time and more, as a motion's do."""
+    time = np.linspace(0.0, 2.0 * np.pi, samples)
+    waves = np.stack([wave(order * time) for order in range(1, 6) for wave in (np.sin, np.cos)], axis=1)
+    return np.einsum('nw,wlb->nlb', waves, generator.normal(size=(waves.shape[1], LEGS, PARAMETERS)))
+
+
+def differentiated(noise: Array) -> Array:
+    """Noise of positions that became an error of accelerations: neighbours have opposite signs."""
+    return np.diff(noise, 2, axis=0)[: len(noise) - 8] / np.sqrt(6.0)
+
+
+def lasting(noise: Array) -> Array:
+    """A model error that lasts for some samples."""
+    return np.asarray(sum(noise[k : len(noise) - 8 + k] for k in range(4))) / 2.0
+
+
+def white(noise: Array) -> Array:
+    return noise[:-8]
+
+
+def coverage(error: Callable[[Array], Array], samples: int, lags: int) -> tuple[float, float]:
+    """Share of true values in the intervals of 95 %, and mean claim over the true root mean square error."""
+    generator, errors, claims = np.random.default_rng(0), [], []
+    for _ in range(200):
+        rows = slow_rows(generator, samples)
+        noise = error(generator.normal(size=(samples + 8, LEGS)))
+        estimate = least_squares.weighted(rows, noise, correlation_lags=lags)
+        errors.append(estimate.parameters)
+        claims.append(estimate.std)
+    found, claimed = np.concatenate(errors), np.concatenate(claims)
+    return float(np.mean(np.abs(found) <= 1.96 * claimed)), float(np.sqrt(np.mean(claimed**2) / np.mean(found**2)))
+
+
+@pytest.mark.parametrize('samples', [20, 120])
+def test_intervals_cover_the_truth(samples: int) -> None:
+    """Also where few rows say little of the noise (Student's distribution)."""
+    share, _ = coverage(white, samples, LAGS)
+    assert 0.935 <= share <= 0.965
+
+
+def test_errors_that_last_make_intervals_wider() -> None:
+    """They are a tenth too narrow still: the taper takes from the lags that it has."""
+    share, wide = coverage(lasting, 120, LAGS)
+    assert share >= 0.91 and wide > 0.88
+    assert coverage(lasting, 120, 0)[0] < 0.7
+
+
+def test_noise_of_positions_that_was_differentiated_makes_intervals_narrower() -> None:
+    """They are still too wide, for a taper of ten lags sees little of how quiet the slowest motion is."""
+    share, wide = coverage(differentiated, 120, LAGS)
+    assert share >= 0.93
+    _, white_claim = coverage(differentiated, 120, 0)
+    assert 1.0 < wide < 0.5 * white_claim
+
+
+def test_where_rows_are_many_the_correction_for_what_the_fit_absorbed_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is left out there; up to a percent the deviations are the same."""
+    generator = np.random.default_rng(1)
+    samples = 500
+    rows, noise = slow_rows(generator, samples), lasting(generator.normal(size=(samples + 8, LEGS)))
+    used = np.ones((samples, LEGS), dtype=bool)
+    residuals = noise - rows @ np.linalg.lstsq(rows.reshape(-1, PARAMETERS), noise.ravel(), rcond=None)[0]
+    without = np.sqrt(np.diag(honest_covariance(rows, residuals, used, LAGS)))
+    monkeypatch.setattr('pkm_identification.estimator.residual_covariance.MANY_ROWS', 1000)
+    corrected = np.sqrt(np.diag(honest_covariance(rows, residuals, used, LAGS)))
+    assert (corrected >= 0.999 * without).all() and np.median(corrected / without) < 1.05
