@@ -12,6 +12,8 @@ from scipy.linalg import solve_triangular
 CORRECTIONS = 2
 #: rows for each parameter, from which on what the fit absorbs is too little to be corrected by lag
 MANY_ROWS = 200
+#: part of a decrease of a variance by correlation in time that is believed
+BELIEVED = 0.5
 #: normal deviations of an interval of 95 %
 _HALF = 1.959964
 
@@ -29,7 +31,9 @@ def honest_covariance(
 
     S covers lags 0..K and all pairs of legs (Bartlett taper). With K = 0 it still knows that one disturbance reaches
     several legs. With K > 0 a model error that lasts makes deviations larger, and noise of positions that was
-    differentiated, whose neighbours have opposite signs, makes them smaller.
+    differentiated, whose neighbours have opposite signs, makes them smaller. A smaller variance is believed by half: a
+    few hundred rows say little of how quiet the slow part of the noise is. Correlations between the values are those of
+    K = 0: of all lags there would be directions in which nothing seems to err.
 
     Residuals are smaller than the noise, most where the motion is: S is corrected for what the fit absorbed, where that
     makes deviations larger. S itself is known from a limited number of rows. So deviations are those for which 1.96 of
@@ -49,13 +53,17 @@ def honest_covariance(
     count, parameters = int(used.sum()), rows.shape[-1]
     estimator = _LinearEstimator(rows, slopes, instruments, compact)
     measured = _stationary_covariance(residuals, used, lags)
-    covariance = estimator.covariance(measured) / degrees_of_freedom(used, parameters)
+    covariance = estimator.covariance(measured[:1]) / degrees_of_freedom(used, parameters)
+    variances = np.diag(estimator.covariance(measured)) / degrees_of_freedom(used, parameters)
     if count < MANY_ROWS * parameters:
         corrected = estimator.covariance(_without_absorption(measured, rows, used))
-        enlarge = np.sqrt(np.maximum(np.diag(corrected) / np.diag(covariance), 1.0))
-        covariance = covariance * np.outer(enlarge, enlarge)
+        variances = np.maximum(variances, np.diag(corrected))
+    variances = np.maximum(variances, BELIEVED * variances + (1.0 - BELIEVED) * np.diag(covariance))
     freedom = 0.75 * count / lags if lags > 0 else count - parameters
-    return np.asarray(covariance * (stats.t.ppf(0.975, max(freedom, 2.0)) / _HALF) ** 2, dtype=float)
+    std = np.sqrt(variances) * stats.t.ppf(0.975, max(freedom, 2.0)) / _HALF
+    before = np.sqrt(np.diag(covariance))
+    scale = std / np.where(before > 0.0, before, 1.0)  # forces without any noise have no error
+    return np.asarray(covariance * np.outer(scale, scale), dtype=float)
 
 
 def degrees_of_freedom(used: NDArray[np.bool_], parameters: int) -> float:
