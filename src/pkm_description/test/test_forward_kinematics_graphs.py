@@ -21,11 +21,13 @@ from pkm_description.kinematics import (
     forward_kinematics,
     forward_kinematics_sequence,
     joint_positions,
+    measured_tolerance,
 )
 from pkm_description.kinematics.closed_legs import body_poses
 from pkm_description.kinematics.continuation import follow_drives, regular_from_home
 from pkm_description.kinematics.forward import checked_drives
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.loading import load_machine
 from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Machine
 
@@ -217,3 +219,31 @@ def test_singular_values_and_eliminations_are_those_of_lapack() -> None:
         np.testing.assert_allclose(independence(memory, size), part.min(), rtol=1e-9)
         inverse = np.linalg.norm(np.linalg.inv(upper)) ** 2
         np.testing.assert_allclose(inverse_squares(memory, size, np.zeros(9)), inverse, rtol=1e-9)
+
+
+@pytest.mark.parametrize('name', ['octopod_8ups', 'four_rrr'])
+def test_measured_redundant_drives_have_the_pose_that_fits_best(name: str) -> None:
+    machine = load_machine(name)
+    drives = drives_near_home(machine, 20)
+    measured = drives + 1e-3 * np.random.default_rng(1).normal(size=drives.shape)
+    assert not forward_kinematics(machine, measured).converged.any()
+    result = forward_kinematics(machine, measured, tolerance=measured_tolerance(machine))
+    solver, begins = PoseSolver(machine, 1e-9, 10), np.ones(20, dtype=bool)
+    series = solver.series(measured, begins)
+    assert result.trusted.all() and not series.errors
+    assert np.abs(series.found.position - result.position).max() < 1e-9
+    # gaps are what the noise makes of them, and no pose nearby has smaller ones
+    assert (result.residual < 0.01).all() and (result.residual > 1e-7).all()
+    best = _misfit(machine, measured, result.position, result.rotation_base_platform)
+    for axis in range(2):
+        aside = result.position.copy()
+        aside[:, axis] += 2e-4
+        assert (_misfit(machine, measured, aside, result.rotation_base_platform) > best).all()
+    # where the steps end before that, nothing is called converged
+    early = forward_kinematics(machine, measured, tolerance=measured_tolerance(machine), max_iterations=1)
+    moved = np.linalg.norm(early.position - result.position, axis=1)
+    assert (early.residual[moved > 0.05] > 0.05 * moved[moved > 0.05]).all()
+
+
+def _misfit(machine: Machine, drives: np.ndarray, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(drive_positions(machine, position, rotation) - drives, axis=1)

@@ -7,7 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 from hand_built_machines import heimann_check_robot
+from pkm_description.errors import KinematicsError
+from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log, rpy_from_matrix
+from pkm_description.loading import load_machine
 from pkm_description.machine import JointLimits, Machine, PlatformMotion, Pose
 from pkm_description.motion.circle_and_rock import Z_DOWN_TO_Z_UP, CircleAndRock
 from pkm_description.motion.coordinates import left_jacobian, pose_coordinates
@@ -15,7 +18,7 @@ from pkm_description.motion.envelope import Envelope
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.interpolation import QuinticInterpolator
 from pkm_description.motion.limits import limit_use
-from pkm_description.motion.profiles import PROFILE_NAMES, mp1, mp1_profile, profile
+from pkm_description.motion.profiles import PROFILE_NAMES, drives_profile, mp1, mp1_profile, profile
 
 TILTED_HOME = Pose(np.array([0.1, -0.2, 2.0]), rotation_exp(np.array([0.1, -0.2, 0.6])))
 
@@ -196,6 +199,21 @@ def test_mp1_is_full_size_on_simona_and_scaled_on_a_small_machine() -> None:
     assert profile.rate_amplitude / np.radians(10.0) == pytest.approx(profile.radius / 0.5)
     motion = mp1(machine, duration=30.0, rate=50.0)
     np.testing.assert_allclose(motion.position, profile.evaluate(motion.time).position, atol=0)
+
+
+@pytest.mark.parametrize('name', ['octopod_8ups', 'four_rrr'])
+def test_drives_of_redundant_machines_swing_within_their_limits(name: str) -> None:
+    machine = load_machine(name)
+    motion = profile('drives', machine, 12.0)
+    assert limit_use(machine, motion).largest <= 0.9 + 1e-9
+    swings = np.ptp(drive_positions(machine, motion), axis=0)
+    assert swings.max() > 0.1 and (swings > 0.2 * swings.max()).all()
+    check_derivatives(drives_profile(machine, 12.0).evaluate, np.linspace(0.5, 11.5, 23), 1e-5)
+
+
+def test_motion_that_a_machine_cannot_do_is_refused() -> None:
+    with pytest.raises(KinematicsError, match="four_rrr can do no part of this motion, 'drives' suits any machine"):
+        profile('mp1', load_machine('four_rrr'), 12.0)
 
 
 def test_quintic_interpolation() -> None:

@@ -58,6 +58,7 @@ OF_DRIVES: tuple[tuple[Callable[..., Any], Any], ...] = (
 
 #: functions of a machine alone, or with arguments that have their own tests below
 OTHERS: tuple[Call, ...] = (
+    (kinematics.measured_tolerance, ()),
     (pkm_description.base_parameters, ()), (pkm_description.mjcf_text, ()), (pkm_description.sdf_text, ()),
     (pkm_description.urdf_text, ()), (pkm_description.rigid_body_parameters, ()),
     (dynamics.rigid_body_parameter_names, ()), (dynamics.friction_parameters, ()),

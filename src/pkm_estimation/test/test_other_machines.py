@@ -21,7 +21,7 @@ from pkm_estimation.config import EstimatorConfig
 MACHINES = Path(__file__).parents[2] / 'pkm_description' / 'config'
 
 
-@pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus'])
+@pytest.mark.parametrize('name', ['valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus', 'octopod_8ups', 'four_rrr'])
 def test_machine_of_another_kind_is_estimated(name: str) -> None:
     machine = load_machine(name)
     motion = profile('drives', machine, 12.0, 100.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.machine import Machine, PlatformMotion, Pose
 
 from pkm_bringup.control.braking import braking_reference
@@ -60,5 +60,7 @@ class ReferenceMaker:
             They belong to none.
 
         """
-        result = forward_kinematics(self._machine, positions[None]).require()
+        result = forward_kinematics(
+            self._machine, positions[None], tolerance=measured_tolerance(self._machine)
+        ).require()
         return Pose(result.position[0], result.rotation_base_platform[0])

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.findings import Finding
-from pkm_description.kinematics import drive_positions, forward_kinematics
+from pkm_description.kinematics import drive_positions, forward_kinematics, measured_tolerance
 from pkm_description.machine import Machine
 
 from pkm_bringup.robot_check.arrangement import is_solvable
@@ -63,7 +63,9 @@ def _likeliest(wiring: Wiring, units: list[PositionUnit], some: Array) -> Positi
         middle = np.abs(positions.mean(axis=0) - 0.5 * (lower + upper)) / (upper - lower)
         lost = 0.0
         if not is_solvable(machine):
-            lost = 1.0 - float(forward_kinematics(machine, positions[:: max(1, len(some) // 20)]).trusted.mean())
+            few = positions[:: max(1, len(some) // 20)]
+            found = forward_kinematics(machine, few, tolerance=measured_tolerance(machine))
+            lost = 1.0 - float(found.trusted.mean())
         # half of a stroke from its middle is its end: values in too large a unit lie there
         return lost + max(0.0, 4.0 * (float(middle.mean()) - 0.4)) + 0.05 * units.index(unit)
 
@@ -175,7 +177,7 @@ def pose_checks(wiring: Wiring) -> Iterator[Finding]:
         if any(arrangement.flipped):
             return  # what is known of such positions stands in the finding about signs
     some = positions[:: max(1, len(positions) // _SAMPLES)]
-    result = forward_kinematics(machine, some)
+    result = forward_kinematics(machine, some, tolerance=measured_tolerance(machine))
     part = float(result.trusted.mean())
     if part == 1.0:
         yield ok('pose', 'every sample has a pose')

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.kinematics.drive_motion import motion_of_configurations
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_estimation.sensors.imu import imu_truth
@@ -40,7 +40,7 @@ def predict(machine: Machine, time: Array, positions: Array, rates: Array, accel
     KinematicsError
         The drives of this machine do not determine its pose at all.
     """
-    result = forward_kinematics(machine, positions)
+    result = forward_kinematics(machine, positions, tolerance=measured_tolerance(machine))
     found = result.trusted
     if not found.any():
         return None

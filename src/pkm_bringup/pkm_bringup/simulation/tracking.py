@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.kinematics.cardan_angles import angles_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 
@@ -69,7 +69,7 @@ class TrackingRecord:
         """
         poses = []
         for positions in (self.desired[::step], self.actual[::step]):
-            solved = forward_kinematics(self.machine, positions).require()
+            solved = forward_kinematics(self.machine, positions, tolerance=measured_tolerance(self.machine)).require()
             poses.append((solved.position, angles_from_matrix(solved.rotation_base_platform)))
         (desired_position, desired_angles), (position, angles) = poses
         turn = np.unwrap(desired_angles - angles, period=2.0 * np.pi, axis=0)

@@ -88,7 +88,7 @@ def close_drives(
     -------
     iterations : steps taken
     residual : m, largest gap of a leg: length of the closure gaps, or what a driven strut's length lacks; NaN if a
-        number is not finite
+        number is not finite. Of redundant drives no less than the last step, where that was not small
     worst_leg : leg of that residual
     contraction : second step over the first one, in units of the longest step; infinite where a step had to be
         shortened. By Newton and Kantorovich's theorem it stays below 1/2 where the start lies in the solution's own
@@ -97,11 +97,16 @@ def close_drives(
     """
     residual, worst_leg, first, contraction, last = 0.0, 0, 0.0, 0.0, 0.0
     # redundant drives contradict each other a little: their least squares are not done where they are tolerable
-    enough = min(tolerance, CLOSED) if len(model.drive_joint) > model.degrees_of_freedom[0] else tolerance
+    is_redundant = len(model.drive_joint) > model.degrees_of_freedom[0]
+    enough = min(tolerance, CLOSED) if is_redundant else tolerance
     iterations = 0
     while True:
         residual, worst_leg = leg_gaps(model, scratch)
-        if residual <= enough or iterations == most or not residual < math.inf:
+        if residual <= enough or not residual < math.inf:
+            break
+        if iterations == most:
+            if is_redundant:  # gaps may be tolerable, but where the platform still moves it is not where they are least
+                residual = max(residual, last * LONGEST_STEP * model.radius[0])
             break
         size = newton_step(model, scratch, damped)
         if iterations == 0:

@@ -7,7 +7,7 @@ from pkm_description.kinematics.forward import forward_kinematics, forward_kinem
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.joint_motion import JointMotion, joint_motion, joint_positions, joint_rates
 from pkm_description.kinematics.leg_lengths import leg_lengths, length_jacobian
-from pkm_description.kinematics.pose_solver import PoseSolver
+from pkm_description.kinematics.pose_solver import PoseSolver, measured_tolerance
 
 __all__ = [
     'AssemblyModes',
@@ -24,5 +24,6 @@ __all__ = [
     'joint_rates',
     'leg_lengths',
     'length_jacobian',
+    'measured_tolerance',
     'motion_from_drives',
 ]

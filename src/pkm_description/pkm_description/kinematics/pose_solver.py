@@ -11,6 +11,7 @@ from pkm_description.arrays import Array, packed
 from pkm_description.errors import KinematicsError, SingularPoseError
 from pkm_description.kernels.continuation import REPORT_COLUMNS
 from pkm_description.kernels.forward_samples import solve_near
+from pkm_description.kinematics.arguments import require_machine
 from pkm_description.kinematics.forward import checked_drives, solve_from
 from pkm_description.kinematics.forward_result import ForwardKinematicsResult
 from pkm_description.kinematics.forward_start import home_branch, starts
@@ -19,8 +20,21 @@ from pkm_description.machine import Machine
 #: condition number beyond which the drives count as not holding the platform
 _MAX_CONDITION = 1e4
 
+#: part of the platform's radius by which measured positions of redundant drives may contradict each other
+_CONTRADICTION = 0.05
+
 #: one sample that follows from the last one
 _GO_ON = np.zeros(1, dtype=bool)
+
+
+def measured_tolerance(machine: Machine, tolerance: float = 1e-12) -> float:
+    """Gap of a leg [m] that forward kinematics of measured drive positions may leave.
+
+    Noise, zeros and geometry make positions of redundant drives contradict each other; the pose that fits them best is
+    taken, unless they are so far off that it means nothing. Other drives are met within ``tolerance``.
+    """
+    require_machine(machine)
+    return max(tolerance, _CONTRADICTION * float(machine.model.radius[0])) if machine.is_redundant else tolerance
 
 
 class FoundPose:
@@ -88,11 +102,13 @@ class PoseSolver:
     Parameters
     ----------
     machine : the machine
-    tolerance, max_iterations : of the iterations, m; what is found is one step better
+    tolerance, max_iterations : of the iterations, m; what is found is one step better. Redundant drives may contradict
+        each other by more, see :func:`measured_tolerance`
     """
 
     def __init__(self, machine: Machine, tolerance: float, max_iterations: int) -> None:
         self.machine = machine
+        tolerance = measured_tolerance(machine, tolerance)
         self._tolerance, self._max_iterations = tolerance, max_iterations
         self._drives = machine.actuated_count
         self._width = 13 + len(machine.model.kind) + 6 * self._drives

@@ -156,14 +156,19 @@ def largest_scale(
     Raises
     ------
     KinematicsError
-        If standing still at home already uses more.
+        If standing still at home already uses more, or no factor above zero is allowed: the machine lacks the freedoms.
     """
+    reason = ''
 
     def allowed(scale: float) -> bool:
+        nonlocal reason
         try:
-            return limit_use(machine, motion_of_scale(scale)).largest <= 1.0 - margin
-        except KinematicsError:  # a leg on its universal axis: far outside
+            use = limit_use(machine, motion_of_scale(scale))
+        except KinematicsError as error:  # a leg on its universal axis: far outside
+            reason = str(error)
             return False
+        reason = str(use)
+        return use.largest <= 1.0 - margin
 
     if allowed(upper):
         return upper
@@ -176,4 +181,7 @@ def largest_scale(
     for _ in range(20):  # bisection; each step evaluates the whole motion at once
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if allowed(middle) else (inside, middle)
+    if inside == 0.0:
+        allowed(outside)
+        raise KinematicsError(f"{machine.name} can do no part of this motion, 'drives' suits any machine: {reason}")
     return inside

@@ -10,7 +10,7 @@ from pkm_description.errors import ArgumentError
 from pkm_description.kinematics.arguments import require_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.circle_and_rock import CircleAndRock
-from pkm_description.motion.drive_sines import DriveSines
+from pkm_description.motion.drive_sines import DriveSines, without_redundant_legs
 from pkm_description.motion.fourier import FourierSeries, random_fourier_series
 from pkm_description.motion.limits import largest_scale
 from pkm_description.motion.roll_pitch_sines import RollPitchSines
@@ -90,9 +90,10 @@ def drives_profile(
 ) -> DriveSines:
     """Sines of the drives, for machines of any freedom; scaled like :func:`mp1_profile`."""
     times = np.arange(0.0, duration, 0.05)
+    swinging = without_redundant_legs(machine)
 
     def scaled(scale: float) -> DriveSines:
-        return DriveSines(machine, duration, scale, seed, fade_in, fade_out)
+        return DriveSines(swinging, duration, scale, seed, fade_in, fade_out)
 
     def with_room(scale: float) -> PlatformMotion:
         # between these times the condition number may rise a little

@@ -92,7 +92,6 @@ class PoseWatch:
 
     def __init__(self, machine: Machine, side: AssemblySide, maximum_condition: float) -> None:
         self._machine, self._side, self._maximum = machine, side, maximum_condition
-        self._imu_position = machine.imu.position
         self.reset()
 
     def reset(self) -> None:
@@ -112,12 +111,10 @@ class PoseWatch:
         if 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
             return Look()
         self._looked_at = stamp
-        rotation = filter_.rotation
-        position = filter_.imu_point - rotation @ self._imu_position
-        pose = Pose(position, rotation)
+        pose = filter_.pose
         if not self._machine.is_strut_hexapod:
             return Look(pose)
-        jacobian = length_jacobian(self._machine, position, rotation)
+        jacobian = length_jacobian(self._machine, pose.position, pose.rotation_base_platform)
         if not np.isfinite(jacobian).all():
             return Look()
         largest, *_, least = np.linalg.svd(jacobian, compute_uv=False).tolist()
@@ -127,7 +124,7 @@ class PoseWatch:
         if singular:
             text = f'near-singular pose: condition number {condition:.3g} of the length Jacobian'
             return Look(pose, ('near_singular_pose', text) if begins else None)
-        is_beyond = not self._side.is_reached(position, jacobian)
+        is_beyond = not self._side.is_reached(pose.position, jacobian)
         changed, self._was_beyond = is_beyond != self._was_beyond, is_beyond
         if not changed:
             return Look(pose)

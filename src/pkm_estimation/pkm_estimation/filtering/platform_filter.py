@@ -133,6 +133,11 @@ class PlatformFilter:
         """Number of sigma points with ``q.q > 1`` so far."""
         return self.process.outside_unit_sphere + self.legs.outside_unit_sphere
 
+    @property
+    def pose(self) -> Pose:
+        """Pose of the platform's origin."""
+        return Pose(self.imu_point - self.rotation @ self.geometry.imu_position, self.rotation)
+
     def start_at(
         self,
         pose: Pose,

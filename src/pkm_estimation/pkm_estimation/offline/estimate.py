@@ -188,8 +188,10 @@ def _estimate(
         collection.add(output)
     if not collection.count:
         counters = ', '.join(f'{name} {count}' for name, count in pipeline.health.counters.items())
+        events = pipeline.health.report().events
         raise PkmError(
             f'{data.path}: no estimate from {len(samples.legs)} leg and {len(samples.imu)} IMU samples ({counters})'
+            + (f': {events[0].detail}' if events else '')
         )
     baseline = _baseline(pipeline, collection, baseline_stamp_ns)
     pipeline.lasting.finish()

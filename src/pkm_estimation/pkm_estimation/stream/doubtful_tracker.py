@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.kinematics.rotation import rotation_exp
 from pkm_description.machine import Pose
 
 from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.legs.contradiction import contradiction
 from pkm_estimation.stream.messages import LegMeasurement, LegSample
 from pkm_estimation.stream.mode_doubt import ModeDoubt, legs_correction
 from pkm_estimation.stream.output import EstimatorOutput
@@ -151,12 +152,27 @@ class DoubtfulTracker(TrackerSteps):
                     poses.append(pose)
         if not poses:
             raise trouble or KinematicsError('no pose has these positions')
+        together = self._contradiction(positions, poses[0])
+        if together:
+            raise KinematicsError(together)
         return poses
+
+    def _contradiction(self, positions: Array, pose: Pose) -> str:
+        """How positions (A,) of redundant drives contradict each other beyond their noise; empty if they do not.
+
+        A filter would take that for a wrong IMU, or for a motion.
+        """
+        if not self.machine.is_redundant or not np.isfinite(positions).all():
+            return ''
+        variance = self.filter.length_covariance.diagonal()[: len(positions)]
+        if self.filter.layout.leg_offsets is not None:
+            variance = variance + self.config.leg_offset_std**2
+        return contradiction(self.machine, positions, pose, np.sqrt(variance))
 
     def _pose_near(self, positions: Array, start: Pose) -> Pose | None:
         """The pose with positions (A,) of all drives to which Newton's steps lead from a start."""
         try:
-            found = forward_kinematics(self.machine, positions, initial=start)
+            found = forward_kinematics(self.machine, positions, start, measured_tolerance(self.machine))
         except KinematicsError:
             return None
         return Pose(found.position[0], found.rotation_base_platform[0]) if found.converged[0] else None

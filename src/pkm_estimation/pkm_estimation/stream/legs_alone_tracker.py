@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.machine import Pose
 
 from pkm_estimation.filtering.legs_alone import SurpriseError
@@ -73,7 +73,7 @@ class LegsAloneTracker(ImuJudge):
         duration = 0.0 if last is None else 1e-9 * (measurement.instant.stamp - last[0])
         if last is None or not 0.0 < duration <= self.config.maximum_imu_gap or not np.isfinite(last[1]).all():
             return None, 0.0
-        before = forward_kinematics(self.machine, last[1], initial=here)
+        before = forward_kinematics(self.machine, last[1], here, measured_tolerance(self.machine))
         return (Pose(before.position[0], before.rotation_base_platform[0]) if before.converged[0] else None), duration
 
     def _go_on_alone(self, measurement: LegMeasurement, imu: ImuSample) -> EstimatorOutput | None:

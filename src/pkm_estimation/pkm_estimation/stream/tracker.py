@@ -215,6 +215,10 @@ class Tracker(ImuGapTracker):
     def _correct_surprised(self, stamp: int, sample: LegSample) -> Innovation | None:
         """Correct with a measurement that does not fit the prediction; ``None`` if the filter was stopped."""
         if self.leg_gate.on_probation and self.config.start == 'forward_kinematics':
+            together = self._contradiction(sample.positions, self.filter.pose)
+            if together:
+                self._fail(stamp, 'legs_contradict', together)
+                return None
             if self.leg_gate.given_up_starts and self.judges_imu:
                 raise ImuSuspectError('imu_off_prediction', 'no start fits what it predicts')
             self.leg_gate.give_up_start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics import forward_kinematics, measured_tolerance
 from pkm_description.kinematics.rotation import cross, matrix_from_quaternion, quaternion_from_matrix
 from pkm_description.machine import Machine, PlatformMotion
 from scipy.interpolate import CubicSpline
@@ -70,7 +70,7 @@ def motion_of_legs(machine: Machine, streams: SensorStreams, window: float = WIN
 
 def poses(machine: Machine, drives: Array) -> tuple[Array, Array]:
     """Positions (N, 3) and rotations (N, 3, 3) by the positions of the drives (N, L); raises KinematicsError."""
-    found = forward_kinematics(machine, drives).require()
+    found = forward_kinematics(machine, drives, tolerance=measured_tolerance(machine)).require()
     return found.position, found.rotation_base_platform
 
 
