@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import mp1, profile
+from pkm_description.motion.profiles import profile
 from pkm_estimation.bags import BagWriter, read_bag
 from pkm_estimation.offline.estimate import estimate_recording
 from pkm_estimation.sensors import measure
@@ -51,7 +51,8 @@ def errors_over_claims(machine: Machine, data: SensorData, motion, outputs: list
 )
 def test_estimates_go_on_and_claim_what_is_true(name: str, rate: float, length: float) -> None:
     machine = load_machine(name)
-    motion = mp1(machine, 30.0, rate) if name == 'srs' else profile('fourier', machine, 20.0, rate, 1)
+    kind = {'srs': 'mp1', 'palida': 'fourier'}.get(name, 'drives')
+    motion = profile(kind, machine, 30.0 if name == 'srs' else 20.0, rate, 1)
     motion = motion[slice(round(8 * rate))]
     begin, end = round(4 * rate), round((4 + length) * rate)
     inside, after = [], []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
-from pkm_description.motion.profiles import mp1_profile
+from pkm_description.motion.profiles import drives_profile, mp1_profile
 from pkm_estimation.kernels import following
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.estimate import estimate
@@ -22,7 +22,8 @@ SRS = load_machine('srs')
 def recorded(
     conditions: SensorConditions, rate: float = 500.0, count: int = 600, machine: Machine = SRS
 ) -> SimulatedData:
-    return simulate_sensors(machine, mp1_profile(machine, 60.0).evaluate, 20.0 + np.arange(count) / rate, conditions, 7)
+    motion = (mp1_profile if machine.has_closed_form else drives_profile)(machine, 60.0)
+    return simulate_sensors(machine, motion.evaluate, 20.0 + np.arange(count) / rate, conditions, 7)
 
 
 def with_faults(data: SimulatedData) -> SimulatedData:

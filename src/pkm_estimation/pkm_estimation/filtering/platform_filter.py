@@ -22,7 +22,7 @@ from pkm_estimation.filtering.start import likeliest_update, start_spread, start
 from pkm_estimation.filtering.step_watcher import StepWatcher
 from pkm_estimation.filters import INTEGRATORS, FunctionModel, Innovation, UnscentedKalmanFilter
 from pkm_estimation.kernels.stamp_jitter import VARIANCE
-from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, EstimatorGeometry, InertialProcess
+from pkm_estimation.models import ATTITUDE, POSITION, STATE_SIZE, VELOCITY, EstimatorGeometry, InertialProcess
 from pkm_estimation.models.attitude import move_chart, rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.inertial_process import InertialStep
@@ -272,6 +272,12 @@ class PlatformFilter:
         """Neither correct estimated constants nor add to their covariance from now on."""
         self._constants = None
 
+    def widen(self, velocity_std: float, angle_std: float) -> None:
+        """Know velocity [m/s] and attitude [rad] less certainly, in all directions: the input was, or may be, wrong."""
+        diagonal = self.covariance.ravel()[:: self.layout.size + 1]
+        diagonal[VELOCITY] += velocity_std**2
+        diagonal[ATTITUDE] += (0.5 * angle_std) ** 2
+
     def forget_rates(self) -> None:
         """Let jitter of stamps count nothing before the next prediction: how fast the platform moves is not known."""
         if isinstance(self.ukf, UnscentedKalmanFilter):
@@ -395,11 +401,21 @@ class PlatformFilter:
         known = FilterStates(*(values[None] for values in self.known(imu)))
         return point_motions(self.layout, self.geometry, known, point)[0]
 
-    def known(self, imu: Array) -> tuple[Array, ...]:
-        """Current values for :class:`FilterStates`, without its leading axis; ``imu`` (6,) is the current sample."""
+    def known(
+        self, imu: Array, uncertain: tuple[float, float] | None = None, duration: float = 0.0
+    ) -> tuple[Array, ...]:
+        """Current values for :class:`FilterStates`, without its leading axis.
+
+        ``imu`` (6,) is the current sample; its specific force [m/s^2] and angular rate [rad/s] may have been wrong by
+        ``uncertain`` standard deviations for the last ``duration`` s.
+        """
         state, covariance = self.ukf.state.copy(), self.ukf.covariance.copy()
         turning = self.legs.angular_acceleration
-        known = state, covariance, self.chart, self.chart_quaternion, imu, turning, self.imu_covariance
+        noise = self.imu_covariance
+        if uncertain is not None:
+            noise = noise + np.diag(np.repeat(np.square(uncertain), 3))
+            covariance[VELOCITY, VELOCITY] += (duration * uncertain[0]) ** 2 * np.eye(3)
+        known = state, covariance, self.chart, self.chart_quaternion, imu, turning, noise
         if self.record is not None:
             self.record.estimated(self, known)
         return known

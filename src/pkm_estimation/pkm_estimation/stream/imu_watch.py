@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from pkm_description.driver import ImuConversion
 from pkm_description.kernels.model import Integers
 from pkm_description.machine import ImuSensor
 
+from pkm_estimation.stream.imu_jumps import ImuJumps
 from pkm_estimation.stream.samples import EARLIER, Instant
 
 #: parts of the range from which on a number counts as clipped, and as none of this sensor
@@ -51,6 +52,10 @@ class BadSpan(NamedTuple):
 class ImuWatch:
     """Looks at each sample of the IMU in the order of its stamps.
 
+    Attributes
+    ----------
+    jumps : samples that may be right, but make the input uncertain
+
     Parameters
     ----------
     imu : its ranges
@@ -69,6 +74,7 @@ class ImuWatch:
         limits = np.where(known, _CLIPPED * ranges, self._ranges)
         self._parts = self._scale / limits
         self._feels_gravity = feels_gravity
+        self.jumps = ImuJumps(imu, conversion, self._kept)
         self.reset()
 
     def reset(self) -> None:
@@ -79,14 +85,17 @@ class ImuWatch:
         self._instant: Instant | None = None
         self._repeats, self._usual = 0, 0
         self._run_begin = Instant(0, 0)
+        self.jumps.reset()
 
     def snapshot(self) -> dict[str, Any]:
         """State for :meth:`restore`."""
-        return {**vars(self), '_spans': list(self._spans)}
+        return {**vars(self), '_spans': list(self._spans), 'jumps': deepcopy(self.jumps)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a snapshot, which can be used again."""
-        vars(self).update({**snapshot, '_spans': list(snapshot['_spans'])})
+        vars(self).update(
+            {**snapshot, '_spans': list(snapshot['_spans']), 'jumps': deepcopy(snapshot['jumps'])}
+        )
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
@@ -95,6 +104,7 @@ class ImuWatch:
         before = self._instant
         if before is not None and instant < before:
             return
+        self.jumps.take(instant.epoch, np.array([instant.stamp]), value[None])
         content, parts = value.tobytes(), value * self._parts
         if content == self._last and value[:3].any():
             self._repeat(instant)
@@ -114,6 +124,7 @@ class ImuWatch:
         quiet = quiet and bool((values[1:] != values[:-1]).any(axis=1).all())
         quiet = quiet and (not self._feels_gravity or bool(values[:, :3].any(axis=1).all()))
         if quiet:
+            self.jumps.take(epoch, stamps, values)
             self._instant, self._last = Instant(epoch, int(stamps[-1])), values[-1].tobytes()
             return
         for stamp, value in zip(stamps.tolist(), values, strict=True):
@@ -172,9 +183,14 @@ class ImuWatch:
         touching = [span for span in self._spans if span.begin < due and now < span.end]
         return min(touching, key=lambda span: not span.is_certain, default=None)
 
+    def is_quiet(self, now: Instant, due: Instant) -> bool:
+        """Whether the input from ``now`` to ``due`` depends on ordinary samples only."""
+        return self.touching(now, due) is None and self.jumps.are_quiet(now, due)
+
     def next_begin(self, now: Instant) -> float:
-        """Stamp [ns] after which the input from ``now`` on depends on samples that cannot be right."""
+        """Stamp [ns] after which the input from ``now`` on depends on samples that are not ordinary."""
+        jump = self.jumps.next_begin(now)
         if self._until is None or now >= self._until:
-            return inf
+            return jump
         begins = [span.begin.stamp for span in self._spans if now < span.end and span.begin.epoch == now.epoch]
-        return min(begins, default=inf)
+        return min([*begins, jump])

@@ -197,7 +197,7 @@ class Tracker(ImuGapTracker):
         if measurement.instant.epoch != self.now.instant.epoch:
             return None
         due = self.due(measurement.instant)
-        if queue[-1].instant < due or self.imu_watch.touching(self.now.instant, due) is not None:
+        if queue[-1].instant < due or not self.imu_watch.is_quiet(self.now.instant, due):
             return None
         needed = samples_until(queue, due)
         if needed is None:

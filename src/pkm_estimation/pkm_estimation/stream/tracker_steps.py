@@ -10,8 +10,13 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.filters import Innovation
 from pkm_estimation.stream.messages import LegMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
-from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, seconds
+from pkm_estimation.stream.samples import NANOSECOND, ImuSample, InputPath, Instant, seconds
 from pkm_estimation.stream.tracker_parts import LastPoses, TrackerParts
+
+#: standard deviations of the legs: a wrong input that moves them further is seen at the first measurement
+_TOLD_AT_ONCE = 55.0
+#: standard deviation of one of two independent halves of a variance
+_HALF = 0.5**0.5
 
 
 class TrackerSteps(TrackerParts):
@@ -33,12 +38,34 @@ class TrackerSteps(TrackerParts):
                 self.angular_acceleration.advance(segment)
 
     def _predict_filter_along(self, path: InputPath) -> None:
+        jumped = self._jumped_along(path)
+        if jumped is not None:  # half of it before: it moves the pose already on the way
+            self.filter.widen(*jumped)
         for segment in path.segments:
             if segment.is_empty:
                 continue
             around = [sample.instant.stamp for sample in segment.samples], [sample.value for sample in segment.samples]
             for begin, duration in segment.steps(self.config.maximum_step):
                 self.filter.predict_between(*around, begin, duration)
+        if jumped is not None:
+            self.filter.widen(*jumped)
+
+    def _jumped_along(self, path: InputPath) -> tuple[float, float] | None:
+        """Standard deviations [m/s, rad] of half of what jumps of the IMU add along a path.
+
+        ``None`` without a jump, for the printed filter, and where the legs tell at once whether the IMU is wrong.
+        """
+        if not path.segments or not self.leg_gate.active:
+            return None
+        begin, end = path.segments[0].start.instant, path.end.instant
+        jumped = self.imu_watch.jumps.between(begin, end)
+        if jumped is None:
+            return None
+        velocity, angle = jumped
+        moved = velocity * seconds(begin, end) + angle * max(self.filter.geometry.radius, 1e-3)
+        if moved > _TOLD_AT_ONCE * self.filter.length_covariance.diagonal().max() ** 0.5:
+            return None
+        return _HALF * velocity, _HALF * angle
 
     def _look_at_pose(self, stamp: int, filter_: PlatformFilter | None = None) -> None:
         """Look at the pose, if it is time to."""
@@ -72,7 +99,11 @@ class TrackerSteps(TrackerParts):
         baseline = self.baseline.estimate(instant, sample) if self.baseline_wanted else None
         if self.filter.record is not None:
             (self.filter.record.pause if is_open else self.filter.record.go_on)()
-        known = self.filter.known(imu)
+        assert self.now is not None
+        jumped = self.imu_watch.jumps.at(self.now.instant) if self.leg_gate.active else None
+        last = self.continuity.last
+        since = 0.0 if jumped is None or last is None else NANOSECOND * (instant.stamp - last[0])
+        known = self.filter.known(imu, jumped, min(since, self.config.maximum_imu_gap))
         return EstimatorOutput(
             instant, started, self.doubt.known(known) if is_open else known, self.output_model, innovation,
             self.angular_acceleration.raw(), sample.positions, sample.efforts, baseline, 1e-9 * self.delay.nanoseconds,

@@ -1,0 +1,114 @@
+"""Samples of the IMU that jump make the input uncertain: a sensor that fails is not claimed, a shock is not blamed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pkm_description.driver import STANDARD_IMU
+from pkm_description.loading import load_machine
+from pkm_description.machine import PlatformMotion
+from pkm_description.motion.profiles import mp1_profile
+from pkm_estimation.offline.estimate import estimate
+from pkm_estimation.sensors import ImuFault, SensorConditions, simulate_sensors
+from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.imu_jumps import ImuJumps
+from pkm_estimation.stream.samples import Instant
+from test_stretches import assert_same, one_by_one
+
+PALIDA = load_machine('palida')
+RATE, BEGIN = 100.0, 2.0
+BOTH = ('estimated', 'extra_states')
+
+
+def recorded(kind, seed=0):
+    evaluate, time = mp1_profile(PALIDA, 40.0).evaluate, 14.0 + np.arange(400) / RATE
+    faults = (ImuFault(kind, BEGIN, 3.0),)
+    data = simulate_sensors(PALIDA, evaluate, time, SensorConditions(imu_faults=faults), seed)
+    return data, evaluate(time), time - time[0]
+
+
+def twist_squares(result, motion):
+    """Normalised squares (N,) of the error of velocity and angular rate, 1 where they are as claimed."""
+    truth = [np.einsum('nji,nj->ni', motion.rotation_base_platform, value)
+             for value in (motion.linear_velocity, motion.angular_velocity)]  # fmt: skip
+    error = np.hstack([result.motion.linear_velocity, result.motion.angular_velocity]) - np.hstack(truth)
+    return np.einsum('ni,ni->n', error, np.linalg.solve(result.motion.twist_covariance, error[..., None])[..., 0]) / 6.0
+
+
+@pytest.mark.parametrize('kind', ['frozen', 'in_g', 'gravity_removed', 'in_deg_per_s'])
+def test_velocities_are_not_claimed_while_nobody_knows(kind):
+    """Before: 8000 times the claimed variance for one sample, until the legs told."""
+    data, motion, time = recorded(kind)
+    result = estimate(PALIDA, data, EstimatorConfig())
+    squares = twist_squares(result, motion)
+    assert squares[(time >= BEGIN) & (time < 3.5)].mean() < 2.0
+    assert squares.max() < 200.0
+
+
+def shocked(seed):
+    """MP1 of which the platform gets 0.03 m/s faster in z within one sample: a hit, which IMU and legs feel."""
+    evaluate = mp1_profile(PALIDA, 40.0).evaluate
+    hit, lasts, speed = 16.001, 0.009, 0.03
+
+    def with_hit(times):
+        motion = evaluate(times)
+        since = np.clip(times - hit, 0.0, lasts)
+        push = np.where((times > hit) & (times < hit + lasts), speed / lasts, 0.0)
+        gone = speed * (0.5 * since**2 / lasts + np.maximum(0.0, times - hit - lasts))
+        # and it is slow again, smoothly
+        back = np.clip(times - 16.5, 0.0, 0.5)
+        add = lambda values, more: values + np.outer(more, [0.0, 0.0, 1.0])  # noqa: E731
+        return PlatformMotion(
+            motion.time, add(motion.position, gone - speed * back**2), motion.rotation_base_platform,
+            add(motion.linear_velocity, speed * since / lasts - 2.0 * speed * back), motion.angular_velocity,
+            add(motion.linear_acceleration, push - 2.0 * speed * ((times > 16.5) & (times < 17.0))),
+            motion.angular_acceleration,
+        )  # fmt: skip
+
+    time = 14.0 + np.arange(270) / RATE
+    return simulate_sensors(PALIDA, with_hit, time, SensorConditions(), seed), with_hit(time), time
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_hit_between_samples_is_not_blamed_on_the_imu(seed):
+    data, motion, _ = shocked(seed)
+    result = estimate(PALIDA, data, EstimatorConfig(baseline=False))
+    assert {event.name for event in result.health.events} == {'started'} and not result.by_legs_alone.any()
+    squares = twist_squares(result, motion)
+    assert squares[195:245].mean() < 2.0 and squares.max() < 20.0
+
+
+@pytest.mark.parametrize('kind', ['frozen', 'in_g'])
+def test_single_samples_give_the_same_bits(kind):
+    data, _, _ = recorded(kind)
+    config = EstimatorConfig(baseline=False)
+    assert_same(estimate(PALIDA, data, config), one_by_one(data, config, PALIDA), BOTH)
+
+
+def test_jumps_are_found_alike_one_by_one_and_together():
+    random = np.random.default_rng(0)
+    values = random.normal(size=(200, 6)) * 0.01 + [0.0, 0.0, 9.8, 0.0, 0.0, 0.0]
+    values[50:, 0] += 3.0
+    values[100, 4] += 0.7
+    values[150:153] = values[150]
+    stamps = 10**9 + 10**7 * np.arange(200)
+    imu = replace(PALIDA.imu, accelerometer_noise=np.full(3, 0.01), gyroscope_noise=np.full(3, 0.01))
+    single, together = (ImuJumps(imu, STANDARD_IMU, 10**12) for _ in range(2))
+    for stamp, value in zip(stamps, values, strict=True):
+        single.take(0, np.array([stamp]), value[None])
+    for part in np.array_split(np.arange(200), 7):
+        together.take(0, stamps[part], values[part])
+    found = []
+    for stamp in stamps.tolist():
+        span = Instant(0, stamp - 10**7), Instant(0, stamp)
+        assert single.between(*span) == together.between(*span)
+        if single.between(*span):
+            found.append((stamp - 10**9) // 10**7)
+    assert found[:2] == [50, 100] and set(found) <= {50, 100, 101, 102, 151, 152}
+    velocity, angle = single.between(Instant(0, int(stamps[49])), Instant(0, int(stamps[50])))
+    assert velocity == pytest.approx(0.03, rel=0.05) and angle == 0.0
+    # half of the interval, half of it
+    assert single.between(Instant(0, int(stamps[49])), Instant(0, int(stamps[49]) + 5 * 10**6))[0] == velocity / 2.0
+    assert single.next_begin(Instant(0, int(stamps[0]))) == stamps[49]
