@@ -9,7 +9,7 @@ from functools import partial
 from pkm_description.loading import load_machine
 
 from verification.check import Check
-from verification.consistency import calibration, delay_checks, sweep
+from verification.consistency import calibration, delay_checks, imu_failure_checks, sweep
 from verification.consistency.checks import consistency_checks, convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
 from verification.consistency.scenarios import SCENARIOS, make_scenario
@@ -20,7 +20,7 @@ from verification.suite import Part, Plan, Request, Workers
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'constants')
+SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants')
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -39,6 +39,7 @@ class Extent:
     duration : nees, smoother and starts: s, of each run; half of it for machines of other kinds
     delay_seeds : delay: runs of each machine, motion and delay
     leg_seeds : legs: runs of each machine, fault and leg
+    imu_seeds : imu: runs of each machine, motion and failure
     constant_seeds : constants: runs of each motion and group of constants
     fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
     """
@@ -52,6 +53,7 @@ class Extent:
     duration: float = 15.0
     delay_seeds: int = 5
     leg_seeds: int = 1
+    imu_seeds: int = 3
     constant_seeds: int = 10
     fault_duration: float = 20.0
 
@@ -59,7 +61,7 @@ class Extent:
         unknown = [name for name in self.sections if name not in SECTIONS]
         if unknown or not self.sections:
             raise ValueError(f'sections = {",".join(self.sections)}: must be some of {",".join(SECTIONS)}')
-        for name in ('seeds', 'sweep_seeds', 'starts', 'delay_seeds', 'leg_seeds', 'constant_seeds'):
+        for name in ('seeds', 'sweep_seeds', 'starts', 'delay_seeds', 'leg_seeds', 'imu_seeds', 'constant_seeds'):
             if getattr(self, name) < 1:
                 raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
         for name in ('duration', 'sweep_duration'):
@@ -80,6 +82,7 @@ QUICK = Extent(
     starts=20,
     duration=6.0,
     delay_seeds=1,
+    imu_seeds=1,
     constant_seeds=2,
     fault_duration=12.0,
 )
@@ -150,6 +153,13 @@ def _leg_checks(name: str, seeds: int, duration: float) -> Iterable[Check]:
     return leg_fault_checks(load_machine(name), seeds, duration)
 
 
+def _imu(extent: Extent) -> Iterator[Part]:
+    for title in imu_failure_checks.SCENARIOS:
+        yield Part(
+            f'{title}, an IMU that fails', partial(imu_failure_checks.imu_failure_checks, title, extent.imu_seeds)
+        )
+
+
 def _constants(extent: Extent) -> Iterator[Part]:
     for title in calibration.SCENARIOS:
         yield Part(
@@ -165,5 +175,6 @@ _PARTS = {
     'starts': _starts,
     'delay': _delay,
     'legs': _legs,
+    'imu': _imu,
     'constants': _constants,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.stream import EstimatorConfig
 
-from verification.consistency import sweep
+from verification.consistency import imu_failure_checks, sweep
 from verification.consistency.checks import consistency_checks
 from verification.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
 from verification.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenario
@@ -107,14 +108,24 @@ def test_failing_legs_are_judged():
     assert [c.status for c in checks if c.id == 'named'] == ['failed', 'failed']
 
 
+def test_failing_imus_are_judged(monkeypatch):
+    """With the default filter all is met; one that never leaves the IMU out fails."""
+    monkeypatch.setattr(imu_failure_checks, 'KINDS', ('in_g',))
+    checks = list(imu_failure_checks.imu_failure_checks('srs, MP1', 1))
+    assert [check.status for check in checks] == ['met'] * 6
+    monkeypatch.setattr(imu_failure_checks, 'EstimatorConfig', partial(EstimatorConfig, legs_alone=False))
+    failed = ' '.join(check.what for check in imu_failure_checks.imu_failure_checks('srs, MP1', 1) if check.failed)
+    assert 'largest position error' in failed and 'named after' in failed and 'mean squares' in failed
+
+
 def test_every_section_has_its_parts():
     def titles(extent):
         return [part.title for part in plan(Request(settings=extent), Processes()).parts]
 
     sections = [titles(replace(QUICK, sections=(name,))) for name in SECTIONS]
-    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 2]
+    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 8, 2]
     assert [title for section in sections for title in section] == titles(QUICK) == titles(FULL)
-    assert len(set(titles(FULL))) == 35
+    assert len(set(titles(FULL))) == 43
 
 
 @pytest.mark.parametrize('jitter', [0.0, JITTER])

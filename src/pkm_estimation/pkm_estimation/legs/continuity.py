@@ -41,7 +41,7 @@ class LegContinuity:
         self._stamps: Integers = np.zeros(0, dtype=np.int64)
         self._positions: Array = np.zeros((0, len(self._noise)))
         self._slow: Array = np.zeros((0, len(self._noise)))
-        self._slot = -1
+        self._slot, self._rejected = -1, -1
 
     def add(self, stamps: Integers, positions: Array) -> None:
         """Add measurements of ``stamps`` (N,) ns, (N, A), NaN where a leg has none."""
@@ -67,6 +67,15 @@ class LegContinuity:
     def has_moved(self, since: Array, positions: Array) -> bool:
         """Whether any leg has moved from positions (A,) by more than its noise."""
         return bool((np.abs(positions - since) > _STILL * self._noise).any())
+
+    def reject(self, stamp: int) -> None:
+        """The measurement of ``stamp`` [ns], not added yet, is rejected because all legs jumped."""
+        self._rejected = stamp
+
+    @property
+    def has_jumped(self) -> bool:
+        """Whether the last measurement was rejected so."""
+        return len(self._stamps) > 0 and self._stamps.item(-1) == self._rejected
 
     def evidence(self, stamp: int, positions: Array, residual: Array) -> NDArray[np.bool_]:
         """Which legs (A,) break off from their own past, or stand still while others move and they should.

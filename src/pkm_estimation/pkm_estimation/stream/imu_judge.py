@@ -17,6 +17,12 @@ _LATEST_NAMING = 2.0
 _UNLIKELY = 0.01
 #: the same where the legs themselves show it
 _RARE = 0.05
+#: mean square of the normalised residuals of legs that are elsewhere
+_ELSEWHERE = 1e4
+
+
+class LegsJumpedError(Exception):
+    """All legs are elsewhere at once: a measurement of another time, or of another zero."""
 
 
 class ImuSuspectError(Exception):
@@ -70,6 +76,25 @@ class ImuJudge(DoubtfulTracker):
         chance = gate.chance(accused, sample.used, residual, covariance)
         by_itself = continuity.evidence(stamp, positions, residual)[list(accused)].all()
         return not chance < (_RARE if by_itself else _UNLIKELY)
+
+    def _have_jumped(
+        self, stamp: int, sample: LegSample, accused: tuple[int, ...] | None, residual: Array, covariance: Array
+    ) -> bool:
+        """Whether all legs jumped, arguments as of :meth:`_is_not_the_legs`; LegsJumpedError where they just did.
+
+        No correction leads there: it would be wrong and call itself certain.
+        """
+        if accused is not None or not self.leg_gate.active or not self.continuity.is_known:
+            return False
+        off = residual[sample.used]
+        if off @ np.linalg.solve(covariance[np.ix_(sample.used, sample.used)], off) < _ELSEWHERE * len(off):
+            return False
+        if self.continuity.has_jumped:
+            return True
+        if self.continuity.goes_on(stamp, sample.positions, residual):
+            return False
+        self.continuity.reject(stamp)
+        raise LegsJumpedError
 
     def _check_scale(self) -> None:
         """Raise ImuSuspectError if all legs have fitted badly for a while, which is none of their faults."""

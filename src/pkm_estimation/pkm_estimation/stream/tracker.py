@@ -16,7 +16,7 @@ from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.follower import Followed, Follower
 from pkm_estimation.stream.imu_gap import IMU_GAP, ImuGapTracker
-from pkm_estimation.stream.imu_judge import ImuSuspectError
+from pkm_estimation.stream.imu_judge import ImuSuspectError, LegsJumpedError
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, UserMeasurement
 from pkm_estimation.stream.output import EstimatorOutput
 from pkm_estimation.stream.samples import ImuSample, InputPath, Instant, samples_until, take_input
@@ -97,6 +97,10 @@ class Tracker(ImuGapTracker):
                 else:
                     innovation = self._correct_surprised(stamp, sample)
             self._check_plausible()
+        except LegsJumpedError:
+            self.health.event(stamp, 'legs_jumped', 'all legs are far from where they were going: rejected')
+            self.now = path.end
+            return None
         except ImuSuspectError as suspect:
             self._leave_out_imu(measurement, suspect.kind, suspect.detail)
             return self._go_on_alone(measurement, path.end) or self.start(measurement, path.end)
@@ -226,8 +230,8 @@ class Tracker(ImuGapTracker):
             return None
         return self._correct_with_believed(stamp, sample)
 
-    def _correct_with_believed(self, stamp: int, sample: LegSample) -> Innovation:
-        """Correct with the legs that pass the gate."""
+    def _correct_with_believed(self, stamp: int, sample: LegSample) -> Innovation | None:
+        """Correct with the legs that pass the gate; ``None`` if the filter was stopped."""
         gate, filter_ = self.leg_gate, self.filter
 
         def complain(reason: str, detail: str) -> None:
@@ -235,6 +239,9 @@ class Tracker(ImuGapTracker):
 
         predicted = filter_.predicted_innovation(sample.positions, gate.noise_scale)
         accused = gate.accused(sample.used, *predicted)
+        if self._have_jumped(stamp, sample, accused, *predicted):
+            self._fail(stamp, 'legs_jumped', 'all legs are elsewhere, again')
+            return None
         if accused != () and self._is_not_the_legs(stamp, sample, accused, *predicted):
             if self.judges_imu:
                 raise ImuSuspectError('imu_off_prediction', gate.misfit(sample.used, *predicted))
