@@ -63,7 +63,7 @@ def offset(k, x):
 
 @pytest.mark.parametrize('lasting', [1, 100])
 def test_all_legs_that_jump_are_not_believed(lasting):
-    """One message of another time is rejected; several in a row are a new beginning. Before: 0.5 m off, 11 um claimed."""
+    """One message of another time is rejected; several in a row are a new start. Before: 0.5 m off, 11 um claimed."""
     machine = load_machine('palida')
     motion = mp1(machine, duration=30.0, rate=100.0)[slice(600, 1200)]
     data = measure(machine, motion, seed=4)

@@ -64,13 +64,16 @@ class ImuJumps:
             self._epoch = epoch
             self._counts[:] = 0
         before, found = int(self._counts[0]), np.empty((len(stamps), 2))
-        find_jumps(self._counts, self._memory, packed(stamps), packed(values * self._scale), self._least, found)
+        whole, numbers = np.ascontiguousarray(stamps, dtype=np.int64), packed(values * self._scale)
+        find_jumps(self._counts, self._memory, whole, numbers, self._least, found)
         for place in np.flatnonzero(found.any(axis=1)).tolist():
             stamp = stamps.item(place)
             begin = stamps.item(place - 1) if place else before
             settled = stamp + 2 * (stamp - begin) + _DOUBTED
-            instants = (Instant(epoch, when) for when in (begin, stamp, settled))
-            self._jumps.append(Jump(*instants, *found[place].tolist()))
+            force, rate = found[place].tolist()
+            self._jumps.append(
+                Jump(Instant(epoch, begin), Instant(epoch, stamp), Instant(epoch, settled), force, rate)
+            )
 
     def between(self, now: Instant, due: Instant) -> tuple[float, float] | None:
         """Standard deviations [m/s, rad] of what jumps add from ``now`` to ``due``; ``None`` without a jump."""
