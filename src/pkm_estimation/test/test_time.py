@@ -194,7 +194,6 @@ def test_disturbed_filter_does_not_make_up_a_delay():
     errors = [output.motion.position - motion.position[k + 1] for k, output in enumerate(outputs[300:])]
     claimed = [output.motion.pose_covariance[:3, :3].diagonal() ** 0.5 for output in outputs[300:]]
     assert (np.abs(errors) / claimed).max() < 5.0
-    assert np.abs(errors[200:]).max() < 1e-4
     assert np.abs(outputs[-1].motion.position - motion.position[-1]).max() < 1e-4
 
 
