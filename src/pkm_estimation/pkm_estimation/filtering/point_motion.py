@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from pkm_description.arrays import Array
+from pkm_description.arrays import Array, packed
 from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_exp
 
 from pkm_estimation.filtering.delay_jacobian import moved_on_jacobian, turn_jacobian
+from pkm_estimation.kernels.attitude import attitudes
 from pkm_estimation.models import ATTITUDE, GYROSCOPE_BIAS, POSITION, VELOCITY, EstimatorGeometry
-from pkm_estimation.models.attitude import LEVI_CIVITA, scalar_parts
+from pkm_estimation.models.attitude import LEAST_SQUARE, LEVI_CIVITA
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.imu_constants import with_constants
 from pkm_estimation.models.inertial_process import ImuMotion
@@ -20,11 +21,6 @@ from pkm_estimation.models.inertial_process import ImuMotion
 _IDENTITY = np.eye(3)
 # q @ this: skew(q), its rows one after the other
 _SKEW = -LEVI_CIVITA.transpose(2, 0, 1).reshape(3, 9)
-# p @ this: the matrix (4, 4) that multiplies quaternions xyzw by p from the left
-_LEFT = np.zeros((4, 16))
-_LEFT[3] = np.eye(4).ravel()
-_LEFT[:3].reshape(3, 4, 4)[:, :3, :3] = _SKEW.reshape(3, 3, 3)
-_LEFT[:3].reshape(3, 4, 4)[:, :3, 3], _LEFT[:3].reshape(3, 4, 4)[:, 3, :3] = _IDENTITY, -_IDENTITY
 
 
 class Attitudes(NamedTuple):
@@ -71,15 +67,12 @@ class FilterStates(_FilterStates):
     @cached_property
     def attitudes(self) -> Attitudes:
         """Attitudes of the platform."""
-        q = self.state[:, ATTITUDE]
-        e0, turn = scalar_parts(q), _skew(q)
-        twice_e0, norm = 2.0 * e0[:, None, None], np.add.reduce(q * q, axis=1) + e0 * e0  # 1 but for the guard of e0
-        in_chart = _IDENTITY + (twice_e0 * turn + 2.0 * (turn @ turn)) / norm[:, None, None]
-        by_q = twice_e0 * _IDENTITY + 2.0 * turn + (2.0 / e0)[:, None, None] * (q[:, :, None] * q[:, None, :])
-        left = self.chart_quaternion.dot(_LEFT).reshape(-1, 4, 4)
-        orientation = rotated(left, np.concatenate([q, e0[:, None]], axis=1))
-        orientation /= np.copysign(np.sqrt(norm), orientation[:, 3])[:, None]
-        return Attitudes(self.chart @ in_chart, orientation, self.chart @ by_q)
+        count = len(self.state)
+        found = Attitudes(np.empty((count, 3, 3)), np.empty((count, 4)), np.empty((count, 3, 3)))
+        attitudes(
+            packed(self.state), ATTITUDE.start, packed(self.chart), packed(self.chart_quaternion), LEAST_SQUARE, *found
+        )
+        return found
 
 
 @dataclass(frozen=True)

@@ -75,3 +75,43 @@ def turn_back(r: Rotation, a: Vector) -> Vector:
 def product(r: Rotation, s: Rotation) -> Rotation:
     """``R S``."""
     return turn_back(s, r[0]), turn_back(s, r[1]), turn_back(s, r[2])
+
+
+@kernel
+def attitudes(
+    states: Array, start: int, charts: Array, quaternions: Array, least_square: float, rotations: Array,
+    orientations: Array, by_q: Array,
+) -> None:  # fmt: skip
+    """Attitudes of N states, q from column ``start`` on, seen from charts (N, 3, 3) with quaternions (N, 4) xyzw.
+
+    Writes rotations (N, 3, 3) from platform to base axes, the same as quaternions (N, 4) xyzw with w >= 0, and rotation
+    about base axes per change of q (N, 3, 3). ``1 - q.q`` counts as ``least_square`` at least.
+    """
+    for k in range(len(states)):
+        q = triple(states, k, start)
+        x, y, z = q
+        square = dot(q, q)
+        e0 = sqrt(max(least_square, 1.0 - square))
+        norm = square + e0 * e0  # 1 but for the guard of e0
+        s, c, over = 2.0 * e0 / norm, 2.0 / norm, 2.0 / e0
+        in_chart = (
+            (1.0 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y),
+            (c * x * y + s * z, 1.0 - c * (x * x + z * z), c * y * z - s * x),
+            (c * x * z - s * y, c * y * z + s * x, 1.0 - c * (x * x + y * y)),
+        )
+        slope = (
+            (2.0 * e0 + over * x * x, over * x * y - 2.0 * z, over * x * z + 2.0 * y),
+            (over * x * y + 2.0 * z, 2.0 * e0 + over * y * y, over * y * z - 2.0 * x),
+            (over * x * z - 2.0 * y, over * y * z + 2.0 * x, 2.0 * e0 + over * z * z),
+        )
+        for i in range(3):
+            row = charts[k, i, 0], charts[k, i, 1], charts[k, i, 2]
+            rotations[k, i, 0], rotations[k, i, 1], rotations[k, i, 2] = turn_back(in_chart, row)
+            by_q[k, i, 0], by_q[k, i, 1], by_q[k, i, 2] = turn_back(slope, row)
+        a, b, d, w = quaternions[k, 0], quaternions[k, 1], quaternions[k, 2], quaternions[k, 3]
+        real = w * e0 - a * x - b * y - d * z
+        size = sqrt(norm) if real >= 0.0 else -sqrt(norm)
+        orientations[k, 0] = (w * x + e0 * a + b * z - d * y) / size
+        orientations[k, 1] = (w * y + e0 * b + d * x - a * z) / size
+        orientations[k, 2] = (w * z + e0 * d + a * y - b * x) / size
+        orientations[k, 3] = real / size

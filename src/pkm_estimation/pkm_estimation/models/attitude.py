@@ -17,7 +17,8 @@ LEVI_CIVITA: Array = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     LEVI_CIVITA[_i, _j, _k], LEVI_CIVITA[_i, _k, _j] = 1.0, -1.0
 
-_LEAST_SQUARE = 1e-9
+#: least square of a scalar part, which is guarded away from zero
+LEAST_SQUARE = 1e-9
 
 
 def rotation_of(vector_part: Array) -> Array:
@@ -34,12 +35,7 @@ def rotations_of(vector_parts: Array) -> tuple[Array, int]:
 
 def scalar_part(vector_part: Array) -> float:
     """Scalar part of a unit quaternion, guarded away from zero."""
-    return max(_LEAST_SQUARE, 1.0 - float(vector_part @ vector_part)) ** 0.5
-
-
-def scalar_parts(vector_parts: Array) -> Array:
-    """The same of many (N, 3)."""
-    return np.sqrt(np.maximum(_LEAST_SQUARE, 1.0 - np.add.reduce(vector_parts * vector_parts, axis=1)))
+    return max(LEAST_SQUARE, 1.0 - float(vector_part @ vector_part)) ** 0.5
 
 
 def move_chart(
