@@ -34,6 +34,7 @@ setup(
         'console_scripts': lazy_programs([
             'compare = pkm_identification.nodes.compare:main',
             'design_excitation = pkm_identification.nodes.design_excitation:main',
+            'identifiability = pkm_identification.nodes.identifiability:main',
             'identification = pkm_identification.nodes.identification:main',
             'identify = pkm_identification.nodes.identify:main',
             'identify_online = pkm_identification.nodes.identify_online:main',

@@ -22,6 +22,7 @@ from verification.identification.expectations import (
 )
 from verification.identification.online import alarm_checks as online_alarm_checks
 from verification.identification.online import load_checks
+from verification.identification.online_consistency import batch_checks, consistency_checks
 from verification.identification.repetitions import alarm_checks, repeated_checks
 from verification.identification.trial import Outcome, run_trial
 from verification.identification_data.dataset import generate
@@ -30,7 +31,9 @@ from verification.suite import Part, Plan, Request, Workers
 #: on which figures are asked for case by case, and others
 HEXAPOD, OTHERS = 'srs', ('valencia_3rps', 'khalifa_3prr', 'palida')
 #: what ``sections`` may name; diagnosis, alarms and coverage take long: ask for them alone
-SECTIONS = ('cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors', 'online')
+SECTIONS = (
+    'cases', 'machines', 'diagnosis', 'alarms', 'coverage', 'excitation', 'rotors', 'online', 'online_consistency',
+)  # fmt: skip
 #: s, of the recordings of alarms, and of coverage
 ALARM_DURATION, COVERAGE_DURATIONS = 12.0, (5.0, 12.0)
 #: machine with drives whose rotors count
@@ -39,6 +42,8 @@ WITH_ROTORS = 'palida'
 LOADED, LOADED_CASES = ('srs', 'palida', 'hexaglide_6pus'), ('plain', 'bias_ripple')
 #: motions with a load: the second one is asked for on the first machine only, it hardly turns the platform
 LOADED_MOTIONS = ('fourier', 'mp1')
+#: whose estimates, sample by sample, are compared with the batch and with what they claim
+CONSISTENT = ('srs', 'palida', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'delta')
 #: whose recordings are diagnosed
 DIAGNOSED = ('srs', 'palida', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr', 'delta')
 
@@ -55,6 +60,7 @@ class Extent:
     seeds : of each case and machine
     diagnosis_seeds, alarm_seeds, coverage_seeds, online_seeds : of the sections of these names
     online_duration : s, in which false alarms are counted
+    nees_seeds : over which errors are compared with the covariance that is stated
     """
 
     sections: tuple[str, ...] = ('cases', 'machines')
@@ -66,19 +72,24 @@ class Extent:
     coverage_seeds: int = 200
     online_seeds: int = 3
     online_duration: float = 600.0
+    nees_seeds: int = 50
 
     def __post_init__(self) -> None:
         for key, known in (('sections', SECTIONS), ('cases', tuple(EXPECTATIONS))):
             unknown = [name for name in getattr(self, key) if name not in known]
             if unknown or not getattr(self, key):
                 raise ValueError(f'{key} = {",".join(getattr(self, key))}: must be some of {",".join(known)}')
-        repeated = self.seeds, self.diagnosis_seeds, self.alarm_seeds, self.coverage_seeds, self.online_seeds
+        repeated = (
+            self.seeds, self.diagnosis_seeds, self.alarm_seeds, self.coverage_seeds, self.online_seeds, self.nees_seeds,
+        )  # fmt: skip
         if min(repeated) < 1 or self.seed < 0:
             raise ValueError('seeds must be at least 1, the first seed at least 0')
 
 
 FULL = Extent()
-QUICK = Extent(seeds=1, diagnosis_seeds=1, alarm_seeds=2, coverage_seeds=10, online_seeds=1, online_duration=60.0)
+QUICK = Extent(
+    seeds=1, diagnosis_seeds=1, alarm_seeds=2, coverage_seeds=10, online_seeds=1, online_duration=60.0, nees_seeds=3,
+)
 
 
 def plan(request: Request, workers: Workers) -> Plan:
@@ -106,6 +117,10 @@ def plan(request: Request, workers: Workers) -> Plan:
         'excitation': lambda: [Part('design of an excitation', partial(design_checks, HEXAPOD, extent.seed), HEXAPOD)],
         'rotors': lambda: [Part('rotors', partial(rotor_checks, WITH_ROTORS), WITH_ROTORS)],
         'online': lambda: _online_parts(request.machines or LOADED, extent),
+        'online_consistency': lambda: [
+            Part(f'{name}, sample by sample', partial(_sample_by_sample_checks, name, extent), name)
+            for name in request.machines or CONSISTENT
+        ],
     }
     return Plan(tuple(part for section in extent.sections for part in parts[section]()))
 
@@ -120,6 +135,11 @@ def _online_parts(machines: tuple[str, ...], extent: Extent) -> list[Part]:
             alarms = partial(online_alarm_checks, name, case, extent.seed, extent.online_duration)
             parts.append(Part(f'{name}, false alarms, {case}', alarms, name))
     return parts
+
+
+def _sample_by_sample_checks(source: str, extent: Extent) -> Iterator[Check]:
+    yield from batch_checks(source, extent.seed)
+    yield from consistency_checks(source, range(extent.seed, extent.seed + extent.nees_seeds))
 
 
 def _machine_part(source: str, extent: Extent) -> Part:

@@ -1,0 +1,1 @@
+"""What a motion shows of a machine: force terms, base parameters, and how locations matter."""
