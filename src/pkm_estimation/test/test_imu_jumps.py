@@ -112,3 +112,17 @@ def test_jumps_are_found_alike_one_by_one_and_together():
     # half of the interval, half of it
     assert single.between(Instant(0, int(stamps[49])), Instant(0, int(stamps[49]) + 5 * 10**6))[0] == velocity / 2.0
     assert single.next_begin(Instant(0, int(stamps[0]))) == stamps[49]
+
+
+def test_what_is_remembered_is_bounded():
+    """A sensor that is frozen for an hour, or jumps all the time, without any legs."""
+    jumps = ImuJumps(PALIDA.imu, STANDARD_IMU, 10**9)
+    random = np.random.default_rng(1)
+    values = random.normal(size=(20, 6)) * 0.01
+    jumps.take(0, 10**7 * np.arange(20), values)
+    jumps.take(0, 10**7 * np.arange(20, 30000), np.repeat(values[-1:], 29980, axis=0))
+    assert 0 < len(jumps._jumps) <= 8
+    wild = random.normal(size=(40000, 6)) * np.where(np.arange(40000) % 20 == 0, 1e3, 1e-2)[:, None]
+    for part in np.array_split(np.arange(40000), 40):
+        jumps.take(0, 10**7 * (30000 + part), wild[part])
+    assert 500 < len(jumps._jumps) <= 1000

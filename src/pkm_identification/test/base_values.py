@@ -35,7 +35,8 @@ def case_of(name: str, relative_noise: float, samples: int = 300, overlay: bool 
     machine = load_machine(name)
     nominal = load_machine(name, NOMINAL / f'nominal_{name}.yaml') if overlay else machine
     model = ObservationModel(machine)
-    motion = profile('fourier', machine, duration=(samples - 1) / 25.0, rate=25.0)
+    kind = 'fourier' if machine.degrees_of_freedom == 6 else 'drives'
+    motion = profile(kind, machine, duration=(samples - 1) / 25.0, rate=25.0)
     regressor, _ = model.regressor(motion)
     truth = model.parameters(machine)
     forces = regressor @ truth

@@ -21,6 +21,8 @@ LAST, BEFORE, SAMPLES, JUMPS, REPEATS, USUAL, BEGAN = 0, 1, 2, 3, 4, 5, 6
 COUNTS = 7
 #: rows of ``memory``: last two samples; then as many jumps, and changes, as are remembered: force and rate
 ROWS = 2 + 2 * WINDOW
+#: repeats beyond the usual ones that count: a sensor that is frozen for longer is known, or at rest
+COUNTED = 8
 #: ns, repeats of a driver that publishes faster than its sensor last at most
 LONGEST_USUAL = 100_000_000
 
@@ -86,7 +88,8 @@ def _repeat(counts: Integers, memory: Array, stamp: int, least: Array, jump: Arr
         counts[BEGAN] = counts[LAST]
     counts[REPEATS] += 1
     counts[BEFORE], counts[LAST] = counts[LAST], stamp
-    if counts[REPEATS] <= counts[USUAL] or counts[JUMPS] < WINDOW:
+    unusual = counts[REPEATS] - counts[USUAL]
+    if unusual <= 0 or unusual > COUNTED or counts[JUMPS] < WINDOW:
         return
     for group in range(2):
         usual = 0.0

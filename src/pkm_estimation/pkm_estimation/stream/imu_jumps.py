@@ -16,6 +16,8 @@ from pkm_estimation.stream.samples import NANOSECOND, Instant
 
 #: standard deviations of the sensor's noise within which nothing is a jump
 _NOISE = 10.0
+#: jumps that are kept at most: more than samples that can wait hold
+_MOST = 1000
 #: ns, and two samples, for which a sensor that fails may go unnoticed
 _DOUBTED = 20_000_000
 
@@ -74,6 +76,7 @@ class ImuJumps:
             self._jumps.append(
                 Jump(Instant(epoch, begin), Instant(epoch, stamp), Instant(epoch, settled), force, rate)
             )
+        del self._jumps[:-_MOST]
 
     def between(self, now: Instant, due: Instant) -> tuple[float, float] | None:
         """Standard deviations [m/s, rad] of what jumps add from ``now`` to ``due``; ``None`` without a jump."""
