@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 from pkm_description.ros.testing import ros_environment
 
 _PROGRAM = """
-import os, signal, sys, time
+import os, signal, sys, time, weakref
 from pkm_description.ros.node_main import run_node
 
 def interrupted():
@@ -45,7 +45,7 @@ sys.exit(run_node(Loop))
         """,
             0,
         ),
-        # what is raised in a finalizer is printed and lost
+        # what is raised in a finalizer is dropped by Python
         (
             """
         class Ending:
@@ -57,6 +57,33 @@ sys.exit(run_node(Loop))
             time.sleep(0.01)
         """,
             0,
+        ),
+        # so is what is raised in the callback of a weak reference
+        (
+            """
+        class Referred:
+            pass
+        def ended(reference):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        referred = Referred()
+        reference = weakref.ref(referred, ended)
+        del referred
+        while True:
+            time.sleep(0.01)
+        """,
+            0,
+        ),
+        # another exception there is still printed
+        (
+            """
+        class Ending:
+            def __del__(self):
+                raise ValueError('in a finalizer')
+        Ending()
+        sys.exit(1)
+        """,
+            1,
         ),
         ("raise RuntimeError('a real one')", 1),
         ('raise SystemExit(3)', 3),

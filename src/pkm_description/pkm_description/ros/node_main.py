@@ -17,7 +17,7 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.failed_publishing import survive_failed_publishing
 from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 
-#: s after which an interrupt comes again that came at a bad time
+#: s after which an interrupt comes again that Python has dropped
 _LATER = 0.01
 
 
@@ -87,15 +87,6 @@ def _refused(error: PkmError) -> int:
     return 1
 
 
-def _is_in_finalizer(frame: FrameType | None) -> bool:
-    """Whether a ``__del__`` runs: what is raised there is printed with a traceback, and lost."""
-    while frame is not None:
-        if frame.f_code.co_name == '__del__':
-            return True
-        frame = frame.f_back
-    return False
-
-
 def _interrupt_once() -> threading.Event:
     """Let the first SIGINT end the node and ignore the others.
 
@@ -112,11 +103,17 @@ def _interrupt_once() -> threading.Event:
     def handler(number: int, frame: FrameType | None) -> None:
         if interrupted.is_set():
             return
-        if _is_in_finalizer(frame):
-            threading.Timer(_LATER, signal.raise_signal, (number,)).start()
-            return
         interrupted.set()
         raise KeyboardInterrupt
 
+    def lost(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(unraisable)
+        else:
+            interrupted.clear()
+            threading.Timer(_LATER, signal.raise_signal, (signal.SIGINT,)).start()
+
+    # Python drops what is raised in a ``__del__`` or in a callback of a weak reference
+    sys.unraisablehook = lost
     signal.signal(signal.SIGINT, handler)
     return interrupted
