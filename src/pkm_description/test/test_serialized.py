@@ -46,6 +46,8 @@ def test_imu(frame):
     assert sample.stamp == TIME
     assert list(sample.specific_force) == array3(message.linear_acceleration).tolist()
     assert list(sample.angular_rate) == array3(message.angular_velocity).tolist()
+    stated = [*message.linear_acceleration_covariance, *message.angular_velocity_covariance]
+    assert list(sample.covariances) == stated
 
 
 def joint_state(names, positions, velocities=(), efforts=(), frame=''):

@@ -12,6 +12,7 @@ from pkm_estimation.models.extra_states import EXTRA_STATES
 
 FILTERS = ('manifold', 'paper', 'ekf', 'iekf')
 ADAPTATIONS = ('off', 'q', 'q_and_r')
+IMU_NOISES = ('machine_file', 'messages')
 STARTS = ('forward_kinematics', 'printed')
 
 
@@ -56,6 +57,13 @@ class EstimatorConfig(Settings):
         "adapt noise variances to the innovations: 'q': IMU noise, to their size; 'q_and_r': IMU and leg noise, to "
         'size and correlation',
         choices=ADAPTATIONS,
+    )
+
+    imu_noise: str = setting(
+        'machine_file',
+        "where the noise of an IMU sample is from: 'messages' takes the covariances of the first sensor_msgs/Imu, for "
+        'all of them; what it does not state is from the machine file',
+        choices=IMU_NOISES,
     )
 
     start: str = setting(

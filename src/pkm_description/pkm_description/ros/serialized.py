@@ -22,8 +22,8 @@ _START = 4
 _STAMP = struct.Struct('=iI')
 _AFTER_STAMP = _START + _STAMP.size
 _COUNT = struct.Struct('=I')
-#: of an Imu, after orientation and its covariance: angular velocity, (covariance), linear acceleration
-_RATE_AND_FORCE = struct.Struct('=104x3d72x3d')
+#: of an Imu, after orientation and its covariance: angular velocity, linear acceleration, each before its covariance
+_RATE_AND_FORCE = struct.Struct('=104x24d')
 _ODOMETRY_NUMBERS = 7 + 36 + 6 + 36
 #: the representation of this computer's messages, and its name alone
 OWN_REPRESENTATION = bytes(serialize_message(Imu())[:_START])
@@ -38,12 +38,16 @@ LONGEST_SAMPLE = 2**16
 
 
 class ImuReading(NamedTuple):
-    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame."""
+    """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame.
+
+    ``covariances`` (18,) of specific force, then of angular rate, row by row, as the driver states them.
+    """
 
     stamp: int
     angular_rate: tuple[float, ...]
     specific_force: tuple[float, ...]
     frame: str
+    covariances: tuple[float, ...]
 
 
 class JointReading(NamedTuple):
@@ -77,7 +81,8 @@ def read_imu(data: bytes) -> ImuReading:
     data = _in_own_representation(data, Imu)
     length, at = _read_count(data, _AFTER_STAMP)
     numbers = _RATE_AND_FORCE.unpack_from(data, _aligned(at + length, 8))
-    return ImuReading(read_stamp(data), numbers[:3], numbers[3:], _text(data[at : at + length]))
+    frame, covariances = _text(data[at : at + length]), numbers[15:] + numbers[3:12]
+    return ImuReading(read_stamp(data), numbers[:3], numbers[12:15], frame, covariances)
 
 
 def read_joint_state(data: bytes) -> JointReading:

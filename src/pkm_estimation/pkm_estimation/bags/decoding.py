@@ -122,7 +122,16 @@ def imu(recorded_at: Stamps, data: Sequence[bytes]) -> Imu:
         _vectors(messages, 'linear_acceleration'),
         _vectors(messages, 'angular_velocity'),
         _quaternions(messages, 'orientation'),
+        _stated_covariances(messages),
     )
+
+
+def _stated_covariances(messages: Messages) -> Array:
+    """Of specific force and angular rate (N, 18); takes no memory where they are all the same."""
+    force, rate = (_column(messages, f'{name}_covariance') for name in ('linear_acceleration', 'angular_velocity'))
+    if all((numbers == numbers[0]).all() for numbers in (force, rate)):
+        return np.broadcast_to(np.concatenate([force[0], rate[0]]), (len(force), 18))
+    return np.concatenate([force, rate], axis=1)
 
 
 def odometry(recorded_at: Stamps, data: Sequence[bytes]) -> Odometry:

@@ -46,17 +46,20 @@ class MessageMakers:
 
         return self._maker('sensor_msgs/msg/JointState', '', message)
 
-    def imu(self, specific_force: ArrayLike, angular_rate: ArrayLike, frame: str) -> Maker:
-        """``sensor_msgs/Imu`` of specific force and angular rate (N, 3); no orientation."""
+    def imu(
+        self, specific_force: ArrayLike, angular_rate: ArrayLike, frame: str, covariances: Array | None = None
+    ) -> Maker:
+        """``sensor_msgs/Imu`` of specific force and angular rate (N, 3), with covariances (N, 18); no orientation."""
         kind = TYPESTORE.types['sensor_msgs/msg/Imu']
         force, rate = rows(specific_force, None, 3), rows(angular_rate, None, 3)
-        unknown = np.zeros(9)
+        unknown = np.zeros((len(force), 18))
+        stated = unknown if covariances is None else covariances
         unreported = np.array([-1.0] + [0.0] * 8)
 
         def message(index: int, header: Any) -> Any:
             return kind(
-                header, self._quaternion(0.0, 0.0, 0.0, 1.0), unreported, self._vector(*rate[index]), unknown,
-                self._vector(*force[index]), unknown,
+                header, self._quaternion(0.0, 0.0, 0.0, 1.0), unreported, self._vector(*rate[index]),
+                stated[index, 9:], self._vector(*force[index]), stated[index, :9],
             )  # fmt: skip
 
         return self._maker('sensor_msgs/msg/Imu', frame, message)

@@ -62,6 +62,8 @@ class Imu:
     specific_force : (N, 3) m/s^2, +g upwards at rest (REP 145)
     angular_rate : (N, 3) rad/s
     orientation : (N, 4) quaternion xyzw
+    covariances : (N, 18) as the messages state them, of specific force, then of angular rate, row by row; ``None``:
+        not recorded
     """
 
     stamps: Stamps
@@ -70,6 +72,7 @@ class Imu:
     specific_force: Array
     angular_rate: Array
     orientation: Array
+    covariances: Array | None = None
 
     def __len__(self) -> int:
         return len(self.stamps)

@@ -53,10 +53,15 @@ class BagWriter(RawBagWriter):
         angular_rate: ArrayLike,
         topic: str = 'imu/data_raw',
         frame: str = 'imu_link',
+        covariances: ArrayLike | None = None,
     ) -> None:
-        """Write stamps (N,) ns, specific force (N, 3) m/s^2, angular rate (N, 3) rad/s; no orientation."""
+        """Write stamps (N,) ns, specific force (N, 3) m/s^2, angular rate (N, 3) rad/s; no orientation.
+
+        ``covariances`` (N, 18) of both, row by row; default: unknown, which is zero.
+        """
         count = len(np.asarray(stamps))
-        message = self._make.imu(rows(specific_force, count, 3), rows(angular_rate, count, 3), frame)
+        stated = None if covariances is None else rows(covariances, count, 18)
+        message = self._make.imu(rows(specific_force, count, 3), rows(angular_rate, count, 3), frame, stated)
         self._write_stream(topic, 'sensor_msgs/msg/Imu', stamps, message)
 
     def write_odometry(

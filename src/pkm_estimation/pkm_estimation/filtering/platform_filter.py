@@ -107,6 +107,11 @@ class PlatformFilter:
             self.process.set_loudness(self.geometry.radius, float(noise.diagonal().min()) ** 0.5)
         self.ukf.carried[:] = 0.0  # what was carried was that of other noise
 
+    def set_imu_noise(self, covariance: Array) -> None:
+        """Set the noise (6, 6) of one IMU sample that is nominal from now on, platform axes."""
+        self._nominal_noise = covariance, self._nominal_noise[1]
+        self.set_noise(*self._noise_factors)
+
     @property
     def state(self) -> Array:
         """State (n,), position in base axes, attitude as quaternion vector part; a copy where the chart has moved."""

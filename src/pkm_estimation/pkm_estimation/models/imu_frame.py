@@ -28,7 +28,17 @@ class ImuFrame:
         self._block: Array = np.kron(np.eye(2), imu.rotation_platform_imu).astype(float)
         steps = np.concatenate([imu.accelerometer_resolution, imu.gyroscope_resolution])
         variances = np.concatenate([imu.accelerometer_noise, imu.gyroscope_noise]) ** 2 + steps**2 / 12.0
+        self._variances = variances
         self.noise_covariance = self._block @ np.diag(variances) @ self._block.T
+
+    def take_stated(self, covariance: Array) -> None:
+        """Take another noise: (6, 6) of one sample as its driver has it; NaN where it states none, which stays."""
+        scale = np.ones(6) if self._scale is None else self._scale
+        noise = np.diag(self._variances)
+        for rows in (slice(0, 3), slice(3, 6)):
+            if np.isfinite(covariance[rows, rows]).all():
+                noise[rows, rows] = covariance[rows, rows] * np.outer(scale[rows], scale[rows])
+        self.noise_covariance = self._block @ noise @ self._block.T
 
     def to_platform(self, sample: Array) -> Array:
         """Pairs of vectors (..., 6) of the driver from IMU axes to platform axes, in SI units."""

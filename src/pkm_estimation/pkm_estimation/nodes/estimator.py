@@ -95,7 +95,9 @@ class EstimatorNode(StreamNode):
 
     def _take_imu(self, sample: ImuReading) -> None:
         self.frame_check.is_ours('imu/data_raw', sample.frame, self.frames.imu, FOREIGN_IMU)
-        self._publish(self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate))
+        self._publish(
+            self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate, sample.covariances)
+        )
 
     def _take_joint_state(self, sample: JointReading) -> None:
         if self.config.baseline:  # half as much work as the filter; only while it has a subscriber

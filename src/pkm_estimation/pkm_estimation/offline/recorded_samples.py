@@ -47,7 +47,9 @@ class RecordedSamples:
         for done in range(begin, end):
             row, leg = self._imu_before[done], done - self._imu_before[done]
             if self._is_imu[done]:
-                yield from pipeline.add_imu(int(imu.stamps[row]), self._values[row, :3], self._values[row, 3:])
+                covariances = None if imu.covariances is None else imu.covariances[row]
+                value = self._values[row]
+                yield from pipeline.add_imu(int(imu.stamps[row]), value[:3], value[3:], covariances)
             elif leg >= self._first_leg:
                 unlike = legs.unlike.get(leg) or (self._names, legs.positions[leg], legs.efforts[leg])
                 yield from pipeline.add_joint_positions(int(legs.stamps[leg]), *unlike)
@@ -60,8 +62,9 @@ class RecordedSamples:
         if leg.start < self._first_leg or legs.unlike:
             return None
         return Stretch(
-            imu.stamps[row], self._values[row], legs.stamps[leg], self._names, legs.positions[leg], legs.efforts[leg]
-        )
+            imu.stamps[row], self._values[row], legs.stamps[leg], self._names, legs.positions[leg], legs.efforts[leg],
+            None if imu.covariances is None else imu.covariances[row],
+        )  # fmt: skip
 
 
 def _in_recorded_order(imu_at: Stamps, legs_at: Stamps) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ Only where a test fails, the samples of these seconds are replayed to rank the c
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,15 @@ class LastingTest:
         self._health.imu_because = ''
         self._tested_at = -(2**62)
         self._alarm, self._ranked_at = '', -(2**62)
+
+    def know_imu_noise(self, covariance: Array) -> None:
+        """Replay with another noise (6, 6) of one IMU sample, IMU axes, than the machine file's."""
+        force, rate = np.sqrt(covariance.diagonal()).reshape(2, 3)
+        imu = replace(
+            self._machine.imu, accelerometer_noise=force, gyroscope_noise=rate,
+            accelerometer_resolution=np.zeros(3), gyroscope_resolution=np.zeros(3),
+        )  # fmt: skip
+        self._machine = replace(self._machine, imu=imu)
 
     # -- samples -------------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.models.inertial_process import INPUT_SIZE
 from pkm_estimation.stream.history import History, Processed
 from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.stream.message_noise import MessageNoise
 from pkm_estimation.stream.messages import (
     LegMeasurement,
     LegMessageReader,
@@ -71,6 +72,8 @@ class EstimatorPipeline:
         self.angular_acceleration, self.health = self.tracker.angular_acceleration, self.tracker.health
         self._reader = LegMessageReader(self.machine, config.minimum_legs)
         self.lasting = LastingTest(machine, config, self.health)
+        takes_noise = config.imu_noise == 'messages'
+        self._message_noise = MessageNoise(self.imu_frame, self._take_imu_noise, self.health) if takes_noise else None
         # what is shorter than a gap is none
         self._silence = round(1e9 * max(config.imu_silence, config.maximum_imu_gap)) if config.imu_silence else None
         self._clear()
@@ -117,9 +120,16 @@ class EstimatorPipeline:
     # -- input ---------------------------------------------------------------------------------------------------------
 
     def add_imu(
-        self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
+        self,
+        stamp: int,
+        specific_force: Sequence[float] | Array,
+        angular_rate: Sequence[float] | Array,
+        covariances: Sequence[float] | Array | None = None,
     ) -> list[EstimatorOutput]:
-        """Process an IMU sample, as its driver has it, of ``stamp`` [ns]; returns the estimates now possible."""
+        """Process an IMU sample, as its driver has it, of ``stamp`` [ns]; returns the estimates now possible.
+
+        ``covariances`` (18,) of both vectors, row by row, matter with ``imu_noise: messages`` only.
+        """
         value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate
@@ -133,6 +143,8 @@ class EstimatorPipeline:
         instant = self._admit('imu', self._imu_gate, self._leg_gate, stamp)
         if instant is None:
             return []
+        if self._message_noise is not None:
+            self._message_noise.take(stamp, covariances)
         self.tracker.imu_watch.take(instant, value)
         sample = ImuSample(instant, self.imu_frame.to_platform(value))
         if len(self._imu) >= self.config.queue_length:
@@ -207,6 +219,11 @@ class EstimatorPipeline:
             gate.follow(self._imu_gate, stamp)
         instant = self.health.admit(name, gate, stamp)
         return [] if instant is None else self._take(UserMeasurement(instant, name, observe, numbers, noise))
+
+    def _take_imu_noise(self, covariance: Array) -> None:
+        """Go on with another noise (6, 6) of one IMU sample, platform axes."""
+        self.filter.set_imu_noise(covariance)
+        self.lasting.know_imu_noise(self.imu_frame.covariance_to_imu(covariance))
 
     def _admit(self, topic: str, gate: StampGate, other: StampGate, stamp: int) -> Instant | None:
         if gate.epoch != other.epoch and gate.join(other, stamp):

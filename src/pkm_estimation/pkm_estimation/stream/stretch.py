@@ -28,6 +28,7 @@ class Stretch(NamedTuple):
     imu_stamps, imu : (M,) ns, (M, 6) specific force and angular rate
     leg_stamps : (N,) ns
     names, positions, efforts : J names, (N, J), (N, J)
+    imu_covariances : (M, 18) as the messages of the IMU state them; ``None``: nothing is known of them
     """
 
     imu_stamps: Integers
@@ -36,6 +37,7 @@ class Stretch(NamedTuple):
     names: Sequence[str]
     positions: Array
     efforts: Array
+    imu_covariances: Array | None = None
 
 
 class StretchPipeline(EstimatorPipeline):
@@ -77,6 +79,8 @@ class StretchPipeline(EstimatorPipeline):
         legs = self._reader.read_all(stretch.names, stretch.positions, stretch.efforts)
         if legs is None or any(not np.isfinite(item.sample.positions).all() for item in waiting):
             return None
+        if self._message_noise is not None:
+            self._message_noise.take_all(stretch.imu_stamps, stretch.imu_covariances)
         tracker.imu_watch.take_all(imu_gate.epoch, stretch.imu_stamps, stretch.imu)
         for topic, gate, stamps in (('imu', imu_gate, stretch.imu_stamps), ('legs', leg_gate, stretch.leg_stamps)):
             if len(stamps):
