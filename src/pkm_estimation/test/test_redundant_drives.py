@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from pkm_description.errors import PkmError
-from pkm_description.kinematics import drive_positions
+from pkm_description.kinematics import drive_positions, forward_kinematics, measured_tolerance
 from pkm_description.loading import load_machine
+from pkm_description.machine import Pose
 from pkm_description.motion.profiles import drives_profile
 from pkm_estimation.legs.contradiction import contradiction
 from pkm_estimation.offline.estimate import estimate
@@ -16,6 +18,20 @@ from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig
 
 NAMES = ('octopod_8ups', 'four_rrr')
+
+
+@pytest.fixture(scope='module')
+def four_strut_tricept(tmp_path_factory):
+    """A strut too many, and a leg that takes freedoms: what fits noisy drives best is no pose that the legs admit."""
+    file = yaml.safe_load(load_machine('tricept').path.read_text())
+    legs = {'middle': file['legs']['middle']}
+    for leg, angle in enumerate(0.5 * np.pi * np.arange(4.0), start=1):
+        outward = np.array([np.cos(angle), np.sin(angle), 0.0])
+        points = {'base_point': (0.45 * outward).tolist(), 'platform_point': (0.22 * outward).tolist()}
+        legs[f'leg{leg}'] = {'chain': 'drive', 'base_rpy': [0.0, 0.0, float(angle)], **points}
+    path = tmp_path_factory.mktemp('machine') / 'tricept_4.yaml'
+    path.write_text(yaml.safe_dump(file | {'name': 'tricept_4', 'legs': legs}, sort_keys=False))
+    return load_machine(path)
 
 
 def recorded(name, seed=1):
@@ -72,3 +88,38 @@ def test_noise_contradicts_as_seldom_as_it_should(name):
     assert 0 <= said <= 12  # 1e-3 of 3000 is 3
     assert sum(bool(contradiction(machine, ideal + 3.0 * std * noise.normal(size=len(std)), pose, std))
                for _ in range(100)) > 20  # fmt: skip
+
+
+def noisy_run(machine, noise, seed):
+    sensors = replace(machine.leg_sensors, position_noise=np.full(machine.actuated_count, noise))
+    machine, time = replace(machine, leg_sensors=sensors), 12.0 + np.arange(300) / 100.0
+    evaluate = drives_profile(machine, 40.0).evaluate
+    return machine, simulate_sensors(machine, evaluate, time, SensorConditions(), seed), evaluate(time)
+
+
+@pytest.mark.parametrize('noise', [5e-6, 2e-4])
+def test_start_where_legs_hold_the_platform_too(four_strut_tricept, noise):
+    """Before: no start as long as noise of the drives led to a pose that the middle leg does not admit."""
+    machine, data, motion = noisy_run(four_strut_tricept, noise, 3)
+    result = estimate(machine, data, EstimatorConfig(baseline=False))
+    assert result.health.counters.get('start_failed', 0) == 0
+    assert len(result.motion.stamps) == len(data.stamps)
+    error = np.linalg.norm(result.motion.position - motion.position, axis=1)
+    assert error.max() < 5.0 * noise
+
+
+def test_noise_contradicts_as_seldom_where_legs_hold_the_platform(four_strut_tricept):
+    """The pose is the one that fits best, as at a start."""
+    machine, _, motion = noisy_run(four_strut_tricept, 2e-4, 3)
+    std, noise = machine.leg_sensors.position_noise, np.random.default_rng(1)
+    ideal = np.ravel(drive_positions(machine, motion.position[0], motion.rotation_base_platform[0]))
+    said, wrong = 0, 0
+    for _ in range(400):
+        for factor in (1.0, 4.0):
+            positions = ideal + factor * std * noise.normal(size=4)
+            found = forward_kinematics(machine, positions, tolerance=measured_tolerance(machine))
+            pose = Pose(found.position[0], found.rotation_base_platform[0])
+            named = bool(contradiction(machine, positions, pose, std))
+            said, wrong = said + (named and factor == 1.0), wrong + (named and factor > 1.0)
+    assert said <= 4  # 0.4 are expected
+    assert wrong > 100

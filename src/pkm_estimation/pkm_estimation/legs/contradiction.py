@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics import drive_positions
+from pkm_description.kinematics.admissible_home import admissible_home
 from pkm_description.kinematics.closed_legs import close_legs
 from pkm_description.kinematics.drive_map import reduced_jacobian
 from pkm_description.machine import Machine, Pose
@@ -24,10 +25,17 @@ def contradiction(machine: Machine, positions: Array, pose: Pose, std: Array) ->
     ----------
     pose : near the one that fits them best
     std : (A,) m or rad, standard deviations of the positions
+
+    Raises
+    ------
+    KinematicsError
+        No pose near is one that the legs admit.
     """
     spare = machine.actuated_count - machine.degrees_of_freedom
     if spare <= 0:
         return ''
+    # noise leaves the pose that fits best off what legs admit that hold the platform
+    pose = admissible_home(machine, pose).pose
     legs = close_legs(machine, pose.position[None], pose.rotation_base_platform[None])
     jacobian = reduced_jacobian(legs)[0] / std[:, None]
     off = (positions - np.ravel(drive_positions(machine, pose.position, pose.rotation_base_platform))) / std
