@@ -10,20 +10,30 @@ import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import mp1
-from pkm_estimation.sensors import measure
+from pkm_estimation.sensors import ImuFault, measure
+from pkm_estimation.sensors.imu_faults import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
 
 from verification.consistency.faulty_leg import LEG_FAULTS, FaultyLeg
 
 #: s, period of MP1, and Hz
 PERIOD, RATE = 5.0, 100.0
-#: mean number of samples between faults, and the longest fault in samples
-_BETWEEN, _LONGEST = 150, 100
+#: mean number of samples between faults in one phase after the other, how many samples a phase has, the longest fault:
+#: an IMU that failed again and again is not used again before a long time without faults
+_BETWEEN, _PHASE, _LONGEST = (150, 150, 150, 1500), 4000, 100
 
 ALL_LEGS_FAULTS = ('burst', 'jump', 'all_stuck', 'shuffled_names', 'twice_the_same_name', 'too_few', 'wrong_count')
-IMU_FAULTS = ('imu_spike', 'imu_nan', 'imu_stuck', 'imu_huge', 'imu_lost')
-STAMP_FAULTS = ('zero', 'repeated', 'backward', 'far_future', 'legs_lost', 'clock_reset', 'late_legs', 'late_imu')
-ALL_FAULTS = LEG_FAULTS + ALL_LEGS_FAULTS + IMU_FAULTS + STAMP_FAULTS
+SAMPLE_FAULTS = ('imu_spike', 'imu_nan', 'imu_stuck', 'imu_huge', 'imu_lost')
+#: what a sensor or its driver does to all samples, by its name there
+SENSOR_FAULTS = {f'imu_{kind}': kind for kind in IMU_FAULTS if kind != 'frozen'}
+STAMP_FAULTS = (
+    'zero', 'repeated', 'backward', 'far_future', 'legs_lost', 'imu_gap', 'jitter', 'clock_reset', 'late_legs', 'late_imu',
+)  # fmt: skip
+ALL_FAULTS = LEG_FAULTS + ALL_LEGS_FAULTS + SAMPLE_FAULTS + tuple(SENSOR_FAULTS) + STAMP_FAULTS
+#: part of the largest angular rate at which the IMU clips; no file says so
+_CLIPPED = 0.7
+#: s, standard deviation of stamps that jitter
+_JITTER = 3e-4
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,9 @@ class _Messages:
         self.imu = np.hstack([ideal.specific_force, ideal.angular_rate])
         self._leg_noise = machine.leg_sensors.position_noise
         self._imu_noise = np.concatenate([machine.imu.accelerometer_noise, machine.imu.gyroscope_noise])
+        rotation = self.motion.rotation_base_platform @ machine.imu.rotation_platform_imu
+        self._gravity = machine.gravity @ rotation
+        self._ranges = np.inf, float(_CLIPPED * np.abs(ideal.angular_rate).max())
         self._ends = np.array([(j.limits.lower, j.limits.upper) for j in machine.actuated_joints])
         self.fault = ''
         self._leg, self._other, self._size = 0, 1, 0.0
@@ -114,6 +127,9 @@ class _Messages:
             value = self._imu_value.copy()
         elif fault == 'imu_huge':
             value = 1e6 * random.normal(size=6)
+        elif fault in SENSOR_FAULTS:
+            failure = ImuFault(SENSOR_FAULTS[fault], ranges=self._ranges)
+            value = failure.apply(value[None], np.zeros(1), self._gravity[index : index + 1])[0]
         return value
 
 
@@ -139,7 +155,7 @@ def soak(
         index, stamp = step % count, stamp + interval
         if left == 0 and messages.fault:
             messages.fault, healthy_since = '', step
-        if left == 0 and random.random() < 1.0 / _BETWEEN:
+        if left == 0 and random.random() * _BETWEEN[step // _PHASE % len(_BETWEEN)] < 1.0:
             fault, left = str(random.choice(ALL_FAULTS)), int(random.integers(1, _LONGEST))
             began[fault] += 1
             messages.begin(fault, index)
@@ -155,6 +171,9 @@ def soak(
         if fault in ('zero', 'repeated', 'backward', 'far_future') and random.random() < 0.5:
             wrong = {'zero': 0, 'repeated': stamp - interval, 'backward': stamp - 7 * interval}.get(fault, 4 * 10**18)
             leg_stamp, imu_stamp = (wrong, stamp) if random.random() < 0.5 else (stamp, wrong)
+        if fault == 'jitter':
+            leg_stamp, imu_stamp = (stamp + round(1e9 * _JITTER * random.normal()) for _ in range(2))
+            truth[leg_stamp] = messages.motion.position[index]
         value, (names, x) = messages.inertial(index), messages.legs(index)
 
         def add_imu(at: int = imu_stamp, value: Array = value) -> list[EstimatorOutput]:
@@ -166,7 +185,7 @@ def soak(
         calls: list[Callable[[], list[EstimatorOutput]]] = []
         add: Callable[[], list[EstimatorOutput]]
         for add, lost, late in ((add_imu, 'imu_lost', 'late_imu'), (add_legs, 'legs_lost', 'late_legs')):
-            if fault == lost and random.random() < 0.7:
+            if (fault == lost and random.random() < 0.7) or (fault == 'imu_gap' and lost == 'imu_lost'):
                 continue
             wait = int(random.integers(0, 15)) if fault == late else 0
             if wait:
