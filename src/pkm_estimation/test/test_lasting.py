@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import SensorConditions, SimulatedData, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking
 from pkm_estimation.stream import replay as stream_replay
+from pkm_estimation.stream.blocks import LARGE, Block, excess, lasting_excess
 from pkm_estimation.stream.causes import Model, causes
 from pkm_estimation.stream.replay import Replayed, Window, replay, replay_config, replaying
 from pkm_estimation.stream.verdict import summarise
@@ -101,6 +102,40 @@ def test_good_data_raise_no_alarm() -> None:
     assert not result.health.lasting
     assert 'over_confident' not in result.health.counters
     assert summarise(result.health, 6)[0] == 'ok'
+
+
+def test_small_excess_that_lasts_is_an_alarm_where_a_cause_explains_it() -> None:
+    """Half a millimetre: the NIS hardly rises, the pose is wrong by fifty times what is claimed."""
+    data = measured(70.0, leg_offsets=(5e-4, 0.0, 0.0, 0.0, 0.0, 0.0))
+    result = estimate(SRS, data, CONFIG)
+    assert np.nanmean(result.nis) < 1.1 * 6.0
+    truth = swinging(0, (result.motion.stamps - data.stamps[0]) * 1e-9)
+    assert np.abs(result.motion.position - truth.position).max() > 2e-4
+    assert result.health.findings[0].name == 'offset of leg1'
+    assert result.health.findings[0].size.startswith(('+0.4', '+0.5'))
+    assert 'offset of leg1' in summarise(result.health, 6)[1]
+
+
+def blocks(scales: Sequence[float], seed: int = 0) -> list[Block]:
+    """Of half a second each; the means of their innovations are so many times those of white ones."""
+    random, made = np.random.default_rng(seed), []
+    for place, scale in enumerate(scales):
+        stamps = (np.arange(50) + 50 * place) * 10_000_000
+        white = random.normal(size=(50, 6))
+        white += (scale - 1.0) * white.mean(axis=0)
+        made.append(Block.of(stamps, np.zeros((50, 6)), white, np.ones((50, 6)), np.square(white).sum(axis=1)))
+    return made
+
+
+def test_small_excess_must_last() -> None:
+    """Scatter of 1.3 squared: none that matters by itself; beyond chance in a minute; over where it is over."""
+    names = SRS.drive_labels
+    small = blocks([1.3] * 120)
+    assert not excess(small, names, LARGE)
+    assert 'means of 50 innovations scatter 1.' in lasting_excess(small, names)
+    assert not lasting_excess(blocks([1.3] * 60 + [1.0] * 60), names)
+    assert not any(lasting_excess(blocks([1.0] * 120, seed), names) for seed in range(200))
+    assert excess(blocks([1.5] * 40), names, LARGE)
 
 
 def test_clock_skew_is_followed_by_a_delay_that_walks() -> None:

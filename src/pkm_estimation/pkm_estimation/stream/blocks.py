@@ -1,0 +1,120 @@
+"""Blocks of innovations, and tests whether they are as large as they claim, and white.
+
+The innovations of a filter whose model is right are white, and their NIS is chi-square distributed (Bar-Shalom, Li,
+Kirubarajan 2001, section 5.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.kernels.model import Integers
+
+#: ratios to what is expected that matter by themselves, of the NIS, of the squares of a leg, of means of blocks; any
+LARGE, ANY = (1.3, 1.6, 1.8), (1.0, 1.0, 1.0)
+#: standard deviations that a ratio must be above its expected value, too; in the later half of what lasts
+_CERTAIN, _STILL = 6.0, 3.0
+#: blocks whose means are tested, at least
+_FEWEST = 5
+
+
+class Block(NamedTuple):
+    """Sums over N measurements of A legs, and what they were.
+
+    Attributes
+    ----------
+    stamps, positions : (N,) ns, (N, A) m, rad
+    nis, numbers : their sum, and how many numbers it is of
+    squares, seen : (A,) sums of the normalised innovations' squares, and how many of each leg
+    means, products, complete : (A,), (A, A) of the measurements of all legs, and how many there are
+    """
+
+    stamps: Integers
+    positions: Array
+    nis: float
+    numbers: int
+    squares: Array
+    seen: Array
+    means: Array
+    products: Array
+    complete: int
+
+    @classmethod
+    def of(cls, stamps: Integers, positions: Array, residual: Array, variance: Array, nis: Array) -> Block:
+        """Sum up measurements (N,); innovations (N, A), NaN where a leg was not used."""
+        ratios = residual / np.sqrt(variance)
+        seen = np.isfinite(ratios)
+        complete = ratios[seen.all(axis=1)]
+        mean = complete.mean(axis=0) if len(complete) else np.zeros(residual.shape[1])
+        off, there = complete - mean, np.isfinite(nis)
+        return cls(
+            stamps, positions, float(nis[there].sum()), int(seen[there].sum()),
+            np.square(np.where(seen, ratios, 0.0)).sum(axis=0), seen.sum(axis=0), mean, off.T @ off, len(complete),
+        )  # fmt: skip
+
+
+def span(blocks: Sequence[Block]) -> float:
+    """Time [s] of blocks."""
+    return float((blocks[-1].stamps[-1] - blocks[0].stamps[0]) * 1e-9)
+
+
+def measurements(blocks: Sequence[Block]) -> tuple[Integers, Array]:
+    """Stamps (N,) ns and positions (N, A) of blocks."""
+    return np.concatenate([b.stamps for b in blocks]), np.concatenate([b.positions for b in blocks])
+
+
+def lasting_excess(blocks: Sequence[Block], legs: Sequence[str]) -> str:
+    """What of the innovations of all blocks is larger than it should be, however little, and still is, in words."""
+    half = blocks[0].stamps[0] + (blocks[-1].stamps[-1] - blocks[0].stamps[0]) // 2
+    later = [block for block in blocks if block.stamps[0] >= half]
+    return excess(blocks, legs, ANY) if later and excess(later, legs, ANY, _STILL) else ''
+
+
+def excess(
+    blocks: Sequence[Block], legs: Sequence[str], least: tuple[float, float, float], certain: float = _CERTAIN
+) -> str:
+    """What of the innovations of blocks is larger than it should be, beyond chance, in words; empty: nothing.
+
+    Parameters
+    ----------
+    legs : names
+    least : ratios to what is expected that matter, such as :data:`LARGE`
+    certain : standard deviations beyond chance
+    """
+    seconds = span(blocks)
+    numbers = sum(block.numbers for block in blocks)
+    count = sum(len(block.stamps) for block in blocks)
+    if not numbers:
+        return ''
+    nis = sum(block.nis for block in blocks)
+    if _is_large(nis / numbers, numbers, least[0], certain):
+        return f'mean NIS {nis / count:.3g}, expected {numbers / count:.3g}, for {seconds:.3g} s'
+    squares = np.sum([block.squares for block in blocks], axis=0)
+    seen = np.sum([block.seen for block in blocks], axis=0)
+    for leg, name in enumerate(legs):
+        if seen[leg] and _is_large(squares[leg] / seen[leg], int(seen[leg]), least[1], certain):
+            ratio = squares[leg] / seen[leg]
+            return f'squares of the innovations of {name} {ratio:.3g} times their variance for {seconds:.3g} s'
+    longest = max(len(block.stamps) for block in blocks)
+    whole = [block for block in blocks if block.complete > longest // 2]
+    if len(whole) < _FEWEST:
+        return ''
+    drives = len(squares)
+    covariance = np.sum([block.products for block in whole], axis=0) / sum(block.complete - 1 for block in whole)
+    means = np.array([block.means * block.complete**0.5 for block in whole])
+    try:
+        statistic = float(np.sum(means * np.linalg.solve(covariance, means.T).T))
+    except np.linalg.LinAlgError:
+        return ''
+    ratio = statistic / (drives * len(whole))
+    if _is_large(ratio, drives * len(whole), least[2], certain):
+        return f'means of {longest} innovations scatter {ratio:.3g} times as much as white ones, for {seconds:.3g} s'
+    return ''
+
+
+def _is_large(ratio: float, numbers: int, bound: float, certain: float) -> bool:
+    """Whether a mean of squares of so many independent standard normal numbers is too large, and matters."""
+    return bool(ratio > max(bound, 1.0 + certain * (2.0 / numbers) ** 0.5))
