@@ -11,6 +11,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,26 @@ from mutation.footprint import Recorder, file_of
 PASSED, FAILED, BROKEN = 0, 1, 3
 #: s of real time that any fork may last
 PATIENCE = 1800.0
+#: s of the processor that a test may last, without the fixtures that it shares; slower ones take no part
+LONGEST = 6.0
+
+
+class TooSlowError(Exception):
+    """A test lasts longer than those that take part."""
+
+
+def _too_slow(number: int, frame: Any) -> None:
+    raise TooSlowError
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise TooSlowError after so many seconds of the processor; 0: not at all. Afterwards goes on with what was set."""
+    before = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, before[0])
 
 
 @dataclass
@@ -119,7 +140,7 @@ class Session:
         """Count shared fixtures to themselves."""
         if self._recorder is None or fixturedef.scope == 'function':
             return (yield)
-        with self._recorder.context(_fixture(fixturedef)):
+        with alarm(0.0), self._recorder.context(_fixture(fixturedef)):
             return (yield)
 
     def run(self, names: Sequence[str]) -> tuple[int, dict[str, Any]]:
@@ -137,9 +158,10 @@ class Session:
 
         def work() -> tuple[int, dict[str, Any]]:
             self._recorder, tests = Recorder(), {}
+            signal.signal(signal.SIGVTALRM, _too_slow)
             for name, following in zip(names, [*names[1:], None], strict=True):
                 item, begin, self._failed = self.items[name], time.process_time(), ''
-                with self._recorder.context(name):
+                with alarm(LONGEST), self._recorder.context(name):
                     item.config.hook.pytest_runtest_protocol(
                         item=item, nextitem=self.items[following] if following else None
                     )
