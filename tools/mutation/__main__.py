@@ -1,4 +1,4 @@
-"""Command line: ``python tools/mutation {measure,run,table,show}``; see docs/mutation_testing.md."""
+"""Command line: ``python tools/mutation {run,table,show}``; see docs/mutation_testing.md."""
 
 from __future__ import annotations
 
@@ -24,54 +24,52 @@ from mutation.trials import BUDGET, Results, trial
 RESULTS = ROOT / 'results' / 'mutation' / 'outcomes.jsonl'
 
 
-def measure(files: Sequence[str]) -> None:
-    """Write down what the tests of these files execute, where that was not done."""
-    missing = [name for name in files if not file_of(name).exists()]
-
-    def all_of_them(session: Session) -> None:
-        for name in missing:
+def measure(session: Session, files: Sequence[str]) -> None:
+    """Write down what the tests of these files execute, where that was not done for the present content."""
+    for name in files:
+        if not file_of(name).exists():
             ended = session.measure(name)
-            failed = [test for test, facts in ended.content.get('tests', {}).items() if not facts['passed']]
-            print(f'{name}: {ended.seconds:.0f} s, {len(failed)} failed, code {ended.code}', *failed, flush=True)
+            facts = ended.content.get('tests', {})
+            failed = [test.partition('::')[2] for test, one in facts.items() if not one['passed']]
+            left_out = ', '.join(failed) or '-'
+            print(f'\n{name}: {ended.seconds:.0f} s, {len(facts)} tests, not used: {left_out}', flush=True)
 
-    if missing:
-        collect(missing, all_of_them)
 
-
-def run(mutants: Sequence[Mutant], results: Results, budget: float) -> None:
+def run(mutants: Sequence[Mutant], files: Sequence[str], results: Results, budget: float) -> None:
     """Try mutants, and print each outcome."""
-    footprints = Footprints(test_files())
 
     def all_of_them(session: Session) -> None:
+        measure(session, files)
+        footprints = Footprints(files)
         for number, mutant in enumerate(mutants, 1):
             outcome = trial(mutant, session, footprints, budget)
             results.add(outcome)
-            place = f'{mutant.path}:{mutant.line}'
-            print(f'{number}/{len(mutants)} {mutant.name} {outcome.fate} {outcome.seconds:.1f} s {place} {outcome.by}')
+            what = f'{mutant.name} {outcome.fate} {outcome.seconds:.1f} s {mutant.path}:{mutant.line} {outcome.by}'
+            print(f'\n{number}/{len(mutants)} {what}')
             if outcome.fate == 'survived':
                 print(mutant.difference())
             sys.stdout.flush()
 
-    collect([name for name in test_files() if file_of(name).exists()], all_of_them)
+    collect(files, all_of_them)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0, or 1 if the score is below what is required."""
     parser = argparse.ArgumentParser(prog='mutation', description='Do the tests notice small changes of the code?')
-    parser.add_argument('what', choices=('measure', 'run', 'table', 'show'))
-    parser.add_argument('names', nargs='*', help='mutants (run, show) or test files (measure)')
+    parser.add_argument('what', choices=('run', 'table', 'show'))
+    parser.add_argument('names', nargs='*', help='mutants; default: a sample')
     parser.add_argument('--count', type=int, default=500, help='size of the sample')
     parser.add_argument('--seed', type=int, default=1, help='decides which mutants are drawn')
     parser.add_argument('--group', action='append', default=[], help='only this row of the table; may be repeated')
     parser.add_argument('--budget', type=float, default=BUDGET, help='s of the processor for the tests of a mutant')
     parser.add_argument('--survivors', action='store_true', help='run: those again that survived')
+    parser.add_argument('--tests', action='append', default=[], help='only test files with this in their path')
     options = parser.parse_args(arguments)
     results = Results(RESULTS)
-    if options.what == 'measure':
-        measure([name for name in test_files() if not options.names or name in options.names])
-        return 0
     names = set(options.names)
-    drawn = [m for m in every_mutant() if m.name in names] if names else sample(options.count, options.seed, options.group)
+    drawn = sample(options.count, options.seed, options.group)
+    if names:
+        drawn = [mutant for mutant in every_mutant() if mutant.name in names]
     if options.what == 'show':
         for mutant in drawn:
             print(f'{mutant.name} {mutant.path}:{mutant.line} {mutant.operator}\n{mutant.difference()}')
@@ -83,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             again = options.survivors and outcome is not None and outcome.fate == 'survived'
             return bool(names) or outcome is None or again
 
-        run([mutant for mutant in drawn if wanted(mutant) and mutant.name not in equivalents()], results, options.budget)
+        wanted_ones = [mutant for mutant in drawn if wanted(mutant) and mutant.name not in equivalents()]
+        files = [name for name in test_files() if not options.tests or any(part in name for part in options.tests)]
+        run(wanted_ones, files, results, options.budget)
     print(table(drawn, results.outcomes))
     return 0
 

@@ -20,7 +20,7 @@ def users() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in kernel_files():
         module, tree = module_name(path), ast.parse(path.read_text(encoding='utf-8'))
-        known = {}
+        known: dict[str, str] = {}
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 known |= {alias.asname or alias.name: f'{node.module}.{alias.name}' for alias in node.names}

@@ -40,14 +40,20 @@ class Group:
 GROUPS = (
     Group('filters', ESTIMATION, ('filters',)),
     Group('models', ESTIMATION, ('models',)),
-    Group('filter kernels', ESTIMATION, ('kernels',), 2.0),
+    Group('filter kernels', ESTIMATION, ('kernels',), 1.2),
     Group('filtering', ESTIMATION, ('filtering',), 2.0),
     Group('legs', ESTIMATION, ('legs',)),
     Group('stream', ESTIMATION, ('stream',), 3.0),
     Group('tuning', ESTIMATION, ('tuning',)),
-    Group('least squares', IDENTIFICATION, ('estimator/least_squares.py', 'estimator/interface.py', 'estimator/searches.py')),
-    Group('covariance', IDENTIFICATION, ('estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/pooled_spread.py')),
-    Group('physical parameters', IDENTIFICATION, ('judgement/physical.py', 'fitting/physical_machine.py', 'estimator/pseudo_inertia.py')),
+    Group('least squares', IDENTIFICATION, (
+        'estimator/least_squares.py', 'estimator/interface.py', 'estimator/prior.py',
+    )),
+    Group('covariance', IDENTIFICATION, (
+        'estimator/residual_covariance.py', 'judgement/significance.py', 'fitting/pooled_spread.py',
+    )),
+    Group('physical parameters', IDENTIFICATION, (
+        'judgement/physical.py', 'fitting/physical_machine.py', 'estimator/pseudo_inertia.py',
+    )),
     Group('prepared data', IDENTIFICATION, ('prepared_data.py', 'preparation.py')),
     Group('overlay', IDENTIFICATION, ('fitting/overlay_values.py', 'report/overlay.py', 'online/overlay.py')),
     Group('overlay', DESCRIPTION, ('loading/overlay.py',)),
@@ -59,19 +65,44 @@ GROUPS = (
     Group('closure', DESCRIPTION, ('machine/closure_ends.py', 'machine/closure_rows.py')),
     Group('closure kernels', DESCRIPTION, (
         'kernels/closures.py', 'kernels/assembly.py', 'kernels/legs.py', 'kernels/pose.py', 'kernels/forward.py',
-    ), 1.5),
-    Group('exports', DESCRIPTION, ('export',), 1.5),
+    ), 0.8),
+    Group('exports', DESCRIPTION, ('export',)),
 )  # fmt: skip
 
 #: words of test files that start programs, which a change in this process does not reach
-_STARTS_PROGRAMS = ('ros_domain', 'launched_system', 'Popen', 'launch_runner', 'ros_environment', 'run_node', 'subprocess.run')
+_STARTS_PROGRAMS = (
+    'ros_domain', 'launched_system', 'Popen', 'launch_runner', 'ros_environment', 'run_node', 'subprocess.run',
+)  # fmt: skip
+
+#: test files that take part, by package (in ``test_*.py``): those of the groups above whose tests last seconds
+_TAKING_PART = {
+    ESTIMATION: (
+        'absurd_settings', 'alike_messages', 'backward_pass', 'baseline', 'baseline_series', 'constants',
+        'correlated_noise', 'extended', 'filter', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps',
+        'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'models', 'noise_adaptation', 'offline',
+        'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter', 'time', 'time_edges', 'tuning_motion',
+        'tuning_static', 'turned_imu', 'user_measurements',
+    ),
+    IDENTIFICATION: (
+        'judged_parameters', 'least_squares', 'observation', 'physical_machine', 'pipeline', 'pooled_spread',
+        'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
+    ),
+    BRINGUP: (
+        'control', 'faults', 'feedforward', 'hydraulic', 'recording', 'safe_stop', 'sensor_models', 'servo_edges',
+    ),
+    DESCRIPTION: (
+        'c_code', 'controllers', 'export_round_trip', 'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files',
+        'graph_files', 'graph_kinematics', 'leg_branches', 'leg_lengths', 'leg_motion', 'link_shapes', 'mjcf',
+        'overlay', 'rods', 'ros2_control', 'sdf', 'sdf_names', 'urdf', 'urdf_and_xacro', 'urdf_loops',
+    ),
+}  # fmt: skip
 
 
 def test_files() -> list[str]:
-    """Files with tests that run in one process, from the root of the repository; those for the sample's packages."""
+    """Files with tests that run in one process, from the root of the repository."""
     found = []
-    for package in (DESCRIPTION, ESTIMATION, IDENTIFICATION, BRINGUP):
-        for path in sorted((ROOT / 'src' / package / 'test').glob('test_*.py')):
+    for package, names in _TAKING_PART.items():
+        for path in (ROOT / 'src' / package / 'test' / f'test_{name}.py' for name in names):
             if not any(word in path.read_text(encoding='utf-8') for word in _STARTS_PROGRAMS):
                 found.append(path.relative_to(ROOT).as_posix())
     return found

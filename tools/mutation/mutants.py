@@ -48,7 +48,8 @@ class Mutant:
 
     def source(self) -> str:
         """The changed file."""
-        changed = mutate_code((ROOT / self.path).read_text(encoding='utf-8'), operators()[self.operator], self.occurrence)
+        code = (ROOT / self.path).read_text(encoding='utf-8')
+        changed = mutate_code(code, operators()[self.operator], self.occurrence)
         if changed is None:
             raise LookupError(f'{self}: no such place')
         return str(changed)
@@ -77,7 +78,7 @@ def _mutants_of_file(path: Path, group: str) -> tuple[Mutant, ...]:
     nodes, found = list(ast_nodes(get_ast(code))), []
     for name, operator in operators().items():
         same: Counter[str] = Counter()
-        places = ((node, index, place) for node in nodes for index, place in enumerate(operator.mutation_positions(node)))
+        places = [(node, *where) for node in nodes for where in enumerate(operator.mutation_positions(node))]
         for occurrence, (node, index, (start, _)) in enumerate(places):
             text = lines[start[0] - 1].strip()
             same[text] += 1
@@ -123,7 +124,7 @@ def _is_alias(node: ast.Assign) -> bool:
     """Whether this names a type, e.g. ``Span = tuple[int, int]``."""
     (target, *_), value = node.targets, node.value
     head = value.value if isinstance(value, ast.Subscript) else value.left if isinstance(value, ast.BinOp) else value
-    known = {'tuple', 'list', 'dict', 'set', 'Callable', 'Sequence', 'Mapping', 'Iterable', 'str', 'int', 'float', 'None'}
+    known = {'tuple', 'list', 'dict', 'set', 'Callable', 'Sequence', 'Mapping', 'Iterable', 'str', 'int', 'float'}
     is_type = isinstance(head, ast.Name) and head.id in known
     return isinstance(target, ast.Name) and target.id[:1].isupper() and is_type
 
@@ -148,14 +149,12 @@ def sample(count: int, seed: int, names: Iterable[str] = ()) -> list[Mutant]:
     ----------
     count : number of mutants
     seed : decides which
-    names : if given, only of these groups
+    names : if given, of the sample only what is in these groups
     """
-    chosen = set(names)
-    groups = [group for group in GROUPS if not chosen or group.name in chosen]
-    shares = {name: sum(g.share for g in groups if g.name == name) for name in dict.fromkeys(g.name for g in groups)}
-    drawn = []
-    for name in shares:
-        all_of_it = [mutant for group in groups if group.name == name for mutant in mutants_of(group)]
+    shares = {name: sum(g.share for g in GROUPS if g.name == name) for name in dict.fromkeys(g.name for g in GROUPS)}
+    wanted, drawn = set(names), []
+    for name in shares if not wanted else (name for name in shares if name in wanted):
+        all_of_it = [mutant for group in GROUPS if group.name == name for mutant in mutants_of(group)]
         ordered = sorted(all_of_it, key=lambda m: hashlib.sha256(f'{seed} {m.name}'.encode()).digest())
         first_of_line = {(mutant.path, mutant.line): mutant for mutant in reversed(ordered)}
         kept = sorted(first_of_line.values(), key=ordered.index)

@@ -15,7 +15,8 @@ Position = tuple[tuple[int, int], tuple[int, int]]
 #: operators of cosmic-ray: turned signs, edges and directions of comparisons, conditions, whole numbers
 CHOSEN = tuple(
     f'ReplaceBinaryOperator_{pair}'
-    for pair in ('Add_Sub', 'Sub_Add', 'Mul_Div', 'Div_Mul', 'FloorDiv_Mul', 'Mod_Add', 'Pow_Mul', 'BitAnd_BitOr', 'BitOr_BitAnd')
+    for pair in ('Add_Sub', 'Sub_Add', 'Mul_Div', 'Div_Mul', 'FloorDiv_Mul', 'Mod_Add', 'Pow_Mul', 'BitAnd_BitOr',
+                 'BitOr_BitAnd')
 ) + tuple(
     f'ReplaceComparisonOperator_{pair}'
     for pair in ('Lt_LtE', 'LtE_Lt', 'Gt_GtE', 'GtE_Gt', 'Lt_Gt', 'Gt_Lt', 'LtE_GtE', 'GtE_LtE', 'Eq_NotEq', 'NotEq_Eq',

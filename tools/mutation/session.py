@@ -24,8 +24,10 @@ from mutation.footprint import Recorder, file_of
 PASSED, FAILED, BROKEN = 0, 1, 3
 #: s of real time that any fork may last
 PATIENCE = 1800.0
+#: s of real time that it may do nothing: a test that was interrupted may have kept a lock
+STILL = 60.0
 #: s of the processor that a test may last, without the fixtures that it shares; slower ones take no part
-LONGEST = 6.0
+LONGEST = 3.0
 
 
 class TooSlowError(Exception):
@@ -38,7 +40,7 @@ def _too_slow(number: int, frame: Any) -> None:
 
 @contextmanager
 def alarm(seconds: float) -> Iterator[None]:
-    """Raise TooSlowError after so many seconds of the processor; 0: not at all. Afterwards goes on with what was set."""
+    """Raise TooSlowError after so many seconds of the processor; 0: not at all. Afterwards what was set goes on."""
     before = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
@@ -62,8 +64,14 @@ class Ended:
     seconds: float
 
 
-def fork(work: Callable[[], tuple[int, dict[str, Any]]], processor_seconds: float) -> Ended:
-    """Do something in a copy of this process, silently, within so much time of the processor."""
+Keep = Callable[[dict[str, Any]], None]
+
+
+def fork(work: Callable[[Keep], tuple[int, dict[str, Any]]], processor_seconds: float) -> Ended:
+    """Do something in a copy of this process, silently, within so much time of the processor.
+
+    What is to be done gets a function that keeps what there is so far, for the case that it does not end.
+    """
     with tempfile.TemporaryDirectory(prefix='mutation-') as folder:
         answer = Path(folder, 'answer.json')
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -77,7 +85,7 @@ def fork(work: Callable[[], tuple[int, dict[str, Any]]], processor_seconds: floa
     return Ended(code, content, used)
 
 
-def _in_child(work: Callable[[], tuple[int, dict[str, Any]]], answer: Path, folder: Path, seconds: float) -> None:
+def _in_child(work: Callable[[Keep], tuple[int, dict[str, Any]]], answer: Path, folder: Path, seconds: float) -> None:
     code = BROKEN
     try:
         os.setsid()
@@ -87,10 +95,14 @@ def _in_child(work: Callable[[], tuple[int, dict[str, Any]]], answer: Path, fold
         for stream in (1, 2):
             os.dup2(log, stream)
         os.chdir(folder)
-        code, content = work()
-        passing = answer.with_suffix('.passing')
-        passing.write_text(json.dumps(content), encoding='utf-8')
-        passing.rename(answer)
+
+        def keep(content: dict[str, Any]) -> None:
+            passing = answer.with_suffix('.passing')
+            passing.write_text(json.dumps(content), encoding='utf-8')
+            passing.rename(answer)
+
+        code, content = work(keep)
+        keep(content)
     except BaseException:
         answer.write_text(json.dumps({'error': traceback.format_exc()[-2000:]}), encoding='utf-8')
     finally:
@@ -99,15 +111,27 @@ def _in_child(work: Callable[[], tuple[int, dict[str, Any]]], answer: Path, fold
 
 def _wait(child: int) -> int:
     end = time.monotonic() + PATIENCE
-    pause = 0.005
+    pause, used, moved = 0.005, -1.0, time.monotonic()
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > end:
+        now = _processor_time(child)
+        if now != used:
+            used, moved = now, time.monotonic()
+        if time.monotonic() > min(end, moved + STILL):  # endless, or waiting for what never comes
             os.killpg(child, signal.SIGKILL)
         time.sleep(pause)
         pause = min(0.1, 1.3 * pause)
+
+
+def _processor_time(process: int) -> float:
+    """Ticks that a process has used; it may be gone."""
+    try:
+        fields = Path(f'/proc/{process}/stat').read_text(encoding='utf-8').rpartition(')')[2].split()
+    except OSError:
+        return -1.0
+    return float(fields[11]) + float(fields[12])
 
 
 class Session:
@@ -156,7 +180,7 @@ class Session:
         """Write down the footprints of the tests of a file."""
         names = [name for name in self.items if name.partition('::')[0] == test_file]
 
-        def work() -> tuple[int, dict[str, Any]]:
+        def work(keep: Keep) -> tuple[int, dict[str, Any]]:
             self._recorder, tests = Recorder(), {}
             signal.signal(signal.SIGVTALRM, _too_slow)
             for name, following in zip(names, [*names[1:], None], strict=True):
@@ -170,10 +194,12 @@ class Session:
                 tests[name] = {
                     'passed': not self._failed, 'seconds': round(time.process_time() - begin, 3), 'fixtures': shared,
                 }  # fmt: skip
+                if 'TooSlowError' in self._failed:
+                    keep({'tests': tests, 'executed': self._recorder.executed()})
             return PASSED, {'tests': tests, 'executed': self._recorder.executed()}
 
         ended = fork(work, 900.0)
-        if ended.code == PASSED:
+        if 'tests' in ended.content:
             path = file_of(test_file)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(ended.content), encoding='utf-8')
@@ -191,7 +217,8 @@ def collect(test_files: Sequence[str], then: Callable[[Session], None]) -> None:
     # the first failure suffices; smaller ones need not be searched for, and none is kept
     settings.register_profile('mutation', phases=[Phase.explicit, Phase.generate], derandomize=True, database=None)
     settings.load_profile('mutation')
-    without = [f'-pno:{name}' for name in ('cacheprovider', 'xdist', 'timeout', 'rerunfailures', 'pytest_cov', 'repeat')]
+    plugins = ('cacheprovider', 'xdist', 'timeout', 'rerunfailures', 'pytest_cov', 'repeat')
+    without = [f'-pno:{name}' for name in plugins]
     session = Session(then)
     code = pytest.main(['-q', '--no-header', *without, '--hypothesis-profile=mutation', *test_files], plugins=[session])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -39,5 +39,6 @@ def table(mutants: Sequence[Mutant], outcomes: Mapping[str, Outcome]) -> str:
         counts = {name: fates.count(name) for name in COLUMNS[1:5]}
         judged = counts['killed'] + counts['survived']
         score = f'{100.0 * counts["killed"] / judged:.0f} %' if judged else '-'
-        lines.append(f'{group:22}{len(fates):11}' + ''.join(f'{count:11}' for count in counts.values()) + f'{score:>11}')
+        numbers = ''.join(f'{count:11}' for count in (len(fates), *counts.values()))
+        lines.append(f'{group:22}{numbers}{score:>11}')
     return '\n'.join(lines)

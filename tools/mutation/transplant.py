@@ -23,7 +23,7 @@ def transplant(name: str, source: str) -> None:
     """
     old = sys.modules[name]
     new = ModuleType(name)
-    new.__dict__.update({key: value for key, value in vars(old).items() if key.startswith('__') and key != '__builtins__'})
+    vars(new).update({key: value for key, value in vars(old).items() if key.startswith('__')})
     exec(compile(source, str(old.__file__), 'exec', dont_inherit=True), vars(new))
     for key, value in list(vars(new).items()):
         if not key.startswith('__'):
@@ -130,5 +130,5 @@ def compile_anew(kernels: set[str]) -> None:
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType) and '.kernels' in module.__name__:
             for value in list(vars(module).values()):
-                if isinstance(value, Kernel) and f'{value.__module__}.{value.__qualname__}' in kernels:
+                if isinstance(value, Kernel) and f'{value.__module__}.{value.py_func.__qualname__}' in kernels:
                     value._for_python = value._for_kernels = None

@@ -13,12 +13,12 @@ from mutation.call_graph import names_at, reaching
 from mutation.footprint import Footprints
 from mutation.modules import ROOT
 from mutation.mutants import Mutant
-from mutation.session import BROKEN, FAILED, PASSED, Session, fork
+from mutation.session import BROKEN, FAILED, PASSED, Keep, Session, fork
 from mutation.statements import statements
 from mutation.transplant import compile_anew, transplant
 
 #: s of the processor, for the tests of a trial together, without a change; for compiling kernels
-BUDGET, COMPILING = 40.0, 240.0
+BUDGET, COMPILING = 6.0, 240.0
 
 
 @dataclass
@@ -58,7 +58,8 @@ def candidates(mutant: Mutant, footprints: Footprints) -> list[str]:
 
 def within(budget: float, tests: Iterable[str], footprints: Footprints) -> list[str]:
     """As many of the tests as fit into a time of the processor, at least the first."""
-    chosen, total = [], 0.0
+    chosen: list[str] = []
+    total = 0.0
     for test in tests:
         total += footprints.seconds[test]
         if chosen and total > budget:
@@ -75,7 +76,7 @@ def trial(mutant: Mutant, session: Session, footprints: Footprints, budget: floa
     if not chosen:
         return Outcome(mutant.name, 'survived', 'no test executes it', 0, 0, 0.0)
 
-    def work() -> tuple[int, dict[str, Any]]:
+    def work(_: Keep) -> tuple[int, dict[str, Any]]:
         source = mutant.source()
         if is_kernel:
             compile_anew(reaching(names_at(ROOT / mutant.path, mutant.line)))

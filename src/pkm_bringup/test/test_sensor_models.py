@@ -88,7 +88,7 @@ def test_encoder_has_noise_of_its_own_and_steps():
     assert abs(np.corrcoef(positions[:, 0], others[:, 0])[0, 1]) < 5.0 / np.sqrt(COUNT)
 
 
-# -- faults -------------------------------------------------------------------------------------------------------------
+# -- faults ------------------------------------------------------------------------------------------------------------
 
 POSITIONS, VELOCITIES, EFFORTS = np.arange(1.0, 7.0), np.arange(11.0, 17.0), np.arange(21.0, 27.0)
 FORCE, RATE = np.array([1.0, 2.0, 9.80665]), np.array([0.1, -0.2, 0.3])
@@ -96,7 +96,7 @@ FORCE, RATE = np.array([1.0, 2.0, 9.80665]), np.array([0.1, -0.2, 0.3])
 
 def sample(shift=0.0):
     joints = JointSample(POSITIONS + shift, VELOCITIES + shift, EFFORTS + shift)
-    return Sample(**{**{name: None for name in Sample.__dataclass_fields__}, 'joints': joints,
+    return Sample(**{**dict.fromkeys(Sample.__dataclass_fields__), 'joints': joints,
                      'imu': ImuSample(FORCE + shift, RATE + shift)})  # fmt: skip
 
 

@@ -84,11 +84,12 @@ def test_force_of_the_servo_is_that_of_the_middle_of_its_period():
     assert servo.tracking_error == pytest.approx(ZERO, abs=1e-15)
 
 
-# -- plan ---------------------------------------------------------------------------------------------------------------
+# -- plan --------------------------------------------------------------------------------------------------------------
 
 
 def rest(height=0.0, start=0):
-    motion = PlatformMotion.at_rest(MACHINE.home.position + [0.0, 0.0, height], MACHINE.home.rotation_base_platform)
+    position = MACHINE.home.position + np.array([0.0, 0.0, height])
+    motion = PlatformMotion.at_rest(position, MACHINE.home.rotation_base_platform)
     return LegReference(MACHINE, motion, start)
 
 
@@ -135,7 +136,7 @@ def test_what_has_been_overtaken_is_forgotten_and_what_is_followed_is_not():
     assert many.positions[0] == pytest.approx(rest(4e-4).evaluate(np.array([0])).positions[0])
 
 
-# -- supervision --------------------------------------------------------------------------------------------------------
+# -- supervision -------------------------------------------------------------------------------------------------------
 
 
 def test_supervision_waits_for_its_delay_and_forgets_what_was_within_the_limit():
@@ -147,14 +148,15 @@ def test_supervision_waits_for_its_delay_and_forgets_what_was_within_the_limit()
     assert watch.judge(22, outside)
     watch.restart()
     assert watch.judge(40, outside) == ''
-    assert watch.judge(5, outside) == '' and watch.judge(14, outside) == '' and watch.judge(15, outside)  # clock went back
+    # the clock went back
+    assert watch.judge(5, outside) == '' and watch.judge(14, outside) == '' and watch.judge(15, outside)
     assert TrackingSupervision(['a'], np.array([0.1]), 0).judge(7, np.array([0.11]))
     assert not TrackingSupervision(['a'], np.array([np.inf]), 0).judge(7, np.array([1e9]))
     watch.restart()
     assert watch.judge(60, np.array([0.3, 0.5])) == '' and watch.judge(99, np.array([0.3, 0.5])).startswith('a: ')
 
 
-# -- axes ---------------------------------------------------------------------------------------------------------------
+# -- axes --------------------------------------------------------------------------------------------------------------
 
 
 def axes(**options):
@@ -207,7 +209,7 @@ def test_a_filter_starts_at_its_first_value_and_restarts():
     assert two.forces(3 * MS, np.zeros(2), np.zeros(2), np.full(2, 0.1)) == pytest.approx([5.0, 5.0])
 
 
-# -- gains --------------------------------------------------------------------------------------------------------------
+# -- gains -------------------------------------------------------------------------------------------------------------
 
 
 def felt(machine):
@@ -268,7 +270,7 @@ def test_limits_of_forces_and_errors():
     assert ServoSettings(damping=5.0).gains(MACHINE) == ServoGains(MACHINE.servo.stiffness, 5.0)
 
 
-# -- checks of references -----------------------------------------------------------------------------------------------
+# -- checks of references ----------------------------------------------------------------------------------------------
 
 
 def test_drives_are_checked_against_both_ends_and_both_directions():
@@ -306,7 +308,7 @@ def test_references_begin_and_end_at_rest(speed, place, fits):
         check_knots(moving, from_rest=False)
 
 
-# -- stop ---------------------------------------------------------------------------------------------------------------
+# -- stop --------------------------------------------------------------------------------------------------------------
 
 
 def servo_at_home(**settings):
@@ -406,7 +408,8 @@ def test_rates_of_a_driver_without_velocities_are_difference_quotients():
     moved = AT_HOME + 1e-5 * np.arange(6)
     forces = servo.forces(2 * MS, moved, None)
     weight = rest().evaluate(np.array([0])).forces[0]
-    assert forces == pytest.approx(weight - gains.stiffness * (moved - AT_HOME) - gains.damping * (moved - AT_HOME) / 2e-3)
+    away = moved - AT_HOME
+    assert forces == pytest.approx(weight - gains.stiffness * away - gains.damping * away / 2e-3)
     # of the same time there is none
     assert servo.forces(2 * MS, moved, None) == pytest.approx(weight - gains.stiffness * (moved - AT_HOME))
 

@@ -153,7 +153,8 @@ def test_autocorrelation_of_pairs_that_are_used() -> None:
     used = np.array([[True], [True], [False], [True], [True]])
     power = 15.0 / 4.0
     found = autocorrelation(residuals * used, used, 3)
-    assert found[:, 0] == pytest.approx([1.0, (2.0 - 3.0) / 2.0 / power, -2.0 / 1.0 / power, (-1.0 + 6.0) / 2.0 / power])
+    expected = [1.0, (2.0 - 3.0) / 2.0 / power, -2.0 / 1.0 / power, (-1.0 + 6.0) / 2.0 / power]
+    assert found[:, 0] == pytest.approx(expected)
     assert (autocorrelation(np.zeros((4, 1)), np.ones((4, 1), dtype=bool), 2)[1:] == 0.0).all()
 
 
@@ -166,12 +167,12 @@ def test_an_indefinite_correlation_gets_more_variance() -> None:
     assert definite(sound) is sound
 
 
-# -- priors -------------------------------------------------------------------------------------------------------------
+# -- priors ------------------------------------------------------------------------------------------------------------
 
 
 def body(points: int = 6) -> np.ndarray:
     """Ten parameters of points of mass, by the definition of the moments."""
-    places, masses = RANDOM.normal(size=(points, 3)) + [0.5, -1.0, 0.3], RANDOM.uniform(1.0, 3.0, points)
+    places, masses = RANDOM.normal(size=(points, 3)) + np.array([0.5, -1.0, 0.3]), RANDOM.uniform(1.0, 3.0, points)
     second = np.einsum('n,ni,nj->ij', masses, places, places)
     inertia = np.trace(second) * np.eye(3) - second
     return np.concatenate([[masses.sum()], masses @ places, inertia[np.triu_indices(3)]])
@@ -263,7 +264,7 @@ def test_deviations_of_physical_parameters_are_roots_of_variances() -> None:
     assert physical.std == pytest.approx([2.0, 3.0, 0.0])
 
 
-# -- what runs sample by sample -----------------------------------------------------------------------------------------
+# -- what runs sample by sample ----------------------------------------------------------------------------------------
 
 
 def test_factor_of_a_prior() -> None:
