@@ -78,7 +78,7 @@ _STARTS_PROGRAMS = (
 _TAKING_PART = {
     ESTIMATION: (
         'absurd_settings', 'alike_messages', 'backward_pass', 'baseline', 'baseline_series', 'constants',
-        'correlated_noise', 'extended', 'filter', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps',
+        'correlated_noise', 'extended', 'filter', 'filter_parts', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps',
         'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'models', 'noise_adaptation', 'offline',
         'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter', 'time', 'time_edges', 'tuning_motion',
         'tuning_static', 'turned_imu', 'user_measurements',
@@ -88,7 +88,7 @@ _TAKING_PART = {
         'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
-        'control', 'faults', 'feedforward', 'hydraulic', 'recording', 'safe_stop', 'sensor_models', 'servo_edges',
+        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop', 'sensor_models', 'servo_edges',
     ),
     DESCRIPTION: (
         'c_code', 'controllers', 'export_round_trip', 'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files',

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,19 @@ def candidates(mutant: Mutant, footprints: Footprints) -> list[str]:
         found = footprints.of_lines(mutant.path, named.names_of_function(function))
     if not found:
         found = footprints.of_file(mutant.path)
+    if not found:  # all of it is executed at import
+        found = set().union(*(footprints.of_file(other) for other in importers(mutant.module)))
     return sorted(found, key=footprints.seconds.__getitem__)
+
+
+@cache
+def importers(module: str) -> tuple[str, ...]:
+    """Files that import a module, or names of it, from the root of the repository."""
+    pattern = re.compile(rf'^\s*(?:from {re.escape(module)} import|import {re.escape(module)}\b)', re.MULTILINE)
+    files = (ROOT / 'src').glob('pkm_*/pkm_*/**/*.py')
+    return tuple(sorted(
+        path.relative_to(ROOT).as_posix() for path in files if pattern.search(path.read_text(encoding='utf-8'))
+    ))  # fmt: skip
 
 
 def within(budget: float, tests: Iterable[str], footprints: Footprints) -> list[str]:
