@@ -78,7 +78,8 @@ _STARTS_PROGRAMS = (
 _TAKING_PART = {
     ESTIMATION: (
         'absurd_settings', 'alike_messages', 'backward_pass', 'baseline', 'baseline_series', 'constants',
-        'correlated_noise', 'extended', 'filter', 'filter_parts', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps',
+        'correlated_noise', 'extended', 'filter', 'filter_parts', 'gate_edges', 'imu_constants', 'imu_faults',
+        'imu_gaps', 'imu_jumps',
         'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'models', 'noise_adaptation', 'offline',
         'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter', 'time', 'time_edges', 'tuning_motion',
         'tuning_static', 'turned_imu', 'user_measurements',
@@ -88,12 +89,13 @@ _TAKING_PART = {
         'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
-        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop', 'sensor_models', 'servo_edges',
+        'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
+        'sensor_models', 'servo_edges',
     ),
     DESCRIPTION: (
         'c_code', 'controllers', 'export_round_trip', 'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files',
         'graph_files', 'graph_kinematics', 'leg_branches', 'leg_lengths', 'leg_motion', 'link_shapes', 'mjcf',
-        'overlay', 'rods', 'ros2_control', 'sdf', 'sdf_names', 'urdf', 'urdf_and_xacro', 'urdf_loops',
+        'overlay', 'rods', 'ros2_control', 'sdf', 'sdf_names', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
     ),
 }  # fmt: skip
 
