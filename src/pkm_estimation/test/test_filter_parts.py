@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pkm_estimation.filters import INTEGRATORS, ScaledUnscentedTransform
+from pkm_estimation.filters import (
+    INTEGRATORS,
+    CovarianceError,
+    FunctionModel,
+    IteratedUnscentedFilter,
+    ScaledUnscentedTransform,
+)
+from pkm_estimation.models import InertialProcess
+from pkm_estimation.models.attitude import move_chart
 from pkm_estimation.models.extra_states import StateLayout
+from pkm_estimation.models.inertial_process import InertialStep
 from pkm_estimation.models.leg_lengths import LegLengthModel
 
 
@@ -55,6 +64,42 @@ def test_places_of_further_states():
     rows = sorted(row for part in layout.groups.values() for row in range(layout.size)[part])
     assert rows == list(range(15, layout.size)) and layout.size == 15 + 6 + 1 + 3 + 3
     assert StateLayout.of(15, 6, ()).size == 15
+
+
+@pytest.mark.parametrize(('longest', 'settles'), [(0.2, True), (0.01, False)])
+def test_iterated_updates_move_no_further_than_their_longest_step(longest, settles):
+    """A linear measurement that wants a move of 1, within 30 iterations of ``longest`` each."""
+    steps = np.array([9.0, longest])
+    filter_ = IteratedUnscentedFilter(ScaledUnscentedTransform(2), np.zeros(2), np.eye(2), 0.0, steps)
+    model, wanted, noise = FunctionModel(lambda x: x), np.array([0.0, 1.0]), 1e-12 * np.eye(2)
+    if settles:
+        filter_.update_from(None, model, wanted, noise)
+        assert filter_.state == pytest.approx(wanted, abs=1e-6)
+    else:
+        with pytest.raises(CovarianceError, match='settle within 30'):
+            filter_.update_from(None, model, wanted, noise)
+
+
+def test_a_moved_chart_keeps_the_covariance_symmetric_to_the_last_bit():
+    random = np.random.default_rng(0)
+    root, state = random.normal(size=(15, 15)), random.normal(size=15)
+    state[6:9] = 0.2, -0.1, 0.3
+    covariance = root @ root.T
+    move_chart(np.eye(3), state, covariance, np.zeros((15, 18)), slice(0, 3), slice(6, 9))
+    assert np.array_equal(covariance, covariance.T)
+
+
+def test_a_step_by_itself_leaves_nothing_for_the_next_one():
+    """What was propagated between two samples is no earlier sample of the step that follows."""
+    random, moved = np.random.default_rng(1), []
+    first, second, third = random.normal(size=(3, 6))
+    for alone in (True, False):
+        process = InertialProcess(np.array([0.0, 0.0, -9.8]), INTEGRATORS['rk3'])
+        if not alone:
+            process.propagate(np.zeros((1, 15)), first, second, 0.01)
+        process.take_next(second, third, 0.01)
+        moved.append(InertialStep(process).over(0.0, 0.01).propagate(np.zeros((1, 15))))
+    assert np.array_equal(*moved)
 
 
 def test_legs_measure_the_distance_of_their_joints():

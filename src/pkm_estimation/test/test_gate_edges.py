@@ -88,7 +88,9 @@ def test_a_vague_prediction_lets_no_more_than_one_leg_be_left_out(part, out):
     assert len(Judged(one(40.0), std=std).gate.faults) == 1
 
 
-@pytest.mark.parametrize(('correlation', 'size', 'noisy'), [(0.49, 60.0, 1), (0.5, 60.0, 0), (0.0, 99.0, 1), (0.0, 101.0, 0)])
+@pytest.mark.parametrize(
+    ('correlation', 'size', 'noisy'), [(0.49, 60.0, 1), (0.5, 60.0, 0), (0.0, 99.0, 1), (0.0, 101.0, 0)]
+)
 def test_random_errors_of_all_legs_are_a_burst_of_noise(correlation, size, noisy):
     """The noise variance then fits them; louder than ten thousand times the noise is none."""
     gate = LegGate(SRS, GATE)
@@ -168,7 +170,7 @@ def test_swapped_legs_are_named_and_legs_that_are_as_long_are_not():
         assert sorted(judged.gate.faults) == [1, 4]
 
 
-# -- statistics ---------------------------------------------------------------------------------------------------------
+# -- statistics --------------------------------------------------------------------------------------------------------
 
 
 def accepted(residual, variance, fit=None):
@@ -221,7 +223,7 @@ def test_gate_counts_what_was_used():
     assert off.scale == 1.0
 
 
-# -- faults -------------------------------------------------------------------------------------------------------------
+# -- faults ------------------------------------------------------------------------------------------------------------
 
 LEG = LegSensor('leg3', 1e-5, (0.0, 1.0))
 
@@ -257,7 +259,10 @@ def followed(residuals, std=1e-5, alone=True, value=lambda k: 0.5 + 1e-3 * k):
     return kinds, fault, said
 
 
-@pytest.mark.parametrize(('outage', 'fitting', 'text'), [(1, 1, 'spike'), (2, 2, 'spike'), (4, 4, '7 meas'), (30, 20, '49 meas')])
+@pytest.mark.parametrize(
+    ('outage', 'fitting', 'text'),
+    [(1, 1, 'spike'), (2, 2, 'spike'), (3, 3, 'spike'), (4, 4, '7 meas'), (19, 19, '37 meas'), (30, 20, '49 meas')],
+)
 def test_a_leg_is_used_again_after_as_many_fitting_samples_as_it_was_out(outage, fitting, text):
     kinds, _, said = followed([1e-3 * (-1) ** k for k in range(outage - 1)] + [0.0] * 25)
     assert len(kinds) == outage - 1 + fitting and kinds[-1] is None
@@ -298,13 +303,21 @@ def test_a_stuck_leg_that_moves_again_is_no_longer_stuck():
     assert fault.after(LegResidual(0.51, 0.0, 1e-5), GATE, GATE, True, lambda *words: None) is None
 
 
+def test_positions_at_the_very_bound_of_the_noise():
+    """In numbers that are exact: five times the noise is still the same, and no end of the stroke."""
+    leg = LegSensor('leg', 1.0, (0.0, 100.0))
+    assert leg.is_same(10.0, 15.0) and leg.is_same(15.0, 10.0) and not leg.is_same(10.0, 15.5)
+    assert leg.is_at_end(4.5) and leg.is_at_end(95.5) and not leg.is_at_end(5.0) and not leg.is_at_end(95.0)
+    assert LegResidual(7.0, 3.0, 2.0).prediction == 4.0 and LegResidual(7.0, -3.0, 2.0).sigma == 1.5
+
+
 def test_twins_count_while_they_are_equal():
     fault = begun(0.5, 1e-3, 0.4)
     assert fault.beside_its_twin(True).beside_its_twin(True).fitting == 2
     assert fault.beside_its_twin(True).beside_its_twin(False).fitting == 0
 
 
-# -- continuity ---------------------------------------------------------------------------------------------------------
+# -- continuity --------------------------------------------------------------------------------------------------------
 
 
 def past(count=14, function=lambda t: 0.2 * t + 3.0 * t**2, legs=3, noise=1e-5, first=0):
@@ -362,10 +375,12 @@ def test_positions_that_were_not_read_anew_and_legs_that_moved():
     continuity, stamp = past()
     last = continuity.last[1]
     assert continuity.last[0] == stamp - 10**7
-    assert continuity.is_repeated(last.copy()) and not continuity.is_repeated(last + [0.0, 0.0, 1e-15])
+    assert continuity.is_repeated(last.copy()) and not continuity.is_repeated(last + np.array([0.0, 0.0, 1e-15]))
+    nothing = LegContinuity(np.full(3, 1e-5))
+    assert not nothing.is_repeated(last) and not nothing.has_jumped and nothing.last is None
     assert not past(noise=0.0)[0].is_repeated(last)
-    assert continuity.has_moved(last, last + [0.0, 6.1e-5, 0.0])
-    assert not continuity.has_moved(last, last - [5.9e-5, 5.9e-5, 0.0])
+    assert continuity.has_moved(last, last + np.array([0.0, 6.1e-5, 0.0]))
+    assert not continuity.has_moved(last, last - np.array([5.9e-5, 5.9e-5, 0.0]))
 
 
 def test_a_rejected_measurement_and_another_clock():

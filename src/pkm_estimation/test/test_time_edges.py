@@ -6,7 +6,6 @@ from collections import deque
 
 import numpy as np
 import pytest
-from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.stream.history import History, Processed
 from pkm_estimation.stream.imu_gap import last_before_gap
 from pkm_estimation.stream.messages import LegMeasurement, LegSample, MeasurementQueue, UserMeasurement
@@ -20,6 +19,8 @@ from pkm_estimation.stream.samples import (
     samples_until,
     take_input,
 )
+
+from pkm_estimation.config import EstimatorConfig
 
 SECOND = 10**9
 GOOD, JUMP, LATE, TOO_LATE = StampVerdict.GOOD, StampVerdict.JUMP, StampVerdict.LATE, StampVerdict.TOO_LATE
@@ -261,7 +262,7 @@ def test_a_history_that_is_complete_goes_back_to_its_first_measurement():
 
 
 def test_margin_keeps_samples_for_the_interpolation():
-    assert [sample.instant.stamp for sample in filled(margin=20).imu][0] == 30
+    assert filled(margin=20).imu[0].instant.stamp == 30
 
 
 def test_a_late_sample_changes_what_came_after_the_one_before_it():
