@@ -329,8 +329,10 @@ def past(count=14, function=lambda t: 0.2 * t + 3.0 * t**2, legs=3, noise=1e-5, 
     return continuity, 10**9 + first + 10**7 * count
 
 
-def test_the_past_of_a_parabola_leads_to_its_next_value():
-    continuity, stamp = past()
+@pytest.mark.parametrize('first', [0, 1_790_000_000 * 10**9])
+def test_the_past_of_a_parabola_leads_to_its_next_value(first):
+    """Also with the stamps of a real clock, whose seconds have no digits left for nanoseconds."""
+    continuity, stamp = past(first=first)
     assert continuity.is_known
     step, usual = continuity.step(stamp, np.array([0.0, 1e-3, -2e-3]))
     assert step == pytest.approx([0.0, 1e-3, -2e-3], abs=1e-9)
@@ -369,6 +371,17 @@ def test_a_leg_that_stands_still_while_others_move():
     now = np.array([0.006, 0.012, 0.0])
     assert continuity.evidence(10**9 + 6 * 10**7, now, np.array([0.0, 0.0, 5.1e-5])).tolist() == [False, False, True]
     assert not continuity.evidence(10**9 + 6 * 10**7, now, np.array([0.0, 0.0, 4.9e-5])).any()
+
+
+@pytest.mark.parametrize(('still', 'blamed'), [(1, True), (2, True), (3, False)])
+def test_half_of_the_legs_may_stand_still_while_the_others_move(still, blamed):
+    """More of them are a machine at rest, with a wrong prediction."""
+    moves = np.arange(4) >= still
+    continuity = LegContinuity(np.full(4, 1e-5))
+    for k in range(6):
+        continuity.add(np.array([10**9 + 10**7 * k]), (1e-3 * k * moves)[None])
+    residual = np.where(moves, 0.0, 1e-3)
+    assert continuity.evidence(10**9 + 6 * 10**7, 6e-3 * moves, residual).tolist() == (~moves & blamed).tolist()
 
 
 def test_positions_that_were_not_read_anew_and_legs_that_moved():
