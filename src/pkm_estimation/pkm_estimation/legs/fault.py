@@ -112,8 +112,9 @@ class LegFault:
         small = small or (not alone and gate * now.std > abs(self.first))
         fits = now.sigma < bound and small and kind not in ('stuck', 'saturated')
         fitting = self.fitting if kind == 'swapped' else self.fitting + 1 if fits else 0
-        if fitting >= min(_FITTING_SAMPLES, self.samples):
-            spike = self.samples <= _SPIKE_SAMPLES
+        outage = self.samples - self.fitting  # those that fit since are none of it
+        if fitting >= min(_FITTING_SAMPLES, outage):
+            spike = outage <= _SPIKE_SAMPLES
             what = f'a spike of {1e3 * self.largest:.3g} mm' if spike else f'left out for {self.samples} measurements'
             complain('leg_returned', f'{self.leg.name} fits again ({what})')
             return None

@@ -1,0 +1,263 @@
+"""Declared delay, assembly side and the filter by the legs alone: each rule at its edge, each number as stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from pkm_description.kinematics import forward_kinematics
+from pkm_description.kinematics.rotation import rotation_exp
+from pkm_description.loading import load_machine
+from pkm_description.machine import Pose
+from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
+from pkm_estimation.filtering.delay import DeclaredDelay
+from pkm_estimation.filtering.legs_alone import LegsAlone, SurpriseError
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filters import Innovation
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream import EstimatorConfig
+
+SRS = load_machine('srs')
+GEOMETRY = EstimatorGeometry.from_machine(SRS)
+NOISE = np.diag(SRS.leg_sensors.position_noise**2)
+CONFIG = EstimatorConfig(baseline=False)
+
+
+class Belief:
+    """A filter's state and variance of the remaining delay, in row 1."""
+
+    def __init__(self, rest, std):
+        self.state, self.covariance = np.array([9.0, rest]), np.diag([9.0, std**2])
+
+
+def delay(configured=0.01, std=0.002):
+    return DeclaredDelay(configured, std, slice(1, 2))
+
+
+def test_a_long_and_significant_rest_is_declared():
+    found, said, belief = delay(), [], Belief(-0.0031234567891, 1e-4)
+    found.absorb(belief, lambda *words: said.append(words))
+    assert found.nanoseconds == 10_000_000 - 3_123_457
+    assert belief.state[1] == pytest.approx(-0.0031234567891 + 0.003123457, abs=1e-15)
+    ((name, text),) = said
+    assert name == 'imu_delay_declared' and '6.877 ms +- 0.1 ms' in text
+    found.reset()
+    assert found.nanoseconds == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ('rest', 'std', 'declared'),
+    [(0.99e-3, 1e-5, False), (1.01e-3, 1e-5, True), (-1.01e-3, 1e-5, True), (3.01e-3, 1e-3, True),
+     (2.99e-3, 1e-3, False)],
+)
+def test_a_rest_that_is_short_or_not_certain_stays_with_the_filter(rest, std, declared):
+    found, belief = delay(), Belief(rest, std)
+    found.absorb(belief, lambda *words: None)
+    assert (found.nanoseconds != 10_000_000) == declared == (belief.state[1] != rest)
+
+
+@pytest.mark.parametrize(('rest', 'impossible'), [(0.0099, False), (0.0101, True), (-0.0101, True), (np.nan, True)])
+def test_what_was_declared_counts_to_the_whole_delay(rest, impossible):
+    """Five standard deviations of the prior, seen from the configured delay."""
+    assert delay().is_impossible(Belief(rest, 1.0)) == impossible
+    moved, belief = delay(), Belief(0.006, 1e-5)
+    moved.absorb(belief, lambda *words: None)
+    assert moved.is_impossible(Belief(0.0041, 1.0)) and not moved.is_impossible(Belief(0.0039, 1.0))
+    assert not moved.is_impossible(Belief(-0.0159, 1.0)) and moved.is_impossible(Belief(-0.0161, 1.0))
+
+
+def test_home_mode_is_side_and_sign():
+    """The mirror pose below the base, and the platform turned half about its normal: neither is home."""
+    side, home = AssemblySide(SRS), SRS.home
+    assert side.is_home_mode(home.position, home.rotation_base_platform)
+    centre = SRS.base_points.mean(axis=0)
+    normal = np.linalg.svd(SRS.base_points - centre)[2][-1]
+    below = home.position - 2.0 * normal * (normal @ (home.position - centre))
+    assert not side.is_home_side(below) and not side.is_home_mode(below, home.rotation_base_platform)
+    edge = home.position - normal * (normal @ (home.position - centre))
+    up = normal * np.sign(normal @ (home.position - centre))
+    assert side.is_home_side(edge + 1e-6 * up) and not side.is_home_side(edge - 1e-6 * up)
+    turned = rotation_exp(0.9 * np.pi * normal) @ home.rotation_base_platform
+    assert side.is_home_side(home.position) and not side.is_home_mode(home.position, turned)
+    other = AssemblySide(load_machine('valencia_3rps'))
+    assert other.is_home_side(-1e3 * np.ones(3)) and other.is_home_mode(-1e3 * np.ones(3), np.eye(3))
+
+
+def filter_at(pose):
+    made = PlatformFilter(GEOMETRY, ImuFrame(SRS.imu).noise_covariance, NOISE, CONFIG, SRS)
+    made.start_at(pose)
+    return made
+
+
+def test_height_of_the_filter_is_that_of_its_position_in_any_chart():
+    side, home = AssemblySide(SRS), SRS.home
+    for turn in ([0.0, 0.0, 0.0], [0.2, -0.3, 0.5]):
+        made = filter_at(Pose(home.position, rotation_exp(np.array(turn)) @ home.rotation_base_platform))
+        height = float(side.normal(made) @ made.ukf.state)
+        assert side.holds(made)
+        centre = SRS.base_points.mean(axis=0)
+        up = np.linalg.svd(SRS.base_points - centre)[2][-1]
+        up = up * np.sign(up @ (home.position - centre))
+        assert height == pytest.approx(float(up @ made.imu_point)) and side.height == pytest.approx(float(up @ centre))
+
+
+def test_the_pose_is_looked_at_ten_times_a_second_and_events_are_told_once():
+    watch, made = PoseWatch(SRS, AssemblySide(SRS), 1e9), filter_at(SRS.home)
+    assert watch.quiet == (0, 0)
+    assert watch.look(made, 5).pose is None and watch.look(made, 100_000_004).pose is None
+    assert watch.quiet == (5, 100_000_005)
+    look = watch.look(made, 100_000_005)
+    assert look.pose.position == pytest.approx(SRS.home.position) and look.trouble is None
+    assert watch.look(made, 50).pose is not None  # the clock went back
+    turned = filter_at(Pose(SRS.home.position, rotation_exp(np.array([0.0, 0.0, 0.9 * np.pi]))))
+    assert watch.look(turned, 10**9).trouble[0] == 'assembly_mode_changed'
+    assert watch.look(turned, 2 * 10**9).trouble is None
+    assert 'home again' in watch.look(made, 3 * 10**9).trouble[1]
+    strict = PoseWatch(SRS, AssemblySide(SRS), 1.0)
+    strict.look(made, 0)
+    assert strict.look(made, 10**9).trouble[0] == 'near_singular_pose'
+    assert strict.look(made, 2 * 10**9).trouble is None
+
+
+# -- legs alone -------------------------------------------------------------------------------------------------------
+
+
+def alone(config=CONFIG):
+    return LegsAlone(GEOMETRY, NOISE, config, SRS)
+
+
+def stds(made):
+    return np.sqrt(np.diag(made.filter.covariance))
+
+
+def test_start_from_one_pose_knows_no_motion():
+    made = alone()
+    made.start_at(SRS.home)
+    noise = float(SRS.leg_sensors.position_noise.max())
+    std = stds(made)
+    # of the pose: four times that of the legs, by the platform's radius in the attitude's quaternion
+    assert std[6:9] == pytest.approx(4.0 * noise / GEOMETRY.radius, rel=1e-6)
+    assert std[3:6] == pytest.approx(CONFIG.start_velocity_std)
+    assert std[9:15] == pytest.approx(np.repeat([30.0, 5.0], 3))
+    assert made.felt[:3] == pytest.approx(-SRS.home.rotation_base_platform.T @ SRS.gravity)
+    assert made.felt[3:] == pytest.approx(np.zeros(3)) and not made.is_moving
+
+
+def test_start_from_two_poses_has_their_difference_as_motion():
+    made, duration = alone(), 0.02
+    turn, move = np.array([0.01, -0.02, 0.03]), np.array([1e-3, 2e-3, -1e-3])
+    before = Pose(SRS.home.position - move, SRS.home.rotation_base_platform @ rotation_exp(-turn))
+    made.start_at(SRS.home, before, duration)
+    arm, rotation = GEOMETRY.imu_position, SRS.home.rotation_base_platform
+    moved = move + rotation @ arm - before.rotation_base_platform @ arm
+    assert made.filter.ukf.state[3:6] == pytest.approx(rotation.T @ moved / duration)
+    assert made.felt[3:] == pytest.approx(turn / duration, rel=1e-3)
+    noise, std = float(SRS.leg_sensors.position_noise.max()), stds(made)
+    assert std[3:6] == pytest.approx(4.0 * noise / duration + 0.5 * duration * 30.0)
+    assert std[12:15] == pytest.approx(2.0 * 4.0 * noise / GEOMETRY.radius / duration + 0.5 * duration * 100.0)
+    assert made.is_moving
+
+
+def innovation(errors, nis=None):
+    errors = np.array(errors, dtype=float)
+    return Innovation(3.0 * errors, np.full(len(errors), 9.0), float(errors @ errors) if nis is None else nis)
+
+
+@pytest.mark.parametrize(
+    ('nis', 'change'), [(6 * 0.7, 0.0), (6 * 1.7, 0.15), (0.0, -0.105), (6 * 8.0, 0.15 * 7.3), (6e9, 0.15 * 7.3)]
+)
+def test_liveliness_follows_the_innovations(nis, change):
+    made = alone()
+    made.adapt(innovation(np.ones(6), nis), 6)
+    assert log(made._liveliness) == pytest.approx(change)
+
+
+def test_liveliness_has_bounds():
+    made = alone()
+    for _ in range(300):
+        made.adapt(innovation(np.zeros(6), 0.0), 6)
+    assert made._liveliness == 1e-9
+    for _ in range(300):
+        made.adapt(innovation(np.zeros(6), 1e9), 6)
+    assert made._liveliness == 1e9
+
+
+def test_opposed_innovations_are_noise_of_the_legs():
+    """The factor grows by the correlation below -0.4, and never falls below 1 or rises above 1e4."""
+    errors, made = np.array([1.0, -2.0, 0.5, 1.0, 0.0, 3.0]), alone()
+    made.adapt(innovation(errors), 6)
+    assert made._noise_scale == 1.0
+    made.adapt(innovation(-errors), 6)
+    assert made._noise_scale == pytest.approx(exp(0.1 * 0.6))
+    made.adapt(innovation(-errors), 6)
+    assert made._noise_scale == 1.0
+    for k in range(400):
+        made.adapt(innovation(errors * (-1) ** k), 6)
+    assert made._noise_scale == 1e4
+    other = alone()
+    for size in (1.0, -0.3, 0.0, 2.0):  # nothing is divided by zero, and sizes do not matter
+        other.adapt(innovation(size * errors), 6)
+    assert other._noise_scale == pytest.approx(exp(0.1 * 0.6))
+
+
+def test_walk_of_force_and_rate_grows_with_time_and_liveliness():
+    made = alone()
+    made.start_at(SRS.home)
+    made._liveliness = 2.0
+    made.predict(0.004)
+    grown = stds(made)[9:15] ** 2 - np.repeat([30.0, 5.0], 3) ** 2
+    assert grown == pytest.approx(2.0 * 0.004 * 0.08 * np.repeat([120.0, 10.0], 3) ** 2, rel=1e-6)
+
+
+def test_far_measurements_are_admitted_until_no_motion_explains_them():
+    made = alone()
+    made.start_at(SRS.home)
+    legs = np.zeros(6)
+    position = SRS.home.position + np.array([0.0, 0.0, 1e-3])
+    legs = np.linalg.norm(position + SRS.platform_points @ SRS.home.rotation_base_platform.T - SRS.base_points, axis=1)
+    first = made.update(legs - SRS.lengths_at_zero, np.arange(6))
+    assert first.nis > 22.5  # the one of the prediction as it was
+    assert made.filter.pose.position == pytest.approx(position, abs=2e-5)
+    found = forward_kinematics(SRS, (legs - SRS.lengths_at_zero)[None]).require()
+    assert found.position[0] == pytest.approx(position, abs=1e-9)
+    again = alone()
+    again.start_at(SRS.home)
+    with pytest.raises(SurpriseError, match='NIS'):
+        again.update(legs - SRS.lengths_at_zero + 0.5, np.arange(6))
+
+
+def test_what_is_doubted_is_known_roughly():
+    made = alone()
+    made.start_at(SRS.home)
+    before = stds(made) ** 2
+    made.doubt()
+    expected = np.repeat([0.02, CONFIG.start_velocity_std, 0.05, 30.0, 5.0], 3) ** 2
+    assert stds(made) ** 2 - before == pytest.approx(expected)
+
+
+@pytest.mark.parametrize('names', [(), ('imu_delay',)])
+def test_motion_is_handed_over_without_biases_and_taken_over_with_them(names):
+    config = replace(CONFIG, estimate=names)
+    made, other = alone(config), PlatformFilter(GEOMETRY, ImuFrame(SRS.imu).noise_covariance, NOISE, config, SRS)
+    made.start_at(SRS.home)
+    made.predict(0.01)
+    other.start_at(SRS.home)
+    made.hand_over(other)
+    std = np.sqrt(np.diag(other.covariance))
+    assert not other.ukf.state[9:15].any() and not other.covariance[9:15, :9].any()
+    expected = np.repeat([config.start_accelerometer_bias_std, config.start_gyroscope_bias_std], 3)
+    assert std[9:15] == pytest.approx(expected)
+    assert std[:9] == pytest.approx(stds(made)[:9])
+    if names:
+        assert std[15] == pytest.approx(config.imu_delay_std)
+    imu = np.arange(1.0, 7.0)
+    back = alone(config)
+    back.go_on_from(other, imu)
+    assert back.felt == pytest.approx(imu) and back.is_moving
+    assert back.felt_covariance == pytest.approx(np.diag(expected**2) + other.imu_covariance)
+    if names:
+        assert sqrt(back.filter.covariance[15, 15]) == pytest.approx(1e-9)
+        assert not back.filter.covariance[15, :15].any() and not back.filter.covariance[:15, 15].any()

@@ -1,0 +1,1 @@
+"""Mutation testing: small changes of the code, one at a time, and whether the tests notice them."""

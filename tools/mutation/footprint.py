@@ -1,0 +1,149 @@
+"""What each test executes: lines of Python, and kernels. Measured once, kept on the disk by test file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mutation.modules import ROOT, module_name
+from mutation.statements import statements
+
+FOLDER = ROOT / 'results' / 'mutation' / 'footprints'
+
+
+class Recorder:
+    """Records what is executed, by context: a test, or a fixture that several tests share."""
+
+    def __init__(self) -> None:
+        import coverage
+
+        self._coverage = coverage.Coverage(
+            data_file=None, config_file=False, source=[str(ROOT / 'src')], omit=['*/test/*'], messages=False
+        )
+        self._contexts: list[str] = []
+        self._kernels: dict[str, set[str]] = {}
+        self._watch_kernels()
+
+    def _watch_kernels(self) -> None:
+        from pkm_description.kernels import compiler, jit
+
+        call, entry = jit.Kernel.__call__, compiler.entry
+
+        def note(kernel: Any) -> None:
+            if self._contexts:
+                name = f'{kernel.__module__}.{kernel.__qualname__}'
+                self._kernels.setdefault(self._contexts[-1], set()).add(name)
+
+        def noted_call(self: Any, *args: Any) -> Any:
+            note(self)
+            return call(self, *args)
+
+        def noted_entry(kernel: Any, structures: tuple[Any, ...], numbers: int) -> Any:
+            compiled = entry(kernel, structures, numbers)
+
+            def noted(*args: Any) -> Any:
+                note(kernel)
+                return compiled(*args)
+
+            return noted
+
+        jit.Kernel.__call__ = noted_call  # type: ignore[method-assign]
+        compiler.entry = noted_entry
+
+    @contextmanager
+    def context(self, name: str) -> Iterator[None]:
+        """Count what is executed to this context."""
+        self._contexts.append(name)
+        if len(self._contexts) == 1:
+            self._coverage.start()
+        self._coverage.switch_context(name)
+        try:
+            yield
+        finally:
+            self._contexts.pop()
+            if self._contexts:
+                self._coverage.switch_context(self._contexts[-1])
+            else:
+                self._coverage.stop()
+
+    def executed(self) -> dict[str, dict[str, list[str]]]:
+        """By context: names of executed lines by file, and under the key ``kernels`` the kernels that Python called."""
+        data, found = self._coverage.get_data(), {}
+        for context in data.measured_contexts():
+            data.set_query_contexts([f'^{_escaped(context)}$'])
+            lines = {}
+            for file in data.measured_files():
+                path = Path(file).resolve()
+                if (executed := data.lines(file)) and path.is_relative_to(ROOT / 'src'):
+                    named = statements(path)
+                    lines[path.relative_to(ROOT).as_posix()] = sorted({named.name(line) for line in executed})
+            found[context] = lines | {'kernels': sorted(self._kernels.get(context, ()))}
+        return found
+
+
+def _escaped(text: str) -> str:
+    import re
+
+    return re.escape(text)
+
+
+def file_of(test_file: str) -> Path:
+    """Where the footprints of the tests of a file are kept, for this content of the file."""
+    digest = hashlib.sha256((ROOT / test_file).read_bytes()).hexdigest()[:12]
+    return FOLDER / f'{test_file.replace("/", "+")}.{digest}.json'
+
+
+class Footprints:
+    """Footprints of the tests of some files.
+
+    Parameters
+    ----------
+    test_files : paths from the root of the repository
+    """
+
+    def __init__(self, test_files: Iterable[str]) -> None:
+        self.seconds: dict[str, float] = {}
+        self._by_line: dict[tuple[str, str], set[str]] = {}
+        self._by_kernel: dict[str, set[str]] = {}
+        for name in test_files:
+            with suppress(FileNotFoundError):
+                self._add(json.loads(file_of(name).read_text(encoding='utf-8')))
+
+    def _add(self, content: dict[str, Any]) -> None:
+        executed = content['executed']
+        for test, facts in content['tests'].items():
+            if not facts['passed']:
+                continue
+            self.seconds[test] = facts['seconds']
+            for context in (test, *facts['fixtures']):
+                for file, names in executed.get(context, {}).items():
+                    for name in names:
+                        if file == 'kernels':
+                            self._by_kernel.setdefault(name, set()).add(test)
+                        else:
+                            self._by_line.setdefault((file, name), set()).add(test)
+
+    def of_lines(self, file: str, names: Iterable[str]) -> set[str]:
+        """Tests that execute one of these lines."""
+        return set().union(*(self._by_line.get((file, name), set()) for name in names))
+
+    def of_file(self, file: str) -> set[str]:
+        """Tests that execute anything in a file."""
+        return set().union(*(tests for (other, _), tests in self._by_line.items() if other == file))
+
+    def of_kernels(self, names: Iterable[str]) -> set[str]:
+        """Tests in which Python calls one of these kernels."""
+        return set().union(*(self._by_kernel.get(name, set()) for name in names))
+
+
+def seconds_of_processor() -> float:
+    """Time that this process has used."""
+    return time.process_time()
+
+
+__all__ = ['FOLDER', 'Footprints', 'Recorder', 'file_of', 'module_name', 'seconds_of_processor']
