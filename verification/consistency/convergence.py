@@ -94,9 +94,7 @@ def _any_mode(position: Array, rotation: Array) -> bool:
     return True
 
 
-def _follows(
-    filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array, first: int = 1
-) -> bool:
+def _follows(filter_: PlatformFilter, scenario: Scenario, inputs: Array, positions: Array, first: int = 1) -> bool:
     for k in range(first, len(positions)):
         filter_.predict(inputs[k - 1], inputs[k], scenario.interval)
         filter_.update(positions[k])

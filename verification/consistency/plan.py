@@ -9,7 +9,14 @@ from functools import partial
 from pkm_description.loading import load_machine
 
 from verification.check import Check
-from verification.consistency import calibration, delay_checks, imu_failure_checks, sweep
+from verification.consistency import (
+    calibration,
+    cause_checks,
+    delay_checks,
+    everything_wrong,
+    imu_failure_checks,
+    sweep,
+)
 from verification.consistency.checks import consistency_checks, convergence_checks
 from verification.consistency.leg_fault_checks import leg_fault_checks
 from verification.consistency.scenarios import SCENARIOS, make_scenario
@@ -20,7 +27,7 @@ from verification.suite import Part, Plan, Request, Workers
 MACHINES = ('srs', 'palida', 'uf', 'hexaglide_6pus', 'valencia_3rps', 'khalifa_3prr')
 
 #: what ``sections`` may name
-SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants')
+SECTIONS = ('nees', 'sweep', 'smoother', 'starts', 'delay', 'legs', 'imu', 'constants', 'causes', 'wrong')
 
 #: whose legs fail
 FAULTY_MACHINES = ('srs', 'palida')
@@ -41,6 +48,8 @@ class Extent:
     leg_seeds : legs: runs of each machine, fault and leg
     imu_seeds : imu: runs of each machine, motion and failure
     constant_seeds : constants: runs of each motion and group of constants
+    cause_seeds : causes: runs of each case, and of 10 minutes without errors
+    wrong_seeds : wrong: runs of each machine
     fault_duration : delay and legs: s, of each run with a delay, and of each fault of a leg
     """
 
@@ -55,13 +64,25 @@ class Extent:
     leg_seeds: int = 1
     imu_seeds: int = 3
     constant_seeds: int = 10
+    cause_seeds: int = 3
+    wrong_seeds: int = 1
     fault_duration: float = 20.0
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.sections if name not in SECTIONS]
         if unknown or not self.sections:
             raise ValueError(f'sections = {",".join(self.sections)}: must be some of {",".join(SECTIONS)}')
-        for name in ('seeds', 'sweep_seeds', 'starts', 'delay_seeds', 'leg_seeds', 'imu_seeds', 'constant_seeds'):
+        for name in (
+            'seeds',
+            'sweep_seeds',
+            'starts',
+            'delay_seeds',
+            'leg_seeds',
+            'imu_seeds',
+            'constant_seeds',
+            'cause_seeds',
+            'wrong_seeds',
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f'{name} = {getattr(self, name)}: must be at least 1')
         for name in ('duration', 'sweep_duration'):
@@ -84,6 +105,7 @@ QUICK = Extent(
     delay_seeds=1,
     imu_seeds=1,
     constant_seeds=2,
+    cause_seeds=1,
     fault_duration=12.0,
 )
 
@@ -168,6 +190,24 @@ def _constants(extent: Extent) -> Iterator[Part]:
         )
 
 
+def _causes(extent: Extent) -> Iterator[Part]:
+    for case in cause_checks.CASES:
+        yield Part(f'{cause_checks.MACHINE}, {case.title}', partial(_cause_checks, case.title, extent.cause_seeds))
+    yield Part(f'{cause_checks.MACHINE}, nothing wrong', partial(cause_checks.good_checks, extent.cause_seeds))
+
+
+def _cause_checks(title: str, seeds: int) -> Iterable[Check]:
+    case = next(case for case in cause_checks.CASES if case.title == title)
+    return cause_checks.cause_checks(case, seeds)
+
+
+def _wrong(extent: Extent) -> Iterator[Part]:
+    for title in everything_wrong.SCENARIOS:
+        yield Part(
+            f'{title}, everything wrong', partial(everything_wrong.everything_wrong_checks, title, extent.wrong_seeds)
+        )
+
+
 _PARTS = {
     'nees': _nees,
     'sweep': _sweep,
@@ -177,4 +217,6 @@ _PARTS = {
     'legs': _legs,
     'imu': _imu,
     'constants': _constants,
+    'causes': _causes,
+    'wrong': _wrong,
 }

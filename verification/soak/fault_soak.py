@@ -27,7 +27,8 @@ SAMPLE_FAULTS = ('imu_spike', 'imu_nan', 'imu_stuck', 'imu_huge', 'imu_lost')
 #: what a sensor or its driver does to all samples, by its name there
 SENSOR_FAULTS = {f'imu_{kind}': kind for kind in IMU_FAULTS if kind != 'frozen'}
 STAMP_FAULTS = (
-    'zero', 'repeated', 'backward', 'far_future', 'legs_lost', 'imu_gap', 'jitter', 'clock_reset', 'late_legs', 'late_imu',
+    'zero', 'repeated', 'backward', 'far_future', 'legs_lost', 'imu_gap', 'jitter', 'clock_reset', 'late_legs',
+    'late_imu',
 )  # fmt: skip
 ALL_FAULTS = LEG_FAULTS + ALL_LEGS_FAULTS + SAMPLE_FAULTS + tuple(SENSOR_FAULTS) + STAMP_FAULTS
 #: part of the largest angular rate at which the IMU clips; no file says so

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +13,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_estimation.stream import EstimatorConfig
 
-from verification.consistency import imu_failure_checks, sweep
+from verification.consistency import cause_checks, everything_wrong, imu_failure_checks, sweep
 from verification.consistency.checks import consistency_checks
 from verification.consistency.convergence import from_broad_prior, from_forward_kinematics, start_scenario
 from verification.consistency.delay_checks import KNOWN, delay_checks, delay_run, delay_scenario
@@ -118,14 +119,39 @@ def test_failing_imus_are_judged(monkeypatch):
     assert 'largest position error' in failed and 'named after' in failed and 'mean squares' in failed
 
 
+def test_causes_that_are_named_wrong_or_not_at_all_are_missed(monkeypatch):
+    late = replace(cause_checks.CASES[0], duration=12.0)
+    data = late.spoil(SRS, 0, 12.0)
+    result = cause_checks.estimate(SRS, data, EstimatorConfig(baseline=False, legs_alone=False))
+    monkeypatch.setattr(cause_checks, 'estimate', lambda *args: result)
+    (check,) = cause_checks.cause_checks(late, 1)
+    assert check.status == 'met' and '1 of 1' in check.measured
+    (check,) = cause_checks.cause_checks(replace(late, right=lambda name, seed: name == 'gravity'), 1)
+    assert check.status != 'met' and 'else delay of the IMU' in check.measured
+    monkeypatch.setattr(cause_checks, 'GOOD', 12.0)
+    (check,) = cause_checks.good_checks(1)
+    assert check.failed
+    result = replace(result, health=replace(result.health, lasting='', findings=()))
+    (check,) = cause_checks.cause_checks(late, 1)
+    assert check.status != 'met' and 'no alarm' in check.measured
+
+
+def test_sensors_that_nobody_mends_fail(monkeypatch):
+    kept = namedtuple('Choice', ['config'])(EstimatorConfig())
+    monkeypatch.setattr(everything_wrong, 'choose_model', lambda *args, **settings: kept)
+    monkeypatch.setattr(everything_wrong, '_DURATION', 15.0)
+    checks = list(everything_wrong.everything_wrong_checks('srs, MP1', 1))
+    assert checks[0].failed and 'position error' in checks[0].what
+
+
 def test_every_section_has_its_parts():
     def titles(extent):
         return [part.title for part in plan(Request(settings=extent), Processes()).parts]
 
     sections = [titles(replace(QUICK, sections=(name,))) for name in SECTIONS]
-    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 8, 2]
+    assert [len(section) for section in sections] == [7, 12, 7, 1, 4, 2, 8, 2, 12, 5]
     assert [title for section in sections for title in section] == titles(QUICK) == titles(FULL)
-    assert len(set(titles(FULL))) == 43
+    assert len(set(titles(FULL))) == 60
 
 
 @pytest.mark.parametrize('jitter', [0.0, JITTER])

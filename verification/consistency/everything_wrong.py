@@ -1,0 +1,105 @@
+"""Everything wrong at once: do ``tune`` and ``estimate`` come near what ideal sensors give, without hand work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pkm_description.arrays import Array
+from pkm_description.loading import load_machine
+from pkm_description.machine import Machine
+from pkm_description.motion.profiles import drives_profile, mp1_profile
+from pkm_estimation.offline.result import EstimationResult
+from pkm_estimation.sensors import SensorConditions, simulate_sensors
+from pkm_estimation.sensors.simulated import Evaluate, SimulatedData
+from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.tuning.delay import estimate_delay
+from pkm_estimation.tuning.model_choice import choose_model
+from pkm_estimation.tuning.noise_scales import run_estimator
+from pkm_estimation.tuning.streams import SensorStreams
+from scipy.special import chdtri
+
+from verification.check import Check, at_most, short_of
+from verification.consistency.scenarios import RATE
+
+#: position error by that of ideal sensors
+LARGEST_RATIO = 2.0
+#: s, of a recording, and where on the motion it begins
+_DURATION, _BEGIN = 24.0, 8.0
+#: what is wrong with the IMU, beside biases that walk and stamps that jitter [s]: late, turned, samples lost, 16 bit
+_TURN = tuple(np.deg2rad(2.0) * np.array([0.6, -0.5, 0.62]))
+_WRONG = SensorConditions(
+    imu_delay=0.012, imu_misalignment=_TURN, imu_loss=0.02, leg_loss=0.02, accelerometer_step=8.0 * 9.81 / 2**16,
+    gyroscope_step=8.7 / 2**16,
+)  # fmt: skip
+_WALKS, _JITTER = (3e-4, 2e-5), 2e-4
+
+#: title -> machine, and whether its drives move as sines
+SCENARIOS = {
+    'srs, MP1': ('srs', False),
+    'palida, MP1': ('palida', False),
+    'hexaglide_6pus, sines': ('hexaglide_6pus', True),
+    'valencia_3rps, sines': ('valencia_3rps', True),
+    'octopod_8ups, sines': ('octopod_8ups', True),
+}
+
+
+def everything_wrong_checks(title: str, seeds: int) -> Iterator[Check]:
+    """Tune over a recording, estimate it again with what was found, and with ideal sensors, ``seeds`` times."""
+    name, by_drives = SCENARIOS[title]
+    machine = load_machine(name)
+    evaluate = (drives_profile if by_drives else mp1_profile)(machine, _BEGIN + _DURATION + 20.0).evaluate
+    ratios, nis, count = [], [], 0
+    for seed in range(seeds):
+        wrong, ideal = _recordings(machine, evaluate, seed)
+        choice = choose_model(machine, wrong, delay=estimate_delay(machine, wrong).delay)
+        tuned = run_estimator(machine, wrong, choice.config)
+        best = run_estimator(machine, ideal, EstimatorConfig())
+        ratios.append(_error(tuned, evaluate) / _error(best, evaluate))
+        nis.append(np.nanmean(tuned.nis[_late(tuned)]) / np.nanmean(best.nis[_late(best)]))
+        count = int(_late(tuned).sum()) * machine.actuated_count
+    # both means scatter
+    spread = 2.0**0.5 * (float(chdtri(count, 5e-4)) / count - 1.0)
+    yield at_most('wrong', f'{seeds} seeds: position error by that of ideal sensors', LARGEST_RATIO, max(ratios))
+    yield at_most('wrong', f'{seeds} seeds: mean NIS by that of ideal sensors, largest', 1.0 + spread, max(nis))
+    least = float(min(nis))
+    yield short_of(
+        'wrong', f'{seeds} seeds: the same, least', f'>= {1.0 - spread:.3g}', f'{least:.3g}', least >= 1.0 - spread,
+        True,
+        'what a motion does not show (the mounting, where it is small) counts as noise, which is too cautious',
+    )  # fmt: skip
+
+
+def _recordings(machine: Machine, evaluate: Evaluate, seed: int) -> tuple[SensorStreams, SensorStreams]:
+    """With everything wrong, and with ideal sensors."""
+    time = _BEGIN + np.arange(round(_DURATION * RATE)) / RATE
+    data, random = simulate_sensors(machine, evaluate, time, _WRONG, seed), np.random.default_rng([seed, 5])
+    steps = random.normal(size=(len(data.stamps), 6)) / RATE**0.5
+    imu = _imu(data) + np.cumsum(steps * np.repeat(_WALKS, 3), axis=0)
+    stamps = data.stamps + np.rint(1e9 * _JITTER * random.normal(size=len(data.stamps))).astype(np.int64)
+    imu_time = (stamps - data.stamps[0])[data.imu_received] * 1e-9
+    order = np.argsort(imu_time)
+    wrong = replace(_streams(data), imu_time=imu_time[order], imu=imu[data.imu_received][order])
+    return wrong, _streams(simulate_sensors(machine, evaluate, time, SensorConditions(), seed))
+
+
+def _imu(data: SimulatedData) -> Array:
+    return np.hstack([data.specific_force, data.angular_rate])
+
+
+def _streams(data: SimulatedData) -> SensorStreams:
+    time, legs, imu = (data.stamps - data.stamps[0]) * 1e-9, data.legs_received, data.imu_received
+    return SensorStreams(time[legs], data.drive_positions[legs], time[imu], _imu(data)[imu])
+
+
+def _late(result: EstimationResult) -> Array:
+    """The last third, where all that is estimated has settled."""
+    elapsed = result.motion.stamps - result.motion.stamps[0]
+    return np.asarray(elapsed > 2 * elapsed[-1] // 3)
+
+
+def _error(result: EstimationResult, evaluate: Evaluate) -> float:
+    late = _late(result)
+    time = _BEGIN + (result.motion.stamps[late] - 1_000_000_000) * 1e-9
+    return float(np.sqrt(np.mean(np.square(result.motion.position[late] - evaluate(time).position))))
