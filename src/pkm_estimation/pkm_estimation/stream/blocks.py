@@ -7,6 +7,7 @@ Kirubarajan 2001, section 5.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from pkm_description.kernels.model import Integers
 LARGE, ANY = (1.3, 1.6, 1.8), (1.0, 1.0, 1.0)
 #: standard deviations that a ratio must be above its expected value, too; in the later half of what lasts
 _CERTAIN, _STILL = 6.0, 3.0
-#: blocks whose means are tested, at least
-_FEWEST = 5
+#: blocks whose means are tested, at least; blocks that are looked at, at most, of what lasts
+_FEWEST, _MOST = 5, 240
 
 
 class Block(NamedTuple):
@@ -67,7 +68,11 @@ def measurements(blocks: Sequence[Block]) -> tuple[Integers, Array]:
 
 
 def lasting_excess(blocks: Sequence[Block], legs: Sequence[str]) -> str:
-    """What of the innovations of all blocks is larger than it should be, however little, and still is, in words."""
+    """What of the innovations of all blocks is larger than it should be, however little, and still is, in words.
+
+    Of many blocks every second, third, ... is looked at: a running estimator must not be held for long.
+    """
+    blocks = list(islice(blocks, 0, None, -(-len(blocks) // _MOST)))
     half = blocks[0].stamps[0] + (blocks[-1].stamps[-1] - blocks[0].stamps[0]) // 2
     later = [block for block in blocks if block.stamps[0] >= half]
     return excess(blocks, legs, ANY) if later and excess(later, legs, ANY, _STILL) else ''
