@@ -55,7 +55,7 @@ class Extent:
     Attributes
     ----------
     sections : of :data:`SECTIONS`
-    cases : of :data:`EXPECTATIONS`
+    cases : of :data:`EXPECTATIONS`, with the product's settings and without what they lack (alarms)
     seed : the first one
     seeds : of each case and machine
     diagnosis_seeds, alarm_seeds, coverage_seeds, online_seeds : of the sections of these names
@@ -108,7 +108,8 @@ def plan(request: Request, workers: Workers) -> Plan:
             for name in request.machines or DIAGNOSED
         ],
         'alarms': lambda: [
-            Part(f'alarms, {case}', partial(_alarm_checks, case, extent), HEXAPOD) for case in ('plain', *MIS_MODELLED)
+            Part(f'alarms, {case}', partial(_alarm_checks, case, extent), HEXAPOD)
+            for case in ('plain', *MIS_MODELLED) if case in extent.cases
         ],
         'coverage': lambda: [
             Part(f'coverage, {duration:g} s', partial(_coverage_checks, duration, extent), HEXAPOD)

@@ -18,7 +18,7 @@ from pkm_identification.diagnosis.diagnose import diagnose
 from pkm_identification.estimator import least_squares
 from pkm_identification.fitting.aliases import aliases
 from pkm_identification.fitting.extension import extended_fit
-from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce
+from pkm_identification.fitting.lack_of_fit import CHANCE, MissingForce, with_doubtful_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.motion_band import in_a_fitting_band
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
@@ -92,6 +92,7 @@ def identify(
     periods = tuple({float(one.evidence['period']): None for one in findings if one.code == 'effort_ripple'})
     data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
     data, fit, missing, added = extended_fit(data, fit, config, say, periods)
+    fit = replace(fit, estimate=with_doubtful_forces(fit.estimate, missing))
     model, base, estimate = fit.model, fit.base, fit.estimate
     weights = data.row_weights
     plain = least_squares.ordinary(fit.rows * weights[..., None], fit.row_forces * weights)

@@ -205,7 +205,7 @@ def test_a_delay_that_the_fit_refutes_is_a_remark() -> None:
     delay = Finding('effort_delay', State.WRONG, (), 'efforts are 2 ms late', 'stamp them')
     gain = Finding('effort_gain', State.WRONG, ('leg1',), 'the effort of leg1 is 1.2 times', 'calibrate')
     refuted, likely = (
-        [MissingForce(EffortDelay.title, log, 0.0, 6, 0.0, None)] for log in (np.log(0.2), np.log(1e-20))
+        [MissingForce(EffortDelay.title, log, 0.0, 6, np.zeros(1), None)] for log in (np.log(0.2), np.log(1e-20))
     )
     remark, still = _beside_fit([delay, gain], refuted)
     assert remark.state is State.SUSPICIOUS and 'the fitted model, with its friction, does not show this' in str(remark)

@@ -10,6 +10,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.fitting.lack_of_fit import MissingForce, with_doubtful_forces
 from pkm_identification.judgement.significance import NOT_TRUSTED
 from pkm_identification.pipeline import identify
 from pkm_identification.result import INSUFFICIENT
@@ -90,9 +92,42 @@ def test_complete_model_gives_no_alarm(machine: Machine, signals: tuple, seed: i
 
 
 def test_harmless_ripple_is_no_alarm(signals: tuple, machine: Machine) -> None:
-    ripple = with_force(signals, lambda q, v, f: 0.002 * np.abs(f).mean() * np.sin(2.0 * np.pi * q / 0.01))
+    ripple = with_force(signals, lambda q, v, f: 0.0005 * np.abs(f).mean() * np.sin(2.0 * np.pi * q / 0.01))
     result = identify(machine, recording(machine, ripple, 1), config=FIXED)
     assert result.status != INSUFFICIENT
+    assert max(abs(row.standardised_error) for row in compare_with_truth(result, machine)) < 4.0
+
+
+def force_that_shifts(shifts: list[float], probability: float) -> MissingForce:
+    """Two base parameters would change by so much."""
+    return MissingForce('a force', float(np.log(probability)), 0.01, 6, np.array(shifts), None)  # type: ignore[arg-type]
+
+
+def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it() -> None:
+    estimate = Estimate(
+        np.ones(2), np.diag([4.0, 9.0]), np.ones(1), np.zeros((3, 1)), np.ones((1, 1)), 1.0, 1.0
+    )  # fmt: skip
+    decisive, small = force_that_shifts([0.1, -1.1], 1e-9), force_that_shifts([0.1, -0.9], 1e-9)
+    doubtful, chance = force_that_shifts([-2.0, 0.0], 1e-4), force_that_shifts([5.0, 5.0], 0.01)
+    assert [force.is_decisive for force in (decisive, small, doubtful, chance)] == [True, False, False, False]
+    np.testing.assert_allclose(
+        with_doubtful_forces(estimate, [small, doubtful, chance]).covariance,
+        np.diag([4.0, 9.0]) + np.outer([0.2, -2.7], [0.2, -2.7]) + np.diag([16.0, 0.0]),
+    )
+    # an alarm says that deviations mean nothing, and chance has no part in them
+    assert with_doubtful_forces(estimate, [decisive, small]) is estimate
+    assert with_doubtful_forces(estimate, [chance]) is estimate
+
+
+@pytest.mark.parametrize(('size', 'seed'), [(0.15, 1), (0.2, 1), (0.2, 2)])
+def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed: int) -> None:
+    """Stribeck friction alike in all drives, of 0.3 and 0.4 % of the force, at the edge of what noise lets through."""
+    palida = load_machine('palida')
+    clean = clean_signals(palida, 'fourier', 25.0, 100.0, 0)
+    weak = with_force(clean, lambda q, v, f: size * stribeck(q, v, f))
+    result = identify(palida, recording(palida, weak, seed), config=FIXED)
+    worst = max(abs(row.standardised_error) for row in compare_with_truth(result, palida))
+    assert result.status == INSUFFICIENT if size == 0.2 else worst < 4.0
 
 
 def test_fewer_degrees_of_freedom() -> None:

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.friction_laws import ViscousCoulomb
+from pkm_description.machine import Machine
 from scipy.sparse import csr_array
 
 from pkm_identification.columns.chosen import OF_PASSIVE_JOINTS, of_passive_joints
@@ -51,12 +52,14 @@ class Candidate:
     rows : its rows (n, A, C) for a prepared recording
     extend : makes a model that has it; ``None`` where none of ours has
     others : make the same model; a search for its nonlinear parameters begins elsewhere
+    alike : (C, G) the G sums of columns that drives which are built alike have; ``None`` where drives may differ
     """
 
     title: str
     rows: Callable[[PreparedData], Array]
     extend: Extension | None
     others: tuple[Extension, ...] = ()
+    alike: Array | None = None
 
 
 def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
@@ -67,7 +70,9 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     kinds = model.kinds
     for form in (OFFSET, LOAD_FRICTION, QUADRATIC_FRICTION, SPRING, DRIVE_INERTIA):
         if form.kind not in kinds:
-            yield _of_term(OneFactor(form, joints), samples)
+            offered = _of_term(OneFactor(form, joints), samples)
+            # a coefficient has the same sign and no unit
+            yield replace(offered, alike=np.ones((len(joints), 1))) if form is LOAD_FRICTION else offered
     yield from _of_passive_joints(data, model)
     fastest = np.maximum(np.abs(samples.lively).max(axis=0), 1e-300)
     if not model.has_drive_friction:
@@ -76,6 +81,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         yield _per_drive('viscous friction', samples, [_velocities], _with(viscous))
     fading = [partial(_fading, part * fastest) for part in STRIBECK]
     stribeck = _per_drive('Stribeck friction', samples, fading, None)
+    stribeck = replace(stribeck, alike=np.kron(np.eye(len(STRIBECK)), _coulomb(model.machine)[:, None]))
     if _may_have_stribeck(model):
         first, *others = (_with_stribeck(fastest, exponent) for exponent in EXPONENTS)
         stribeck = replace(stribeck, extend=first, others=tuple(others))
@@ -85,7 +91,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     if 'gain' not in kinds:
         yield _per_drive('a wrong gain of the effort, or legs that differ', total, [_efforts], None)
     if 'delay' not in kinds:
-        yield _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
+        delay = _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
+        yield replace(delay, alike=np.ones((len(joints), 1)))
 
 
 def _of_passive_joints(data: PreparedData, model: ObservationModel) -> Iterator[Candidate]:
@@ -156,6 +163,12 @@ def _efforts(samples: JointSamples) -> Array:
 
 def _effort_rates(samples: JointSamples) -> Array:
     return samples.effort_rates
+
+
+def _coulomb(machine: Machine) -> Array:
+    """Sizes (A,) of the friction of drives, N or N m: Coulomb friction of the machine file, where all have some."""
+    sizes = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
+    return np.asarray(sizes if (sizes > 0.0).all() else np.ones(len(sizes)), dtype=float)
 
 
 def _fading(speeds: Array, samples: JointSamples) -> Array:

@@ -13,7 +13,7 @@ from pkm_identification.columns.presliding import Presliding
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.fitting.candidates import Candidate, Extension, ripples
-from pkm_identification.fitting.lack_of_fit import MissingForce, missing_forces
+from pkm_identification.fitting.lack_of_fit import HARM, SUSPICIOUS, MissingForce, missing_forces
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.pooled_laws import tested_pooling, with_pooled_laws
 from pkm_identification.fitting.presliding import with_presliding
@@ -106,16 +106,19 @@ def _with_fitting_rows(
     data: PreparedData, fit: ModelFit, missing: list[MissingForce], config: IdentificationConfig,
     waves: Sequence[Candidate],
 ) -> tuple[PreparedData, ModelFit, list[MissingForce]]:  # fmt: skip
-    """Fit with the rows near reversals that the model predicts, unless they ask for another model."""
+    """Fit with the rows near reversals that the model predicts, unless they alone ask for another model."""
     reach = reach_by_residuals(data, fit)
     if reach == data.bands.reversal_reach:
         return data, fit, missing
     other = data.with_reach(reach)
     refit = tested_pooling(other, fit_model(other, fit.model, config, fit), config)
     still_missing = missing_forces(other, refit, waves)
-    if any(force.is_decisive for force in still_missing) and not any(force.is_decisive for force in missing):
-        return data, fit, missing
-    return other, refit, still_missing
+    decisive = [force for force in still_missing if force.is_decisive]
+    # what is wrong at reversals alone is left out with these rows; what shows far from them, too, is not
+    elsewhere = {force.name for force in missing if force.probability < SUSPICIOUS and force.shift > HARM}
+    if any(force.is_decisive for force in missing) or not decisive or any(one.name in elsewhere for one in decisive):
+        return other, refit, still_missing
+    return data, fit, missing
 
 
 def _most_likely(offers: Sequence[MissingForce]) -> MissingForce | None:

@@ -3,8 +3,9 @@
 A fit can be good and its values wrong by many of their own standard deviations: a constant offset of an effort goes
 into the masses, and little is left to see. So each force that the model does not have is offered to the residuals (a
 score test, Rao 1948), as far as the fitted columns do not contain it already. If it explains more of them than chance
-does, and the base parameters would change by more than their standard deviations allow, then these are not to be
-called identified.
+does, and the base parameters would change by as much as their standard deviations, then these are not to be called
+identified: of values that are one deviation off beside their noise, an interval of 95 % has 83 %. A force that changes
+them by less, or of which it is not sure whether it is there, makes their deviations larger by that change.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from scipy.linalg import solve_triangular
 from scipy.stats import f as f_distribution
 
 from pkm_identification.blocks import blocks
+from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.fitting.candidates import Candidate, candidates, own_legs
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.prepared_data import PreparedData
 
 #: probability below which chance does not explain it, and change of a base parameter, in its own standard deviations,
-#: from which it matters. Complete models, simulated in MuJoCo, stay above 1e-4; what real drives have, at 1 to 2 % of
-#: the force, is below 1e-10
-CHANCE, HARM = 1e-6, 3.0
-#: probability below which legs are looked at one by one
+#: from which these are not true any more. Complete models, simulated in MuJoCo, stay above 1e-4; what real drives have,
+#: at 1 to 2 % of the force, is below 1e-10
+CHANCE, HARM = 1e-6, 1.0
+#: probability below which a force may be there: legs are looked at one by one, deviations allow for it
 SUSPICIOUS = 1e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
@@ -43,11 +45,13 @@ class MissingForce:
     Attributes
     ----------
     name : what it may be
-    probability : that the residuals of a complete model would fit it this well
+    probability : that the residuals of a complete model would fit it this well, with a factor for each drive, or with
+        factors that all drives share
     log_probability : its natural logarithm, for it may be too small a number
-    share : part of the weighted residuals' power that it explains
+    share : part of the weighted residuals' power that it explains, with a factor for each drive
     freedom : how many factors it has for that
-    shift : largest change of a base parameter with it, in standard deviations
+    shifts : (B,) changes of the base parameters with it, in their standard deviations, beyond what the noise of its
+        factors makes of them
     candidate : what was offered
     """
 
@@ -55,13 +59,18 @@ class MissingForce:
     log_probability: float
     share: float
     freedom: int
-    shift: float
+    shifts: Array
     candidate: Candidate
 
     @property
     def probability(self) -> float:
         """See the class."""
         return float(np.exp(self.log_probability))
+
+    @property
+    def shift(self) -> float:
+        """Largest change of a base parameter with it, in standard deviations."""
+        return float(np.abs(self.shifts).max(initial=0.0))
 
     @property
     def is_there(self) -> bool:
@@ -72,6 +81,11 @@ class MissingForce:
     def is_decisive(self) -> bool:
         """Whether it is there, and the base parameters are wrong without it."""
         return self.probability < CHANCE and self.shift > HARM
+
+    @property
+    def is_allowed_for(self) -> bool:
+        """Whether it may be there, and deviations have what it would change: no alarm says that values are wrong."""
+        return self.probability < SUSPICIOUS and not self.is_decisive
 
 
 def missing_forces(data: PreparedData, fit: ModelFit, waves: Sequence[Candidate]) -> list[MissingForce]:
@@ -94,6 +108,24 @@ def missing_forces(data: PreparedData, fit: ModelFit, waves: Sequence[Candidate]
     if found and min(force.probability for force in found) < SUSPICIOUS and (legs := own_legs(data, fit)):
         found += [result] if (result := test(legs)) else []
     return sorted(found, key=_order)
+
+
+def with_doubtful_forces(estimate: Estimate, missing: Sequence[MissingForce]) -> Estimate:
+    """Estimate whose covariance has what forces that may be there would change, as if by chance.
+
+    Where one is decisive, nothing is called identified, and deviations are those of the fit. Several of them may be one
+    force under different names; each counts, for nothing tells which it is.
+
+    Parameters
+    ----------
+    estimate : of the base parameters
+    missing : forces that its model may lack
+    """
+    shifts = [force.shifts for force in missing if force.is_allowed_for]
+    if not shifts or any(force.is_decisive for force in missing):
+        return estimate
+    changes = np.array(shifts) * estimate.std
+    return replace(estimate, covariance=estimate.covariance + changes.T @ changes)
 
 
 def _order(found: MissingForce) -> tuple[float, float]:
@@ -136,8 +168,23 @@ class ScoreTest:
         self._inflation = self._inflation * np.maximum(1.0, floor / np.maximum(estimate.force_std, tiny))
 
     def __call__(self, candidate: Candidate) -> MissingForce | None:
-        """Test of a candidate, each column with a factor of its own; None if the model has them already."""
+        """Test of a candidate, each column with a factor of its own; None if the model has them already.
+
+        What drives that are built alike have in common is seen sooner with fewer factors. That is a second test, so its
+        probability counts twice.
+        """
         squares, inside, moments = self._products(candidate.rows(self._data))
+        found = self._tested(candidate, squares, inside, moments)
+        if found is None or candidate.alike is None or len(squares) != len(candidate.alike):
+            return found
+        both = candidate.alike
+        shared = self._tested(candidate, both.T @ squares @ both, inside @ both, both.T @ moments)
+        if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
+            return found
+        return replace(found, log_probability=shared.log_probability + np.log(2.0), shifts=shared.shifts)
+
+    def _tested(self, candidate: Candidate, squares: Array, inside: Array, moments: Array) -> MissingForce | None:
+        """Test of columns by their products; None if the model has them already."""
         size = np.sqrt(np.diag(squares))
         seen = size > 1e-12 * max(size.max(initial=0.0), 1e-300)
         if not seen.any():
@@ -148,14 +195,18 @@ class ScoreTest:
         new = sizes > OWN
         if not new.any():
             return None
-        along, judged = (directions[:, new].T @ moments).T
-        shift = solve_triangular(self._triangle, inside @ (directions[:, new] @ (along / sizes[new]))) / self._scale
+        along, judged = (directions[:, new].T / np.sqrt(sizes[new])[:, None] @ moments).T
+        moved = solve_triangular(self._triangle, inside @ (directions[:, new] / np.sqrt(sizes[new])))
+        moved = moved[: self._values] / self._scale[: self._values, None] / self._std[:, None]
+        shifts = moved @ along
+        # noise of the factors alone changes them by so much
+        shifts = np.sign(shifts) * np.sqrt(np.maximum(shifts**2 - np.sum(moved**2, axis=1), 0.0))
         return MissingForce(
             candidate.title,
-            self._log_probability(float(np.sum(judged**2 / sizes[new])), int(new.sum())),
-            float(np.sum(along**2 / sizes[new]) / max(np.sum(self._residuals**2), 1e-300)),
+            self._log_probability(float(judged @ judged), int(new.sum())),
+            float(along @ along / max(np.sum(self._residuals**2), 1e-300)),
             int(new.sum()),
-            float(np.abs(shift[: self._values] / self._std).max()),
+            shifts,
             candidate,
         )
 

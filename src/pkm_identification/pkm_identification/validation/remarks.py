@@ -18,8 +18,15 @@ from pkm_identification.validation.held_out import FAILED, Verdict, difference_o
 
 
 def lacking(missing: Sequence[MissingForce]) -> tuple[str, ...]:
-    """What makes the model insufficient: the clearest force, for it explains much of what the others seem to."""
+    """What makes the model insufficient: the clearest force, for it explains much of what the others seem to.
+
+    Where nothing does: forces that may be there, for which the standard deviations allow.
+    """
     decisive = [force for force in missing if force.is_decisive]
+    doubtful = [force for force in missing if force.is_allowed_for]
+    if not decisive and doubtful:
+        names = '; '.join(f'{force.name} (probability that it is chance {force.probability:.1g})' for force in doubtful)
+        return (f'the model may lack, and standard deviations have what that would change: {names}',)
     if not decisive:
         return ()
     also = '; '.join(force.name for force in decisive[1:])
