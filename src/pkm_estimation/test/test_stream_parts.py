@@ -13,6 +13,7 @@ from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
 from pkm_estimation.stream.health import Event
 from pkm_estimation.stream.imu_jumps import ImuJumps
 from pkm_estimation.stream.innovations import innovation_names, innovation_row, innovation_rows
+from pkm_estimation.stream.messages import LegMessageReader
 from pkm_estimation.stream.samples import Instant
 from pkm_estimation.stream.verdict import summarise, summarise_baseline, values
 from test_pipeline import feed, imu_message, leg_message
@@ -71,6 +72,45 @@ def test_quiet_times_are_those_before_and_after():
     kept = jumped()
     kept.between(at(649), at(660))
     assert not kept.are_quiet(at(300), at(500))
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+NAMES = SRS.actuated_joint_names
+LIMITS = SRS.actuated_joints[1].limits
+MARGIN = 0.1 * (LIMITS.upper - LIMITS.lower)
+
+
+@pytest.mark.parametrize('stroke', [LIMITS.lower - 0.999 * MARGIN, LIMITS.upper + 0.999 * MARGIN])
+def test_positions_up_to_a_tenth_of_the_stroke_beyond_its_end_are_used(stroke):
+    reader, said, positions = LegMessageReader(SRS, 5), [], np.full(6, 0.5 * (LIMITS.lower + LIMITS.upper))
+    positions[1] = stroke
+    sample = reader.read(NAMES, positions, None, lambda *words: said.append(words))
+    assert sample.used.tolist() == list(range(6)) and not said and sample.positions[1] == stroke
+    many = reader.read_all(NAMES, np.stack([positions] * 2), np.zeros((2, 6)))
+    assert many is not None and many[0].shape == (2, 6)
+
+
+@pytest.mark.parametrize('stroke', [LIMITS.lower - 1.001 * MARGIN, LIMITS.upper + 1.001 * MARGIN, np.nan])
+def test_positions_beyond_that_are_left_out_by_name(stroke):
+    said, positions = [], np.full(6, 0.5 * (LIMITS.lower + LIMITS.upper))
+    positions[1] = stroke
+    reader = LegMessageReader(SRS, 5)
+    sample = reader.read(NAMES, positions.copy(), None, lambda *words: said.append(words))
+    assert sample.used.tolist() == [0, 2, 3, 4, 5] and np.isnan(sample.positions[1])
+    ((reason, text),) = said
+    assert reason == ('position_not_finite' if np.isnan(stroke) else 'position_out_of_stroke') and NAMES[1] in text
+    assert reader.read_all(NAMES, positions[None], np.zeros((1, 6))) is None
+    assert LegMessageReader(SRS, 6).read(NAMES, positions, None, lambda *words: said.append(words)) is None
+    assert said[-1][0] == 'too_few_legs'
+
+
+def test_millimetres_are_named_as_the_likely_mistake():
+    said, middle = [], 0.5 * (LIMITS.lower + LIMITS.upper)
+    LegMessageReader(SRS, 1).read(NAMES, np.full(6, 1e3 * middle), None, lambda *words: said.append(words))
+    assert 'millimetres' in said[0][1]
+    LegMessageReader(SRS, 1).read(NAMES, np.full(6, 1e6 * middle), None, lambda *words: said.append(words))
+    assert 'millimetres' not in said[2][1]
 
 
 # -- report ------------------------------------------------------------------------------------------------------------
