@@ -108,6 +108,7 @@ class Footprints:
 
     def __init__(self, test_files: Iterable[str]) -> None:
         self.seconds: dict[str, float] = {}
+        self._shared: dict[str, dict[str, float]] = {}
         self._by_line: dict[tuple[str, str], set[str]] = {}
         self._by_kernel: dict[str, set[str]] = {}
         for name in test_files:
@@ -119,6 +120,8 @@ class Footprints:
         for test, facts in content['tests'].items():
             if not facts['passed']:
                 continue
+            costs = content.get('fixtures', {})
+            self._shared[test] = {name: costs.get(name, 0.0) for name in facts['fixtures']}
             self.seconds[test] = facts['seconds']
             for context in (test, *facts['fixtures']):
                 for file, names in executed.get(context, {}).items():
@@ -127,6 +130,15 @@ class Footprints:
                             self._by_kernel.setdefault(name, set()).add(test)
                         else:
                             self._by_line.setdefault((file, name), set()).add(test)
+
+    def together(self, tests: Iterable[str]) -> float:
+        """Seconds of the processor that these tests take, each shared fixture once."""
+        shared: dict[str, float] = {}
+        total = 0.0
+        for test in tests:
+            total += self.seconds[test]
+            shared |= self._shared[test]
+        return total + sum(shared.values())
 
     def of_lines(self, file: str, names: Iterable[str]) -> set[str]:
         """Tests that execute one of these lines."""
