@@ -173,6 +173,12 @@ class Session:
                 inner = sum(self._fixture_seconds.values()) - inner
                 self._fixture_seconds[name] = time.process_time() - begin - inner
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """End a test that lasts too long, where pytest catches what it raises."""
+        with alarm(LONGEST if self._recorder is not None else 0.0):
+            return (yield)
+
     def run(self, names: Sequence[str]) -> tuple[int, dict[str, Any]]:
         """Run tests in this process until the first one fails."""
         for name, following in zip(names, [*names[1:], None], strict=True):
@@ -192,7 +198,7 @@ class Session:
             for name, following in zip(names, [*names[1:], None], strict=True):
                 item, begin, self._failed = self.items[name], time.process_time(), ''
                 before = sum(self._fixture_seconds.values())
-                with alarm(LONGEST), self._recorder.context(name):
+                with self._recorder.context(name):
                     item.config.hook.pytest_runtest_protocol(
                         item=item, nextitem=self.items[following] if following else None
                     )
