@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mutation.modules import ROOT, module_name
+from mutation.modules import ROOT
 from mutation.statements import statements
 
 FOLDER = ROOT / 'results' / 'mutation' / 'footprints'
@@ -75,7 +75,7 @@ class Recorder:
         """By context: names of executed lines by file, and under the key ``kernels`` the kernels that Python called."""
         data, found = self._coverage.get_data(), {}
         for context in data.measured_contexts():
-            data.set_query_contexts([f'^{_escaped(context)}$'])
+            data.set_query_contexts([f'^{re.escape(context)}$'])
             lines = {}
             for file in data.measured_files():
                 path = Path(file).resolve()
@@ -84,12 +84,6 @@ class Recorder:
                     lines[path.relative_to(ROOT).as_posix()] = sorted({named.name(line) for line in executed})
             found[context] = lines | {'kernels': sorted(self._kernels.get(context, ()))}
         return found
-
-
-def _escaped(text: str) -> str:
-    import re
-
-    return re.escape(text)
 
 
 def file_of(test_file: str) -> Path:
@@ -151,11 +145,3 @@ class Footprints:
     def of_kernels(self, names: Iterable[str]) -> set[str]:
         """Tests in which Python calls one of these kernels."""
         return set().union(*(self._by_kernel.get(name, set()) for name in names))
-
-
-def seconds_of_processor() -> float:
-    """Time that this process has used."""
-    return time.process_time()
-
-
-__all__ = ['FOLDER', 'Footprints', 'Recorder', 'file_of', 'module_name', 'seconds_of_processor']
