@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mutation.modules import ROOT, module_name
+from mutation.modules import ROOT
 from mutation.statements import statements
 
 FOLDER = ROOT / 'results' / 'mutation' / 'footprints'
@@ -75,7 +75,7 @@ class Recorder:
         """By context: names of executed lines by file, and under the key ``kernels`` the kernels that Python called."""
         data, found = self._coverage.get_data(), {}
         for context in data.measured_contexts():
-            data.set_query_contexts([f'^{_escaped(context)}$'])
+            data.set_query_contexts([f'^{re.escape(context)}$'])
             lines = {}
             for file in data.measured_files():
                 path = Path(file).resolve()
@@ -84,12 +84,6 @@ class Recorder:
                     lines[path.relative_to(ROOT).as_posix()] = sorted({named.name(line) for line in executed})
             found[context] = lines | {'kernels': sorted(self._kernels.get(context, ()))}
         return found
-
-
-def _escaped(text: str) -> str:
-    import re
-
-    return re.escape(text)
 
 
 def file_of(test_file: str) -> Path:
@@ -108,6 +102,7 @@ class Footprints:
 
     def __init__(self, test_files: Iterable[str]) -> None:
         self.seconds: dict[str, float] = {}
+        self._shared: dict[str, dict[str, float]] = {}
         self._by_line: dict[tuple[str, str], set[str]] = {}
         self._by_kernel: dict[str, set[str]] = {}
         for name in test_files:
@@ -119,6 +114,8 @@ class Footprints:
         for test, facts in content['tests'].items():
             if not facts['passed']:
                 continue
+            costs = content.get('fixtures', {})
+            self._shared[test] = {name: costs.get(name, 0.0) for name in facts['fixtures']}
             self.seconds[test] = facts['seconds']
             for context in (test, *facts['fixtures']):
                 for file, names in executed.get(context, {}).items():
@@ -127,6 +124,15 @@ class Footprints:
                             self._by_kernel.setdefault(name, set()).add(test)
                         else:
                             self._by_line.setdefault((file, name), set()).add(test)
+
+    def together(self, tests: Iterable[str]) -> float:
+        """Seconds of the processor that these tests take, each shared fixture once."""
+        shared: dict[str, float] = {}
+        total = 0.0
+        for test in tests:
+            total += self.seconds[test]
+            shared |= self._shared[test]
+        return total + sum(shared.values())
 
     def of_lines(self, file: str, names: Iterable[str]) -> set[str]:
         """Tests that execute one of these lines."""
@@ -139,11 +145,3 @@ class Footprints:
     def of_kernels(self, names: Iterable[str]) -> set[str]:
         """Tests in which Python calls one of these kernels."""
         return set().union(*(self._by_kernel.get(name, set()) for name in names))
-
-
-def seconds_of_processor() -> float:
-    """Time that this process has used."""
-    return time.process_time()
-
-
-__all__ = ['FOLDER', 'Footprints', 'Recorder', 'file_of', 'module_name', 'seconds_of_processor']

@@ -147,6 +147,7 @@ class Session:
         self.items: dict[str, pytest.Item] = {}
         self._failed = ''
         self._recorder: Recorder | None = None
+        self._fixture_seconds: dict[str, float] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Take the place of pytest's own loop."""
@@ -164,7 +165,18 @@ class Session:
         """Count shared fixtures to themselves."""
         if self._recorder is None or fixturedef.scope == 'function':
             return (yield)
-        with alarm(0.0), self._recorder.context(_fixture(fixturedef)):
+        begin, name, inner = time.process_time(), _fixture(fixturedef), sum(self._fixture_seconds.values())
+        with alarm(0.0), self._recorder.context(name):
+            try:
+                return (yield)
+            finally:  # without those that it asked for itself
+                inner = sum(self._fixture_seconds.values()) - inner
+                self._fixture_seconds[name] = time.process_time() - begin - inner
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """End a test that lasts too long, where pytest catches what it raises."""
+        with alarm(LONGEST if self._recorder is not None else 0.0):
             return (yield)
 
     def run(self, names: Sequence[str]) -> tuple[int, dict[str, Any]]:
@@ -185,18 +197,19 @@ class Session:
             signal.signal(signal.SIGVTALRM, _too_slow)
             for name, following in zip(names, [*names[1:], None], strict=True):
                 item, begin, self._failed = self.items[name], time.process_time(), ''
-                with alarm(LONGEST), self._recorder.context(name):
+                before = sum(self._fixture_seconds.values())
+                with self._recorder.context(name):
                     item.config.hook.pytest_runtest_protocol(
                         item=item, nextitem=self.items[following] if following else None
                     )
                 fixtures: Any = getattr(item, '_fixtureinfo').name2fixturedefs  # noqa: B009
                 shared = [_fixture(one) for several in fixtures.values() for one in several if one.scope != 'function']
-                tests[name] = {
-                    'passed': not self._failed, 'seconds': round(time.process_time() - begin, 3), 'fixtures': shared,
-                }  # fmt: skip
+                own = time.process_time() - begin - sum(self._fixture_seconds.values()) + before
+                tests[name] = {'passed': not self._failed, 'seconds': round(own, 3), 'fixtures': shared}
                 if 'TooSlowError' in self._failed:
-                    keep({'tests': tests, 'executed': self._recorder.executed()})
-            return PASSED, {'tests': tests, 'executed': self._recorder.executed()}
+                    keep({'tests': tests, 'fixtures': self._fixture_seconds, 'executed': self._recorder.executed()})
+            found = {'tests': tests, 'fixtures': self._fixture_seconds, 'executed': self._recorder.executed()}
+            return PASSED, found
 
         ended = fork(work, 900.0)
         if 'tests' in ended.content:

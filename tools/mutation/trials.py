@@ -20,7 +20,7 @@ from mutation.statements import statements
 from mutation.transplant import compile_anew, transplant
 
 #: s of the processor, for the tests of a trial together, without a change; for compiling kernels
-BUDGET, COMPILING = 6.0, 240.0
+BUDGET, COMPILING = 4.0, 240.0
 
 
 @dataclass
@@ -57,7 +57,7 @@ def candidates(mutant: Mutant, footprints: Footprints) -> list[str]:
         found = footprints.of_file(mutant.path)
     if not found:  # all of it is executed at import
         found = set().union(*(footprints.of_file(other) for other in importers(mutant.module)))
-    return sorted(found, key=footprints.seconds.__getitem__)
+    return sorted(found, key=lambda test: footprints.together([test]))
 
 
 @cache
@@ -73,10 +73,8 @@ def importers(module: str) -> tuple[str, ...]:
 def within(budget: float, tests: Iterable[str], footprints: Footprints) -> list[str]:
     """As many of the tests as fit into a time of the processor, at least the first."""
     chosen: list[str] = []
-    total = 0.0
     for test in tests:
-        total += footprints.seconds[test]
-        if chosen and total > budget:
+        if chosen and footprints.together([*chosen, test]) > budget:
             break
         chosen.append(test)
     return chosen
@@ -97,7 +95,7 @@ def trial(mutant: Mutant, session: Session, footprints: Footprints, budget: floa
         transplant(mutant.module, source)
         return session.run(chosen)
 
-    expected = sum(footprints.seconds[name] for name in chosen)
+    expected = footprints.together(chosen)
     ended = fork(work, 20.0 + 3.0 * expected + (COMPILING if is_kernel else 0.0))
     fate, by = 'killed', ended.content.get('by', '')
     if ended.code == PASSED:

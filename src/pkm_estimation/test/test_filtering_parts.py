@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import exp, log, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from pkm_estimation.filtering.assembly_side import AssemblySide, PoseWatch
 from pkm_estimation.filtering.delay import DeclaredDelay
 from pkm_estimation.filtering.legs_alone import LegsAlone, SurpriseError
 from pkm_estimation.filtering.platform_filter import PlatformFilter
-from pkm_estimation.filters import Innovation
+from pkm_estimation.filtering.start import likeliest_update
+from pkm_estimation.filters import CovarianceError, Innovation
 from pkm_estimation.models import EstimatorGeometry
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream import EstimatorConfig
@@ -120,6 +122,42 @@ def test_the_pose_is_looked_at_ten_times_a_second_and_events_are_told_once():
     strict.look(made, 0)
     assert strict.look(made, 10**9).trouble[0] == 'near_singular_pose'
     assert strict.look(made, 2 * 10**9).trouble is None
+
+
+def test_a_broad_prior_is_searched_by_points_of_its_own_size():
+    """From the mean first, then from 40 points of one and a half times its deviation; without a result it stays."""
+    std = np.repeat([0.5, 0.1, 0.2, 1.0, 2.0], 3)
+    ukf, begins = SimpleNamespace(state=np.arange(15.0), covariance=np.diag(std**2)), []
+
+    def none(begin):
+        begins.append(begin.copy())
+        ukf.state[:] = np.nan
+        raise CovarianceError
+
+    assert likeliest_update(ukf, none, lambda: True) is None
+    assert np.array_equal(ukf.state, np.arange(15.0)) and np.array_equal(ukf.covariance, np.diag(std**2))
+    assert np.array_equal(begins[0], np.arange(15.0)) and len(begins) == 41
+    away = (np.array(begins[1:]) - np.arange(15.0)) / std
+    pose = [0, 1, 2, 6, 7, 8]
+    assert np.sqrt(np.mean(away[:, pose] ** 2)) == pytest.approx(1.5, rel=0.15)
+    assert not np.delete(away, pose, axis=1).any()
+
+
+def test_of_several_explanations_the_most_likely_one_on_the_home_mode_is_kept():
+    std, found = np.full(15, 0.5), iter([0.9, 0.1, 0.3, 0.2] + [0.8] * 40)
+    ukf, modes = SimpleNamespace(state=np.zeros(15), covariance=np.diag(std**2)), iter([False, False, True, True])
+    seen = []
+
+    def update(begin):
+        ukf.state[:] = next(found)
+        seen.append(float(ukf.state[0]))
+        return Innovation(ukf.state.copy(), ukf.state.copy(), 0.0)
+
+    kept = likeliest_update(ukf, update, lambda: next(modes))
+    assert kept.residual[0] == ukf.state[0] == 0.2 and len(seen) == 41
+    # one that is found from the mean suffices
+    ukf.state[:], seen[:], found = 0.0, [], iter([0.9] * 50)
+    assert likeliest_update(ukf, update, lambda: True).residual[0] == 0.9 and len(seen) == 1
 
 
 # -- legs alone -------------------------------------------------------------------------------------------------------

@@ -284,7 +284,9 @@ def test_samples_of_the_imu_do_not_pile_up_while_legs_are_silent():
     assert [sample.instant.stamp for sample in history.imu] == [160, 170, 180, 190, 200]
     history.forget(Instant(0, 180))  # nothing to drop: the horizon is the older one of both
     assert len(history.imu) == 5
-    assert history.rewind_to_measurement(legs(20)) is None
+    # only the last measurement is known still, and samples before it are not
+    assert history.rewind_to_measurement(legs(20)) is None and history.rewind_to_measurement(legs(35)) is None
+    assert [p.measurement.instant.stamp for p in history.rewind_to_measurement(legs(45)) or ()] == []
     waiting = filled(window=30, margin=10, stamps=range(0, 50, 10))
     for stamp in range(50, 210, 10):
         waiting.add_imu(imu(stamp))

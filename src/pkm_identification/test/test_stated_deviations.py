@@ -22,6 +22,7 @@ from pkm_identification.judgement.physical import (
     nominal_covariance,
     share_out,
 )
+from pkm_identification.judgement.significance import possible_signs
 from scipy import stats
 
 RANDOM = np.random.default_rng(5)
@@ -32,7 +33,8 @@ ROD = [f'leg_rod.{kind}' for kind in INERTIAL_PARAMETERS]
 def test_white_noise_of_one_drive_has_the_covariance_of_the_textbook() -> None:
     """``s^2 (A'A)^-1`` with ``s^2 = r'r / (M - B)``, and Student's interval for M - B degrees of freedom."""
     count = 3
-    rows = RANDOM.normal(size=(MANY_ROWS * count, 1, count)) * [1.0, 1e-3, 50.0]
+    # from 200 rows for each parameter on, what the fit absorbs is left out
+    rows = RANDOM.normal(size=(200 * count, 1, count)) * [1.0, 1e-3, 50.0]
     force = rows @ np.array([2.0, 3e3, -0.1]) + 0.7 * RANDOM.normal(size=rows.shape[:2])
     estimate = least_squares.weighted(rows, force)
     flat, freedom = rows[:, 0], rows.shape[0] - count
@@ -108,6 +110,30 @@ def test_noise_of_few_rows_is_not_too_small() -> None:
     used[0] = False
     assert degrees_of_freedom(used, 4) == pytest.approx(0.5)
     assert degrees_of_freedom(used, 8) == degrees_of_freedom(used, 9) == pytest.approx(1e-3)
+
+
+def test_ordinary_least_squares_claim_what_they_are_on_unequal_drives() -> None:
+    """``(A'A)^-1 A'SA (A'A)^-1``: the noise of each drive counts in the claim, not in the weights."""
+    samples, count, noise = 400, 2, np.array([0.1, 3.0])
+    rows = RANDOM.normal(size=(samples, 2, count)) * np.array([1.0, 0.2])[:, None]
+    force = noise * RANDOM.normal(size=(samples, 2))
+    estimate = least_squares.ordinary(rows, force)
+    flat = rows.reshape(-1, count)
+    residual = force - rows @ np.linalg.lstsq(flat, force.ravel(), rcond=None)[0]
+    inverse = np.linalg.inv(flat.T @ flat)
+    meat = np.einsum('nia,ij,njb->ab', rows, residual.T @ residual / samples, rows)
+    student = stats.t.ppf(0.975, 2 * samples - count) / stats.norm.ppf(0.975)
+    expected = student * np.sqrt(np.diag(inverse @ meat @ inverse) / (1.0 - count / (2.0 * samples)))
+    assert estimate.std == pytest.approx(expected, rel=1e-3)
+    assert np.array_equal(estimate.covariance, least_squares.ordinary(rows, force, correlation_lags=0).covariance)
+    assert estimate.autocorrelation.shape == (2, 2)
+
+
+def test_weights_are_settled_after_a_few_passes() -> None:
+    rows = RANDOM.normal(size=(300, 2, 3))
+    estimate = least_squares.weighted(rows, np.array([0.1, 3.0]) * RANDOM.normal(size=(300, 2)))
+    assert 2 < estimate.solver.iterations < 10
+    assert least_squares.weighted(rows, rows @ np.ones(3) + 1e-3, iterations=1).solver.iterations == 2
 
 
 def test_known_noise_is_used_as_weights() -> None:
@@ -229,6 +255,16 @@ def test_friction_comes_from_the_data_alone() -> None:
     assert found[11] == pytest.approx((60.0 - mass) / 4.0, rel=1e-5)
     assert covariance[11, 11] == pytest.approx((0.09 + covariance[0, 0]) / 16.0, rel=1e-5)
     assert found[12] == 9.0 and covariance[12, 12] == np.inf
+
+
+def test_signs_of_friction_and_of_other_forces() -> None:
+    """Friction is not negative, an offset may have any sign; a combination has the sign that all its parts agree on."""
+    names = ['a.viscous', 'b.coulomb', 'a.effort_offset']
+    rows = np.array([[2.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 3.0, 0.0], [1.0, -3.0, 0.0],
+                     [1.0, 0.0, 0.5]])  # fmt: skip
+    assert possible_signs(base_of(names, rows)).tolist() == [1.0, -1.0, 0.0, 1.0, 0.0, 0.0]
+    base = base_of(PLATFORM, np.eye(10))
+    assert possible_signs(base).tolist() == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
 
 
 def test_bodies_of_ten_parameters() -> None:
