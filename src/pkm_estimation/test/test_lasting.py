@@ -138,6 +138,13 @@ def test_small_excess_must_last() -> None:
     assert excess(blocks([1.5] * 40), names, LARGE)
 
 
+def test_an_imu_without_legs_fills_no_memory() -> None:
+    pipeline = EstimatorPipeline(SRS, CONFIG)
+    for k in range(200):
+        pipeline.add_imu(10**9 * (k + 1) - k, np.array([0.0, 0.0, 9.81]), np.zeros(3))
+    assert len(pipeline.lasting._imu) <= 121
+
+
 def test_clock_skew_is_followed_by_a_delay_that_walks() -> None:
     """20 ppm for 60 s: position within its claim only if the delay may walk."""
     data, squares = measured(60.0, slow_down=2e-5), {}

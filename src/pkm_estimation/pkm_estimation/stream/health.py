@@ -176,6 +176,10 @@ class HealthMonitor:
         stream.count += count
         stream.last = last
 
+    def taken_back(self, topic: str) -> None:
+        """Do not count a sample as accepted that turned out to be too late."""
+        self.counters[f'{topic}_accepted'] -= 1
+
     @property
     def span(self) -> int:
         """Time [ns] between the first and last accepted stamp since the last report, the longest of all topics."""

@@ -48,6 +48,8 @@ _PAUSE, _LONG_PAUSE = 60.0, 600.0
 _TESTED_EVERY = 0.4
 #: ns, of the IMU's samples before a window that are kept
 _BEFORE = 1_000_000_000
+#: ns, of the IMU's samples that are kept where no measurement comes
+_MOST_IMU = 120_000_000_000
 #: measurements that are replayed, at most: of more, every second, third, ...
 _MOST_REPLAYED = 2000
 
@@ -98,11 +100,19 @@ class LastingTest:
         """Take a sample, in order."""
         if self.is_on:
             self._imu.append((np.array([sample.instant.stamp]), sample.value[None]))
+            self._drop_oldest_imu()
 
     def add_imus(self, stamps: Integers, values: Array) -> None:
         """Take samples (N,) ns, (N, 6), in order."""
         if self.is_on and len(stamps):
             self._imu.append((stamps, values))
+            self._drop_oldest_imu()
+
+    def _drop_oldest_imu(self) -> None:
+        """Keep the memory bounded while no measurement comes that would drop what is too old."""
+        begin = self._imu[-1][0][-1] - _MOST_IMU
+        while len(self._imu) > 1 and not begin <= self._imu[0][0][-1]:
+            self._imu.popleft()
 
     def add(self, output: EstimatorOutput, imu_fault: str = '') -> None:
         """Take an estimate; ``imu_fault`` is why the IMU is left out, if it is."""
@@ -221,9 +231,11 @@ class LastingTest:
             self._begin_ranking(end, *measurements(self._blocks if small or self._ranked_at > 0 else recent))
 
     def _recent(self) -> list[Block]:
-        """Blocks of the last seconds."""
-        end = self._blocks[-1].stamps[-1]
-        return [block for block in self._blocks if (end - block.stamps[0]) * 1e-9 <= _WINDOW]
+        """Blocks of the last seconds, and the one that reaches into them."""
+        blocks, first = list(self._blocks), 0
+        while first + 1 < len(blocks) and (blocks[-1].stamps[-1] - blocks[first + 1].stamps[0]) * 1e-9 > _WINDOW:
+            first += 1
+        return blocks[first:]
 
     # -- causes --------------------------------------------------------------------------------------------------------
 

@@ -99,6 +99,8 @@ class EstimatorPipeline:
 
         ``stamp`` [ns] is for the event.
         """
+        for measurement in self._waiting:
+            self.health.count(f'{measurement.topic}_dropped_by_reset')
         self._clear()
         self.health.event(stamp, 'reset', 'reset on request')
 
@@ -252,6 +254,7 @@ class EstimatorPipeline:
 
     def _drop_too_late(self, topic: str, instant: Instant) -> None:
         stamp = instant.stamp
+        self.health.taken_back(topic)
         self.health.event(stamp, f'{topic}_too_late', f'{topic} sample of {stamp} ns: too late, rejected')
 
     def _make_room(self, topic: str) -> None:
