@@ -13,16 +13,18 @@ from pkm_description.errors import ConfigurationError, PkmError
 from pkm_description.ros.conversions import transform_stamped
 from pkm_description.ros.diagnostics import DiagnosticsPublisher, Level
 from pkm_description.ros.frames import FrameCheck, declare_frames
+from pkm_description.ros.lost_messages import LostMessages
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import current_settings, declare_settings, file_with
-from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.serialized import UNREADABLE, OdometryWriter
+from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos, with_few_held
+from pkm_description.ros.serialized import UNREADABLE, OdometryWriter, TooLongError
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from pkm_description.settings import settings_of
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from std_srvs.srv import Trigger
 
 from pkm_estimation.baseline import BaselineEstimate
@@ -32,7 +34,9 @@ from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPi
 from pkm_estimation.stream.health import HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
-_LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
+#: s after a message that was too long for which few messages of its topic are held
+_NARROW = 5
+LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
 
 Pipeline = EstimatorPipeline | BaselinePipeline
 
@@ -63,8 +67,10 @@ class StreamNode(LifecycleNode):
         self._write_odometry = OdometryWriter(self.frames.base, self.child_frame)
         self.autostart = of_node.autostart
         self._input_qos = declare_stream_qos(self)
-        self.is_active = False
+        self.is_active = self.is_worked_off = False
         self._pipeline: Pipeline | None = None
+        self._streams: dict[str, Any] = {}
+        self._narrow: dict[str, tuple[int, Callable[[QoSProfile], None]]] = {}
         self._owned: list[tuple[Callable[[Any], object], Any]] = []
         self._refused: Exception | None = None
         self._last_stamp = 0
@@ -125,6 +131,10 @@ class StreamNode(LifecycleNode):
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Name of the part, level, sentence and values for diagnostics."""
 
+    def further_statuses(self) -> dict[str, tuple[Level, str, dict[str, object]]]:
+        """Level, sentence and values of further parts."""
+        return {}
+
     def own_publisher(self, kind: type, topic: str) -> Any:
         """Publisher that lives until the node is cleaned up."""
         publisher: Any = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
@@ -142,31 +152,59 @@ class StreamNode(LifecycleNode):
         publisher.publish(data)
 
     def subscribe(
-        self, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]
+        self, name: str, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]
     ) -> None:
         """Subscription to a sensor stream that lives until the node is cleaned up.
 
         ``callback`` takes what ``read`` makes of the serialised message, while the node is active; it has a ``stamp``.
+        Counters of the stream begin with ``name``.
         """
 
-        def take(data: bytes) -> None:
+        def take(data: bytes, info: dict[str, Any]) -> None:
+            lost = numbers.before(info)
             if not self.is_active or self._pipeline is None:
                 return
+            self._pipeline.health.count(f'{name}_lost', lost)
             self._heard_since_tick = True
             try:
                 sample = read(data)
             except UNREADABLE as error:
+                if isinstance(error, TooLongError):
+                    if topic not in self._narrow:
+                        listen(with_few_held(self._input_qos))
+                    self._narrow[topic] = _NARROW, listen
                 detail = f'{topic}: {len(data)} bytes that are no {kind.__name__}: {error}'
                 self._pipeline.health.event(self._last_stamp, 'unreadable_message', detail)
+                self._pipeline.health.count(f'{name}_unreadable')
                 return
             callback(sample)
             if sample.stamp > 0:
                 self._last_stamp = sample.stamp
-            if self._pipeline.health.span >= _DIAGNOSTIC_PERIOD:
-                self._diagnose()
+            if not self.is_worked_off:
+                while self.work_off():
+                    pass
 
-        subscription: Any = self.create_subscription(kind, topic, take, self._input_qos, raw=True)
-        self._owned.append((self.destroy_subscription, subscription))
+        def listen(qos: QoSProfile) -> None:
+            before = subscriptions.pop(topic, None)
+            if before is not None:  # with its memory
+                self.destroy_subscription(before)
+            subscriptions[topic] = self.create_subscription(kind, topic, take, qos, raw=True)
+
+        subscriptions, numbers = self._streams, LostMessages()
+        listen(self._input_qos)
+
+    def process(self) -> bool:
+        """Process some of what the callbacks have queued; whether there is more."""
+        return False
+
+    def work_off(self) -> bool:
+        """Do what the messages ask for that have come; whether there is more to do. For a :class:`StreamExecutor`."""
+        if not self.is_active or self._pipeline is None:
+            return False
+        is_more = self.process()
+        if self._pipeline.health.span >= _DIAGNOSTIC_PERIOD:
+            self._diagnose()
+        return is_more
 
     def broadcast_reference_point(self) -> None:
         """Say on ``/tf_static`` where the reference point lies, if it has a frame of its own."""
@@ -243,6 +281,10 @@ class StreamNode(LifecycleNode):
     def _release(self) -> None:
         self.is_active = False
         self._pipeline = None
+        for subscription in self._streams.values():
+            self.destroy_subscription(subscription)
+        self._streams.clear()
+        self._narrow.clear()
         for destroy, entity in self._owned:
             destroy(entity)
         self._owned.clear()
@@ -256,7 +298,17 @@ class StreamNode(LifecycleNode):
 
     # -- diagnostics ---------------------------------------------------------------------------------------------------
 
+    def _widen(self) -> None:
+        """Let the middleware hold as many messages as before, some seconds after the last one that was too long."""
+        for topic, (seconds, listen) in list(self._narrow.items()):
+            if seconds > 0:
+                self._narrow[topic] = seconds - 1, listen
+            else:
+                del self._narrow[topic]
+                listen(self._input_qos)
+
     def _report_silence(self) -> None:
+        self._widen()
         self._silent_ticks = 0 if self._heard_since_tick else self._silent_ticks + 1
         # one tick is no proof: after a pause of the process the timer comes first, before the samples that wait
         if not self._diagnosed_since_tick and self._silent_ticks != 1:
@@ -270,7 +322,7 @@ class StreamNode(LifecycleNode):
             return
         report = self._pipeline.health.report()
         part, level, sentence, values = self.statuses(report)
-        told = {part: (_LEVELS[level], sentence, values)} | self.frame_check.statuses()
+        told = {part: (LEVELS[level], sentence, values)} | self.further_statuses() | self.frame_check.statuses()
         self._diagnostics.publish(told, self._last_stamp)
         details = {event.name: event.detail for event in report.events}
         for name, count in report.event_counts.items():

@@ -37,6 +37,8 @@ _BLOCK, _WINDOW, _SHORTEST, _SHORTEST_RANKED = 50, 20.0, 5.0, 10.0
 _PAUSE = 60.0
 #: s between two tests, at least
 _TESTED_EVERY = 0.4
+#: ns of samples of the IMU that are kept where no measurement comes
+_MOST_IMU = 120_000_000_000
 #: measurements that are replayed, at most: of more, every second, third, ...
 _MOST_REPLAYED = 2000
 #: ratios to what is expected that matter in practice: of the NIS, of the squares of a leg, and of means of blocks
@@ -94,11 +96,19 @@ class LastingTest:
         """Take a sample, in order."""
         if self.is_on:
             self._imu.append((np.array([sample.instant.stamp]), sample.value[None]))
+            self._drop_oldest_imu()
 
     def add_imus(self, stamps: Integers, values: Array) -> None:
         """Take samples (N,) ns, (N, 6), in order."""
         if self.is_on and len(stamps):
             self._imu.append((stamps, values))
+            self._drop_oldest_imu()
+
+    def _drop_oldest_imu(self) -> None:
+        """Keep the memory bounded while no measurement comes that would drop what is too old."""
+        begin = self._imu[-1][0][-1] - _MOST_IMU
+        while len(self._imu) > 1 and not begin <= self._imu[0][0][-1]:
+            self._imu.popleft()
 
     def add(self, output: EstimatorOutput, imu_fault: str = '') -> None:
         """Take an estimate; ``imu_fault`` is why the IMU is left out, if it is."""

@@ -81,6 +81,11 @@ class EstimatorPipeline:
         return 1e-9 * self.tracker.delay.nanoseconds
 
     @property
+    def waiting(self) -> tuple[Measurement, ...]:
+        """Measurements that wait for the IMU."""
+        return tuple(self._waiting)
+
+    @property
     def baseline_wanted(self) -> bool:
         """Whether the baseline runs next to the filter; can be changed at any time, the baseline then restarts."""
         return self.tracker.baseline_wanted
@@ -96,6 +101,8 @@ class EstimatorPipeline:
 
         ``stamp`` [ns] is for the event.
         """
+        for measurement in self._waiting:
+            self.health.count(f'{measurement.topic}_dropped_by_reset')
         self._clear()
         self.health.event(stamp, 'reset', 'reset on request')
 
@@ -120,6 +127,7 @@ class EstimatorPipeline:
         self, stamp: int, specific_force: Sequence[float] | Array, angular_rate: Sequence[float] | Array
     ) -> list[EstimatorOutput]:
         """Process an IMU sample, as its driver has it, of ``stamp`` [ns]; returns the estimates now possible."""
+        self.health.count('imu_received')
         value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate
@@ -160,6 +168,7 @@ class EstimatorPipeline:
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)
 
+        self.health.count('legs_received')
         sample = self._reader.read(names, positions, efforts, complain)
         if sample is None:
             self.health.count('legs_rejected')
@@ -235,6 +244,7 @@ class EstimatorPipeline:
 
     def _drop_too_late(self, topic: str, instant: Instant) -> None:
         stamp = instant.stamp
+        self.health.taken_back(topic)
         self.health.event(stamp, f'{topic}_too_late', f'{topic} sample of {stamp} ns: too late, rejected')
 
     def _make_room(self, topic: str) -> None:
