@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,8 @@ def test_what_a_kill_leaves_is_all_that_was_made_safe(tmp_path: Path, storage: s
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     expected = [('/' + 'ab'[number % 2], 10**9 + number, cdr(number)) for number in range(count)]
     if not kept:
-        try:
+        with suppress(BagError):  # nothing that can be read, or nothing in it
             assert read(tmp_path / 'run') == []
-        except BagError as error:
-            assert 'run' in str(error)
         return
     found = read(tmp_path / 'run')
     assert kept <= len(found) <= count and found == expected[: len(found)]

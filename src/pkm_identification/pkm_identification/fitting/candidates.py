@@ -81,7 +81,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         yield _per_drive('viscous friction', samples, [_velocities], _with(viscous))
     fading = [partial(_fading, part * fastest) for part in STRIBECK]
     stribeck = _per_drive('Stribeck friction', samples, fading, None)
-    stribeck = replace(stribeck, alike=np.kron(np.eye(len(STRIBECK)), _coulomb(model.machine)[:, None]))
+    stribeck = replace(stribeck, alike=_alike(model.machine))
     if _may_have_stribeck(model):
         first, *others = (_with_stribeck(fastest, exponent) for exponent in EXPONENTS)
         stribeck = replace(stribeck, extend=first, others=tuple(others))
@@ -163,6 +163,11 @@ def _efforts(samples: JointSamples) -> Array:
 
 def _effort_rates(samples: JointSamples) -> Array:
     return samples.effort_rates
+
+
+def _alike(machine: Machine) -> Array:
+    """Columns (S A, S) of drives in proportion to their Coulomb friction, for each of S speeds."""
+    return np.asarray(np.kron(np.eye(len(STRIBECK)), _coulomb(machine)[:, None]), dtype=float)
 
 
 def _coulomb(machine: Machine) -> Array:
