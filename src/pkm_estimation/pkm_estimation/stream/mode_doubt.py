@@ -58,6 +58,8 @@ class ModeDoubt:
     ----------
     reach : looks for singular poses
     arm : (3,) m, from the IMU to the point whose motion is published, platform axes
+    weighs : whether measurements make parts more or less likely; not where legs alone estimate: they fit all modes, and
+        which motion is the smoother says nothing once stamps jitter or a leg fails
 
     Attributes
     ----------
@@ -67,8 +69,8 @@ class ModeDoubt:
     missed : measurements in a row that fit no part
     """
 
-    def __init__(self, reach: SingularReach, arm: Array) -> None:
-        self._reach, self._arm = reach, arm
+    def __init__(self, reach: SingularReach, arm: Array, weighs: bool = True) -> None:
+        self._reach, self._arm, self._weighs = reach, arm, weighs
         self.end()
 
     def end(self) -> None:
@@ -177,7 +179,7 @@ class ModeDoubt:
             return None
         self.missed = 0
         usual = _means(corrected, logarithms)
-        judged = [
+        judged = corrected if not self._weighs else [
             part._replace(
                 logarithm=part.logarithm - 0.5 * (innovations[id(part.snapshot)].nis + logarithm - usual[part.family])
             )

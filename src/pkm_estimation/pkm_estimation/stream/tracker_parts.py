@@ -104,7 +104,7 @@ class TrackerParts:
         self.alone = LegsAlone(geometry, leg_noise, config, machine)
         self.reach = SingularReach(machine, self.filter, config.follow_modes)
         arm = np.array(config.reference_point) - geometry.imu_position
-        self.doubt, self.alone_doubt = ModeDoubt(self.reach, arm), ModeDoubt(self.reach, arm)
+        self.doubt, self.alone_doubt = ModeDoubt(self.reach, arm), ModeDoubt(self.reach, arm, weighs=False)
         self.last_poses = NO_POSES
         self.imu_watch = ImuWatch(machine.imu, machine.driver.imu, bool(machine.gravity.any()), config.history)
         self.imu_fault, self.imu_causes = ImuFault(), ImuCauses()
