@@ -156,7 +156,7 @@ def test_comparison_of_a_run_whose_clock_was_reset(bag):
         replace(stream, **{name: np.concatenate([getattr(stream, name)] * 2) for name in names})
         for stream, names in (
             (data.joint_states, ('stamps', 'positions', 'velocities', 'efforts')),
-            (data.imu_data_raw, ('stamps', 'specific_force', 'angular_rate', 'orientation')),
+            (data.imu_data_raw, ('stamps', 'specific_force', 'angular_rate', 'orientation', 'covariances')),
         )
     )
     arrival = np.concatenate([legs.recorded_at, legs.recorded_at + 10**11])
