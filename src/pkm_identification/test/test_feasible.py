@@ -59,23 +59,6 @@ def test_engines_choose_the_same_pull() -> None:
     assert np.abs(stronger.base_shifts).max() > 0.9
 
 
-def test_kept_base_values_leave_the_rest_to_the_nominal_bodies() -> None:
-    """Limits on base values in place of a pull that is weak for all bodies: masses are nearer to the nominal ones."""
-    case, pulled = case_of('palida', 0.002, overlay=True), 0
-    for seed in range(3):
-        problem = problem_of(case, seed)
-        kept = feasible_parameters(problem)
-        weak = feasible_parameters(problem, weight=kept.weight)
-        assert kept.solver.converged
-        if kept.weight == 1.0:  # the trust and the base values agree
-            continue
-        places = [index for index, name in enumerate(problem.names) if name.endswith('.m') and problem.nominal[index]]
-        far, near = (np.abs(found.values[places] / problem.nominal[places] - 1.0).max() for found in (weak, kept))
-        assert near < far
-        pulled += 1
-    assert pulled
-
-
 def test_derivatives_are_exact(srs_case: Case) -> None:
     """Gradient, Hessian and Jacobian of the engines against finite differences."""
     problem = problem_of(srs_case, 2, Limits({'platform_link.m': (2000.0, 4000.0)}))

@@ -28,8 +28,6 @@ from pkm_identification.estimator.residual_covariance import definite
 
 #: weights of the pull that are tried in turn, and the change of base values, in standard deviations, that it may cost
 WEIGHTS, KEPT = np.geomspace(1.0, 1e-8, 17).tolist(), 0.98
-#: the same as a limit of the full pull
-KEPT_AT_LIMIT = 0.999
 #: whitened slack, and eigenvalue against the nominal body's, up to which a limit counts as active
 ACTIVE_SLACK, ACTIVE_EIGENVALUE = 1e-5, 1e-3
 #: by which a limit may be passed: rounding of the engines
@@ -65,8 +63,7 @@ class FeasibleParameters:
     base_values, base_shifts : (B,): base parameters of the values, and their distance from the identified ones in
         standard deviations
     chi_square : squared distance of all of them, with their correlations
-    weight : of the pull towards the nominal bodies; 1 takes the trust in them at its word. Where base values have
-        limits in its place: the largest one that needs none, by which the covariance is stated
+    weight : of the pull towards the nominal bodies; 1 takes the trust in them at its word
     least_eigenvalue : of each body's pseudo-inertia, by name
     relative_eigenvalue : the same in the axes where the nominal one is the identity, without units
     active : limits that hold the solution back, in words
@@ -101,9 +98,9 @@ def feasible_parameters(
     problem : base values, nominal machine, trust in it, limits
     engine : ``'barrier'`` (fast), ``'log_cholesky'`` or ``'lmi'`` (needs cvxpy); all minimise the same convex cost
     weight : of the pull towards the nominal bodies. 1 takes the trust in them at its word: the most probable machine,
-        best where the drawings are right; it corrects base values that the data leave open. ``None`` takes the most
-        probable machine of those with every base value within one standard deviation of the identified one, as far as
-        machines can exist there: the nominal bodies only share out what the data leave open
+        best where the drawings are right; it corrects base values that the data leave open. ``None`` takes the largest
+        weight up to 1 with which every base value stays within one standard deviation of the identified one, as far
+        as machines can exist there: the nominal bodies only share out what the data leave open
 
     Raises
     ------
@@ -118,7 +115,7 @@ def feasible_parameters(
         raise ConfigurationError(f'weight = {weight} of the pull towards the nominal bodies must be positive')
     solver = ENGINES[engine](problem, inside(problem))
     if weight is None:
-        unknowns, record, weight = _kept_base_values(problem, engine, *_strongest_pull(problem, solver))
+        unknowns, record, weight = _strongest_pull(problem, solver)
     else:
         unknowns, record = solver.solve(weight)
     _require_limits(problem, unknowns, engine)
@@ -138,38 +135,18 @@ def _require_limits(problem: FeasibleProblem, unknowns: Array, engine: str) -> N
     )
 
 
-def _kept_base_values(
-    problem: FeasibleProblem, engine: str, unknowns: Array, record: SolverRecord, weight: float, center: Array
-) -> tuple[Array, SolverRecord, float]:
-    """The most probable machine under the trust in the nominal bodies that keeps base values by a deviation.
-
-    One weak pull for all would leave open what no base value holds: it is only as weak as the base value asks for that
-    contradicts the trust most. So the pull has its full weight, and the base values limits. The covariance is that of
-    the weak pull, for which base values do not hang on the trust.
-    """
-    if weight >= 1.0:
-        return unknowns, record, weight
-    limited = problem.within(center, KEPT_AT_LIMIT)
-    found, other = ENGINES[engine](limited, unknowns).solve(1.0)
-    is_kept = np.abs(problem.shifts(found) - center).max() <= 1.0 and np.isfinite(problem.divergence(found))
-    is_better = is_kept and problem.cost(found, 1.0) < problem.cost(unknowns, 1.0)
-    return (found, other, weight) if is_better else (unknowns, record, weight)
-
-
-def _strongest_pull(problem: FeasibleProblem, solver: Engine) -> tuple[Array, SolverRecord, float, Array]:
-    """Solution, record and weight for which no base value moves by more than its deviation, and from where (B,)."""
+def _strongest_pull(problem: FeasibleProblem, solver: Engine) -> tuple[Array, SolverRecord, float]:
+    """Solution, record and weight for which no base value moves by more than its standard deviation."""
     tried: list[tuple[Array, SolverRecord, float]] = []
     for weight in WEIGHTS:
         tried.append((*solver.solve(weight, tried[-1][0] if tried else None), weight))
-        shifts = problem.shifts(tried[-1][0])
-        if np.abs(shifts).max(initial=0.0) <= KEPT:
-            return *tried[-1], np.zeros(len(shifts))
+        if np.abs(problem.shifts(tried[-1][0])).max(initial=0.0) <= KEPT:
+            return tried[-1]
         if problem.is_far(tried[-1][0], weight):
             break
     # the base values cannot exist: within one standard deviation of the nearest that can
     nearest = problem.shifts(tried[-1][0])
-    found = next(found for found in tried if np.abs(problem.shifts(found[0]) - nearest).max() <= KEPT)
-    return *found, nearest
+    return next(found for found in tried if np.abs(problem.shifts(found[0]) - nearest).max() <= KEPT)
 
 
 def inside(problem: FeasibleProblem) -> Array:

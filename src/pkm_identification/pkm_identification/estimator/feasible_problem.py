@@ -15,7 +15,7 @@ what lets conic solvers converge for bodies of 1 g and of 3 t in one problem.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -126,23 +126,6 @@ class FeasibleProblem:
     def shifts(self, unknowns: Array) -> Array:
         """Change (B,) of each base value, in its standard deviation."""
         return self.to_sigmas @ (self.matrix @ unknowns - self.target)
-
-    def within(self, center: Array, size: float) -> FeasibleProblem:
-        """The same problem with shifts of base values within ``size`` of ``center`` (B,), in standard deviations."""
-        rows = self.to_sigmas @ self.matrix
-        middle = self.to_sigmas @ self.target + center
-        length = np.linalg.norm(rows, axis=1)
-        seen = length > 0.0
-        rows, middle, length = rows[seen], middle[seen], length[seen]
-        ends = np.concatenate([size + middle, size - middle])
-        scale = np.concatenate([length, length])
-        names = tuple(f'base value {place} within its deviation' for place in (*np.flatnonzero(seen),) * 2)
-        return replace(
-            self,
-            limits=np.concatenate([self.limits, np.concatenate([rows, -rows]) / scale[:, None]]),
-            limit_values=np.concatenate([self.limit_values, ends / scale]),
-            limit_names=(*self.limit_names, *names),
-        )
 
     def cost(self, unknowns: Array, weight: float) -> float:
         """Minimised figure."""
