@@ -17,7 +17,7 @@ TERMS = (
     'ripple', 'delay', 'presliding',
 )  # fmt: skip
 PHYSICAL = ('barrier', 'log_cholesky', 'lmi', 'share_out')
-ESTIMATORS = ('wls', 'irls', 'iv', 'ls', 'rls')
+ESTIMATORS = ('gls', 'wls', 'irls', 'iv', 'ls', 'rls')
 MOTION_SOURCES = (
     'low_pass', 'fourier', 'periods', 'savitzky_golay', 'local_regression', 'central_differences', 'estimator',
 )  # fmt: skip
@@ -147,8 +147,9 @@ class EstimatorSettings(Settings):
     """How base parameters are fitted, and how a machine that can exist comes from them."""
 
     method: str = setting(
-        'wls',
-        "'wls': weighted least squares; 'irls': robust against outliers; 'iv': instrumental variables; 'ls'; 'rls'",
+        'gls',
+        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise of each drive; "
+        " 'irls': robust against outliers; 'iv': instrumental variables; 'ls'; 'rls'",
         choices=ESTIMATORS,
     )
     physical: str = setting(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from pkm_description.arrays import Array
 
+from pkm_identification.estimator.row_noise import RowNoise
+
 
 @dataclass(frozen=True)
 class SolverRecord:
@@ -50,11 +52,12 @@ class Estimate:
     force_std : (L,) residual standard deviation of each leg, at the rate of the rows; robust estimators: of the rows
         without the outliers
     residuals : (N, L), zero where the weight is zero
-    autocorrelation : (K+1, L) of the residuals at lags 0..K
+    autocorrelation : (K+1, L) of the residuals at lags 0..K, less what the noise's own correlation explains
     condition : condition number of the weighted, column-scaled matrix
     force_condition : the same matrix' condition without column scaling (the kappa of Heimann & Abdellatif)
     solver : how it was found
     row_weights : (N, L) factors that the estimator itself gave the rows; ``None`` where it treats all alike
+    partial : (p,) partial autocorrelations of the noise; none where it is taken to be white
     """
 
     parameters: Array
@@ -66,6 +69,11 @@ class Estimate:
     force_condition: float
     solver: SolverRecord = UNKNOWN_SOLVER
     row_weights: Array | None = None
+    partial: Array = field(default_factory=lambda: np.zeros(0))
+
+    def noise(self, least: float) -> RowNoise:
+        """Size and correlation of the noise, not smaller than ``least``."""
+        return RowNoise(np.maximum(self.force_std, least), self.partial)
 
     @property
     def std(self) -> Array:

@@ -16,6 +16,7 @@ from pkm_description.arrays import Array
 from pkm_description.errors import ConfigurationError
 
 from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.generalised import generalised
 from pkm_identification.estimator.instrumental import instrumental
 from pkm_identification.estimator.least_squares import ordinary, weighted
 from pkm_identification.estimator.maximum_likelihood import maximum_likelihood
@@ -58,6 +59,7 @@ class _Kind:
 _KINDS = {
     'ls': _Kind(ordinary, 'least squares, all legs alike'),
     'wls': _Kind(weighted, 'weighted least squares (Gauss-Markov), noise per leg from the residuals'),
+    'gls': _Kind(generalised, 'generalised least squares, noise per leg and its correlation in time'),
     'irls': _Kind(robust, 'robust: iteratively re-weighted least squares with Huber or Tukey loss'),
     'ml': _Kind(maximum_likelihood, 'maximum likelihood with a noisy, periodic motion'),
     'iv': _Kind(instrumental, 'instrumental variables: consistent where the observation matrix is noisy'),

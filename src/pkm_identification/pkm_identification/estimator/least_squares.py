@@ -6,7 +6,10 @@ inverse of them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.linalg import solve_triangular
 
@@ -57,16 +60,62 @@ def weighted(
     iterations : most re-weightings by the legs' residuals, which end when they agree; 0 is ordinary least squares
     correlation_lags : K
     """
-    samples, legs, count = observation.shape
+    samples, legs = force.shape
     mask = np.ones((samples, legs)) if row_weights is None else np.asarray(row_weights, dtype=float)
     noise = np.ones(legs) if force_std is None else np.asarray(force_std, dtype=float)
-    used = mask > 0.0
-    freedom = degrees_of_freedom(used, count)
-    masked, targets = observation * mask[..., None], force * mask
-    size = np.linalg.norm(masked.reshape(-1, count), axis=0)
-    triangles = _triangle_of_each_leg(masked / size, targets)
+    masked, targets, used = observation * mask[..., None], force * mask, mask > 0.0
     # without known noise: one pass with equal weights, then as many with those of the residuals
     passes = 1 if force_std is not None else 1 + iterations
+    found = _reweighed(masked, targets, used, noise, passes)
+    name = 'ls' if force_std is None and iterations == 0 else 'wls'
+    standard, rows = found.residuals / found.noise, masked / found.noise[:, None]
+    compact = found.compact
+    return Estimate(
+        found.parameters,
+        honest_covariance(rows, standard, used, correlation_lags, compact=compact),
+        found.estimated,
+        found.residuals,
+        autocorrelation(found.residuals, used, max(correlation_lags, 1)),
+        *conditions(compact),
+        SolverRecord(
+            f'{name}, QR of the column-scaled matrix', found.passes, True,
+            {'gradient': relative_gradient(rows, standard, targets / found.noise)}, found.passes, 'solved directly',
+            float((standard**2).sum()),
+        ),
+    )  # fmt: skip
+
+
+def noise_of_legs(observation: Array, force: Array, row_weights: Array) -> Array:
+    """Standard deviations (L,) of the legs' residuals, by which they are weighed; arguments as :func:`weighted`."""
+    masked, targets = observation * row_weights[..., None], force * row_weights
+    return _reweighed(masked, targets, row_weights > 0.0, np.ones(force.shape[1]), 31).estimated
+
+
+class _Reweighed(NamedTuple):
+    """Solution by weights that agree with its residuals.
+
+    Attributes
+    ----------
+    parameters, residuals : (B,), (N, L)
+    noise, estimated : (L,) by which the legs were weighed, and of the residuals
+    compact : (M, B) rows with the inner products of all
+    passes : how often it was solved
+    """
+
+    parameters: Array
+    residuals: Array
+    noise: Array
+    estimated: Array
+    compact: Array
+    passes: int
+
+
+def _reweighed(masked: Array, targets: Array, used: NDArray[np.bool_], noise: Array, passes: int) -> _Reweighed:
+    """Solve with rows (N, L, B) and forces (N, L), the legs weighed by ``noise`` (L,), then by their residuals."""
+    count = masked.shape[-1]
+    freedom = degrees_of_freedom(used, count)
+    size = np.linalg.norm(masked.reshape(-1, count), axis=0)
+    triangles = _triangle_of_each_leg(masked / size, targets)
     for step in range(passes):
         stacked = (triangles / noise[:, None, None]).reshape(-1, count + 1)
         parameters = solve(stacked[:, :-1], stacked[:, -1]) / size
@@ -74,25 +123,11 @@ def weighted(
         estimated = np.sqrt((residuals**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / freedom)
         if step == passes - 1:
             break
-        before, noise = noise, np.maximum(estimated, noise_floor(force))
+        before, noise = noise, np.maximum(estimated, noise_floor(targets))
         if step > 0 and np.all(np.abs(noise - before) <= AGREED * before):
             noise = before  # the residuals are those of these weights
             break
-    name = 'ls' if force_std is None and iterations == 0 else 'wls'
-    standard, rows = residuals / noise, masked / noise[:, None]
-    return Estimate(
-        parameters,
-        honest_covariance(rows, standard, used, correlation_lags, compact=stacked[:, :-1] * size),
-        estimated,
-        residuals,
-        autocorrelation(residuals, used, max(correlation_lags, 1)),
-        *conditions(stacked[:, :-1] * size),
-        SolverRecord(
-            f'{name}, QR of the column-scaled matrix', step + 1, True,
-            {'gradient': relative_gradient(rows, standard, targets / noise)}, step + 1, 'solved directly',
-            float((standard**2).sum()),
-        ),
-    )  # fmt: skip
+    return _Reweighed(parameters, residuals, noise, estimated, stacked[:, :-1] * size, step + 1)
 
 
 def _triangle_of_each_leg(rows: Array, force: Array) -> Array:

@@ -10,6 +10,7 @@ from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
 from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_by_name
+from pkm_identification.estimator.row_noise import RowNoise
 
 #: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
 #: 4 periods
@@ -38,12 +39,12 @@ class JointProblem:
     weights: Array
 
 
-def joint_estimate(problem: JointProblem, force_std: Array, method: str) -> tuple[Estimate, Array, Array]:
+def joint_estimate(problem: JointProblem, noise: RowNoise, method: str) -> tuple[Estimate, Array, Array]:
     """Estimate with the covariance of linear and nonlinear parameters together.
 
     Parameters
     ----------
-    force_std : (A,) of the residuals
+    noise : of the rows, by an earlier fit
     method : name of the estimator
 
     Returns
@@ -54,25 +55,31 @@ def joint_estimate(problem: JointProblem, force_std: Array, method: str) -> tupl
     """
     count = problem.rows.shape[-1]
     columns = np.concatenate([problem.rows, problem.slopes[..., problem.known]], axis=-1)
-    estimator = estimator_by_name(method, {'correlation_lags': CORRELATION_LAGS})
+    estimator = estimator_by_name(method, settings_of_method(method, noise))
     joint = estimator(columns, problem.forces, problem.weights)
     std = np.full(len(problem.limits), np.inf)
     std[problem.known] = joint.std[count:]
-    covariance = joint.covariance[:count, :count] + _by_open_ones(problem, columns, force_std)
+    covariance = joint.covariance[:count, :count] + _by_open_ones(problem, columns, noise)
     return replace(joint, parameters=joint.parameters[:count], covariance=covariance), std, columns
 
 
-def _by_open_ones(problem: JointProblem, columns: Array, force_std: Array) -> Array:
+def settings_of_method(method: str, noise: RowNoise) -> dict[str, object]:
+    """Settings of an estimator of this name, for rows whose noise an earlier fit has estimated."""
+    return {'correlation_lags': CORRELATION_LAGS, **({'begin': noise} if method == 'gls' else {})}
+
+
+def _by_open_ones(problem: JointProblem, columns: Array, noise: RowNoise) -> Array:
     """Covariance (B, B) that nonlinear parameters add to the linear ones where the data do not determine them.
 
     They may be anywhere within their limits, and the fitted parameters with them: a friction coefficient times a
     load of which only the product is seen is not known better than the load.
     """
     others = np.setdiff1d(np.arange(len(problem.limits)), problem.known)
-    weight = (problem.weights / force_std)[..., None]
-    flat = (columns * weight).reshape(-1, columns.shape[-1])
+    if not len(others):
+        return np.zeros((problem.rows.shape[-1],) * 2)
+    flat = noise.weighed(columns, problem.weights).reshape(-1, columns.shape[-1])
     scale = np.linalg.norm(flat, axis=0)
     ranges = 0.5 * np.ptp(problem.limits[others], axis=1)
-    offered = (problem.slopes[..., others] * weight).reshape(len(flat), -1) * ranges
+    offered = noise.weighed(problem.slopes[..., others], problem.weights).reshape(len(flat), -1) * ranges
     moved = (np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])[: problem.rows.shape[-1]]
     return np.asarray(moved @ moved.T)

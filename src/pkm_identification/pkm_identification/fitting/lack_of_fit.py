@@ -144,16 +144,16 @@ class ScoreTest:
     def __init__(self, data: PreparedData, fit: ModelFit) -> None:
         estimate, self._data = fit.estimate, data
         # the weights of the fit: with others its residuals would not be orthogonal to its columns
-        tiny = 1e-12 * np.sqrt(np.mean(fit.row_forces**2))
-        self._weights = data.row_weights / np.maximum(estimate.force_std, tiny)
-        weighted = fit.fitted_columns * self._weights[..., None]
+        self._noise = fit.noise
+        weighted = self._noise.weighed(fit.fitted_columns, data.row_weights)
         count = weighted.shape[-1]
         flat = weighted.reshape(-1, count)
         self._scale = np.linalg.norm(flat, axis=0)
         self._basis, self._triangle = np.linalg.qr(flat / self._scale)
         self._values, self._freedom = fit.rows.shape[-1], int(np.count_nonzero(data.row_weights)) - count
         # what rounding of the weights leaves of the columns
-        residuals = (estimate.residuals * self._weights).ravel()
+        errors = fit.row_forces - fit.rows @ estimate.parameters
+        residuals = self._noise.weighed(errors, data.row_weights).ravel()
         residuals = residuals - self._basis @ (self._basis.T @ residuals)
         self._residuals, self._std = residuals.reshape(estimate.residuals.shape), estimate.std
         # how much more a sum of correlated residuals varies (Bartlett)
@@ -165,7 +165,7 @@ class ScoreTest:
         cutoff, rate = data.bands.force_cutoff, data.recording.sample_rate
         noise = data.model.machine.leg_sensors.effort_noise * np.sqrt(min(1.0, 2.0 * cutoff / rate))
         floor = np.maximum(ACCURACY * np.sqrt(np.mean(fit.row_forces**2)), noise)
-        self._inflation = self._inflation * np.maximum(1.0, floor / np.maximum(estimate.force_std, tiny))
+        self._inflation = self._inflation * np.maximum(1.0, floor / self._noise.std)
 
     def __call__(self, candidate: Candidate) -> MissingForce | None:
         """Test of a candidate, each column with a factor of its own; None if the model has them already.
@@ -223,12 +223,13 @@ class ScoreTest:
 
         The residuals as they are, and as they are judged. In blocks: rows of own legs are large.
         """
+        weighed = self._noise.weighed(rows, self._data.row_weights)
         count = rows.shape[-1]
         residuals = np.stack([self._residuals, self._residuals / self._inflation], axis=-1)
         basis = self._basis.reshape(*self._residuals.shape, -1)
         total = np.zeros((count + basis.shape[-1] + 2, count))
         for part in blocks(len(rows)):
-            offered = (rows[part] * self._weights[part, :, None]).reshape(-1, count)
+            offered = weighed[part].reshape(-1, count)
             others = np.concatenate([basis[part], residuals[part]], axis=-1).reshape(len(offered), -1)
             total += np.concatenate([offered, others], axis=1).T @ offered
         squares, inside, moments = np.split(total, [count, count + basis.shape[-1]])

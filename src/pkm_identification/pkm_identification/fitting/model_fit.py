@@ -24,6 +24,8 @@ from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.generalised import fitted_noise
+from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.believed import believed_machine
 from pkm_identification.fitting.joint_estimate import JointProblem, joint_estimate
 from pkm_identification.fitting.machine_of_parameters import with_friction_of
@@ -90,6 +92,11 @@ class ModelFit:
     believed: Machine
     repetitions: int
 
+    @property
+    def noise(self) -> RowNoise:
+        """Noise of the rows, by which they are weighed."""
+        return self.estimate.noise(least_squares.noise_floor(self.row_forces))
+
 
 def fit_model(
     data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None = None
@@ -121,7 +128,9 @@ class _Fitting:
         self._nominal = model.all_parameters(model.machine)
         self._begin_at(np.concatenate([np.zeros(0), *(term.shape for term in model.terms)]))
         self._base: BaseParameters | None = None
-        self._force_std, self._is_weighted = np.ones(data.row_weights.shape[1]), False
+        # of the rows; none: not known yet
+        self._noise: RowNoise | None = None
+        self._is_shaped = not len(self._start_shape)
         self._believed = begin.believed if begin else model.machine
         self._start = _carried_over(begin, model, self._nominal) if begin else self._nominal
         self._covariance = np.zeros((0, 0))
@@ -199,11 +208,14 @@ class _Fitting:
 
         With the laws at the begin a drive whose law is unlike those of the others looks worse than it is.
         """
-        before, self._is_weighted, self._known = self._force_std, False, None
+        before, self._noise, self._known, self._is_shaped = self._noise, None, None, True
         self._solved(*self._rows(self._shaped(shape), samples))
-        if np.abs(np.log(self._force_std / before)).max() > np.log(OTHER_WEIGHT):
+        now = self._noise
+        assert before is not None
+        assert now is not None
+        if len(now.partial) or np.abs(np.log(now.std / before.std)).max() > np.log(OTHER_WEIGHT):
             return True
-        self._force_std = before
+        self._noise = before
         return False
 
     def _reduced(self, shape: Array, samples: JointSamples) -> tuple[Array, Array, Array]:
@@ -214,9 +226,8 @@ class _Fitting:
         rows, forces = self._rows(model, samples)
         values, residual = self._solved(rows, forces)
         slopes = self._slopes(model, samples, self._all_parameters(model, values))
-        weight = (self._data.row_weights / self._force_std)[..., None]
-        basis = np.linalg.qr((rows * weight).reshape(-1, rows.shape[-1]))[0]
-        flat = (slopes * weight).reshape(len(basis), -1)
+        basis = np.linalg.qr(self._weighed(rows).reshape(-1, rows.shape[-1]))[0]
+        flat = self._weighed(slopes).reshape(len(basis), -1)
         self._known = residual.ravel(), flat - basis @ (basis.T @ flat), shape.copy()
         return self._known
 
@@ -249,24 +260,29 @@ class _Fitting:
         return self._constant_rows[term]
 
     def _solved(self, rows: Array, forces: Array) -> tuple[Array, Array]:
-        """Base values (B,) and weighted residuals (n, A); leg noise from the residuals of the last solution."""
-        mask = self._data.row_weights
+        """Base values (B,) and weighed residuals (n, A)."""
         # later the weights stay, for the costs of different shapes are compared
-        for _ in range(1 if self._is_weighted else 3):
-            weight = mask / self._force_std
-            values = least_squares.solve(
-                (rows * weight[..., None]).reshape(-1, rows.shape[-1]), (forces * weight).ravel()
-            )
-            residual = (forces - rows @ values) * mask
-            if not self._is_weighted:
-                power = (residual**2).sum(axis=0) / np.maximum((mask > 0.0).sum(axis=0), 1)
-                self._force_std = np.sqrt(np.maximum(power, 1e-24 * np.mean(forces**2)))
-        self._is_weighted = True
+        if self._noise is None:
+            self._noise = self._noise_of(rows, forces)
+        weighed, targets = self._weighed(rows), self._weighed(forces)
+        flat = weighed.reshape(-1, rows.shape[-1])
+        values = least_squares.solve(flat, targets.ravel())
         if any(term.needs_loads for term in self._model.terms):
-            self._covariance = least_squares.white_covariance(
-                (rows * (mask / self._force_std)[..., None]).reshape(-1, rows.shape[-1])
-            )
-        return values, residual / self._force_std
+            self._covariance = least_squares.white_covariance(flat)
+        return values, targets - weighed @ values
+
+    def _noise_of(self, rows: Array, forces: Array) -> RowNoise:
+        """Noise of the rows by the residuals; its correlation in time where the estimator asks for it."""
+        weights = self._data.row_weights
+        size = least_squares.noise_of_legs(rows, forces, weights)
+        noise = RowNoise(np.maximum(size, least_squares.noise_floor(forces)))
+        is_wanted = self._is_shaped and self._config.estimator.method == 'gls'
+        return fitted_noise(rows, forces, weights, noise) if is_wanted else noise
+
+    def _weighed(self, values: Array) -> Array:
+        """Rows (n, A, ...) in units of their noise."""
+        assert self._noise is not None
+        return self._noise.weighed(values, self._data.row_weights)
 
     def _all_parameters(self, model: ObservationModel, values: Array) -> Array:
         """All parameters with the forces of base values (B,): nominal but for those that head combinations."""
@@ -301,8 +317,7 @@ class _Fitting:
         return np.flatnonzero(np.linalg.norm(slopes, axis=0) * scale * UNDETERMINED > 1.0)
 
     def _is_settled(self, change: Array, residual: Array) -> bool:
-        weight = self._data.row_weights / self._force_std
-        size = np.sqrt(np.sum((weight * change) ** 2))
+        size = np.sqrt(np.sum(self._weighed(change) ** 2))
         return bool(size < SETTLED * max(np.sqrt(np.sum(residual**2)), 1e-12))
 
     def _finished(
@@ -311,6 +326,7 @@ class _Fitting:
     ) -> ModelFit:  # fmt: skip
         """Estimate with the covariance of linear and nonlinear parameters together."""
         assert self._base is not None
+        assert self._noise is not None
         samples = deflected(model, self._data, samples)
         shape = np.concatenate([np.zeros(0), *(term.shape for term in model.terms)])
         slopes, known = self._slopes(model, samples, parameters), np.zeros(0, dtype=np.intp)
@@ -318,7 +334,7 @@ class _Fitting:
             self._known = None
             known = self._determined(*self._reduced(shape, samples)[1:])
         estimate, std, columns = joint_estimate(
-            JointProblem(rows, slopes, known, self._limits, forces, self._data.row_weights), self._force_std,
+            JointProblem(rows, slopes, known, self._limits, forces, self._data.row_weights), self._noise,
             self._config.estimator.method,
         )  # fmt: skip
         names = tuple(name for term in model.terms for name in term.shape_names)

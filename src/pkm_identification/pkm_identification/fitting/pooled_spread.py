@@ -15,7 +15,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
 from pkm_identification.columns.friction_term import FrictionTerm
-from pkm_identification.estimator import least_squares
+from pkm_identification.estimator.generalised import with_noise
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.prepared_data import PreparedData
@@ -37,7 +37,6 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single:
     part = next(part for term, part in zip(fit.model.terms, fit.model.term_parts, strict=True) if term is shared)
     known = [name for name, std in zip(fit.shape.names, fit.shape.std, strict=True) if np.isfinite(std)]
     count, estimate, std = len(fit.base), fit.estimate, fit.shape.std.copy()
-    weights = data.row_weights / np.maximum(estimate.force_std, 1e-300)
     slopes = data.slope_rows(single, fit.samples, fit.parameters[part])
     covariance = estimate.covariance
     for name in set(shared.shape_names) - set(single.shape_names):
@@ -47,9 +46,9 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single:
         others = np.delete(fit.fitted_columns, count + known.index(name), axis=-1)
         value = float(fit.shape.values[fit.shape.names.index(name)])
         variance = _variance(others, slopes[..., own], fit, data.row_weights, value)
-        flat = (fit.fitted_columns * weights[..., None]).reshape(-1, fit.fitted_columns.shape[-1])
+        flat = fit.noise.weighed(fit.fitted_columns, data.row_weights).reshape(-1, fit.fitted_columns.shape[-1])
         scale = np.linalg.norm(flat, axis=0)
-        offered = (slopes[..., own] * weights[..., None]).reshape(len(flat), -1)
+        offered = fit.noise.weighed(slopes[..., own], data.row_weights).reshape(len(flat), -1)
         moved = np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None]
         covariance = covariance + variance * moved[:count] @ moved[:count].T
         for place, other in enumerate(fit.shape.names):
@@ -67,9 +66,7 @@ def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, valu
         return (0.5 * LARGEST * value) ** 2  # the prior's
     columns = np.concatenate([others, own[..., seen]], axis=-1)
     residuals = fit.row_forces - fit.rows @ fit.estimate.parameters
-    found = least_squares.weighted(
-        columns, residuals, row_weights, fit.estimate.force_std, correlation_lags=CORRELATION_LAGS
-    )
+    found = with_noise(columns, residuals, row_weights, fit.noise, CORRELATION_LAGS)
     count = others.shape[-1]
     return spread_variance(found.parameters[count:], found.covariance[count:, count:], LARGEST * value)
 

@@ -15,8 +15,8 @@ from pkm_identification.recording.recording import Recording
 
 #: estimators in words
 _METHODS = {
-    'wls': 'weighted least squares', 'ls': 'least squares', 'irls': 'robust least squares',
-    'iv': 'instrumental variables', 'rls': 'recursive least squares',
+    'gls': 'generalised least squares', 'wls': 'weighted least squares', 'ls': 'least squares',
+    'irls': 'robust least squares', 'iv': 'instrumental variables', 'rls': 'recursive least squares',
 }  # fmt: skip
 
 

@@ -82,12 +82,11 @@ def block_bootstrap(fit: ModelFit, row_weights: Array, count: int, seed: int = 0
     count : repetitions
     seed : of the random numbers
     """
-    weights = row_weights / fit.estimate.force_std
-    columns = fit.fitted_columns * weights[..., None]
+    columns = fit.noise.weighed(fit.fitted_columns, row_weights)
     number = columns.shape[-1]
     scale = np.linalg.norm(columns.reshape(-1, number), axis=0)
     columns = columns / scale
-    residuals = fit.estimate.residuals / fit.estimate.force_std
+    residuals = fit.noise.weighed(fit.row_forces - fit.rows @ fit.estimate.parameters, row_weights)
     length = max(BLOCK * CORRELATION_LAGS, round(len(columns) ** (1.0 / 3.0)))
     edges = np.arange(0, len(columns), length)
     normal = np.stack([_inner(columns[start : start + length], columns[start : start + length]) for start in edges])

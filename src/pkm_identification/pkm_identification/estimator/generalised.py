@@ -1,0 +1,133 @@
+"""Generalised least squares: the noise of the rows is correlated in time, and estimated with the parameters.
+
+Noise of positions that was differentiated twice and filtered is small where the motion is, at low frequencies, and
+large above. Weights that know this make better values than those by the size of the noise alone, and deviations that
+are true (``./pkm verify identification --set sections=coverage``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pkm_description.arrays import Array
+from scipy.optimize import minimize
+
+from pkm_identification.estimator.estimate import Estimate, SolverRecord
+from pkm_identification.estimator.least_squares import (
+    conditions,
+    noise_floor,
+    noise_of_legs,
+    relative_gradient,
+    solve,
+)
+from pkm_identification.estimator.residual_covariance import autocorrelation, degrees_of_freedom, honest_covariance
+from pkm_identification.estimator.row_noise import RowNoise
+
+#: partial autocorrelations of the noise, and rows beyond the parameters that each of them asks for
+ORDER, ROWS_EACH = 6, 30
+#: largest partial autocorrelation
+LARGEST = 0.98
+#: change of the partial autocorrelations, in their standard deviations, that does not matter
+SETTLED = 0.1
+
+
+def generalised(
+    observation: Array,
+    force: Array,
+    row_weights: Array | None = None,
+    force_std: Array | None = None,
+    correlation_lags: int = 0,
+    begin: RowNoise | None = None,
+) -> Estimate:
+    """Generalised (Aitken) least squares with autoregressive noise, which is estimated.
+
+    Parameters
+    ----------
+    observation : (N, L, B)
+    force : (N, L)
+    row_weights : (N, L) factors in [0, 1] on rows; 0 drops a row
+    force_std : (L,) size of the noise from which its estimate begins; ``None``: that of the residuals
+    correlation_lags : K
+    begin : size and correlation from which the estimate begins
+    """
+    weights = np.ones(force.shape) if row_weights is None else np.asarray(row_weights, dtype=float)
+    if begin is None:
+        size = noise_of_legs(observation, force, weights) if force_std is None else np.asarray(force_std, dtype=float)
+        begin = RowNoise(np.maximum(size, noise_floor(force)))
+    return with_noise(observation, force, weights, fitted_noise(observation, force, weights, begin), correlation_lags)
+
+
+def with_noise(
+    observation: Array, force: Array, row_weights: Array, noise: RowNoise, correlation_lags: int
+) -> Estimate:
+    """Estimate with noise of known size and correlation; other arguments as of :func:`generalised`.
+
+    The covariance is that of :func:`~pkm_identification.estimator.residual_covariance.honest_covariance` of the weighed
+    rows: what the noise has beyond the autoregression is in it.
+    """
+    used = row_weights > 0.0
+    rows, targets = noise.weighed(observation, row_weights), noise.weighed(force, row_weights)
+    count = rows.shape[-1]
+    parameters = solve(rows.reshape(-1, count), targets.ravel())
+    standard = targets - rows @ parameters
+    return Estimate(
+        parameters,
+        honest_covariance(rows, standard, used, correlation_lags),
+        noise.std * _sizes(standard, used, count),
+        (force - observation @ parameters) * row_weights,
+        autocorrelation(standard, used, max(correlation_lags, 1)),
+        *conditions(rows.reshape(-1, count)),
+        SolverRecord(
+            'gls, QR of the column-scaled matrix', 1, True,
+            {'gradient': relative_gradient(rows, standard, targets)}, 1, 'solved directly',
+            float((standard**2).sum()),
+        ),
+        partial=noise.partial,
+    )  # fmt: skip
+
+
+def _sizes(standard: Array, used: NDArray[np.bool_], parameters: int) -> Array:
+    """Standard deviations (L,) of weighed residuals (N, L)."""
+    freedom = degrees_of_freedom(used, parameters)
+    return np.asarray(np.sqrt((standard**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1) / freedom))
+
+
+def fitted_noise(observation: Array, force: Array, row_weights: Array, noise: RowNoise) -> RowNoise:
+    """Noise with the partial autocorrelations of the largest restricted likelihood (Patterson & Thompson 1971).
+
+    That of the residuals themselves would be too small where the motion is: there the fit has absorbed the noise.
+
+    Parameters
+    ----------
+    observation, force, row_weights : as of :func:`generalised`
+    noise : sizes from the residuals; the correlation is where the search begins
+    """
+    used = row_weights > 0.0
+    count = observation.shape[-1]
+    freedom = int(used.sum()) - count
+    order = min(ORDER, freedom // ROWS_EACH)
+    if order < 1 or (noise.std <= noise_floor(force)).all():
+        return RowNoise(noise.std)
+    scale = np.maximum(np.linalg.norm((observation * used[..., None]).reshape(-1, count), axis=0), 1e-300)
+    both = np.concatenate([observation / scale, force[..., None]], axis=-1)
+    begin = np.zeros(order)
+    begin[: len(noise.partial)] = np.arctanh(noise.partial[:order])
+
+    def cost(angles: Array) -> float:
+        """Negative restricted log-likelihood by row: its second derivatives are near to 1 (Fisher's z)."""
+        now = RowNoise(noise.std, np.tanh(angles))
+        found, deviations = now.innovations(both, used)
+        weighed = (found / noise.std[:, None]).reshape(-1, count + 1)
+        triangle = np.linalg.qr(weighed, mode='r')
+        size = np.log(np.maximum(np.abs(np.diag(triangle)), 1e-300))
+        return float((np.log(deviations).sum() + size[:-1].sum() + freedom * size[-1]) / freedom)
+
+    limit = float(np.arctanh(LARGEST))
+    found = minimize(
+        cost, begin, method='L-BFGS-B', bounds=[(-limit, limit)] * order,
+        options={'gtol': SETTLED / np.sqrt(freedom), 'ftol': SETTLED**2 / freedom},
+    )  # fmt: skip
+    correlated = RowNoise(noise.std, np.tanh(found.x))
+    rows, targets = correlated.weighed(observation, row_weights), correlated.weighed(force, row_weights)
+    standard = targets - rows @ solve(rows.reshape(-1, count), targets.ravel())
+    return RowNoise(np.maximum(noise.std * _sizes(standard, used, count), noise_floor(force)), correlated.partial)
