@@ -148,7 +148,7 @@ class EstimatorSettings(Settings):
 
     method: str = setting(
         'gls',
-        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise of each drive; "
+        "'gls': generalised least squares, noise correlated in time; 'wls': weighted least squares, noise by drive;"
         " 'irls': robust against outliers; 'iv': instrumental variables; 'ls'; 'rls'",
         choices=ESTIMATORS,
     )

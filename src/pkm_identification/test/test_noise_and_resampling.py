@@ -64,9 +64,11 @@ def test_bootstrap_agrees_with_known_noise() -> None:
     stds = []
     for _ in range(8):
         forces = rows @ truth + noise()
+        estimate = weighted(rows, forces, correlation_lags=6)
         fit = SimpleNamespace(
-            estimate=weighted(rows, forces, correlation_lags=6), fitted_columns=rows, base=range(4)
-        )
+            estimate=estimate, noise=estimate.noise(0.0), fitted_columns=rows, rows=rows, row_forces=forces,
+            base=range(4),
+        )  # fmt: skip
         stds.append(block_bootstrap(fit, np.ones((count, 2)), 400, seed=3).std)
     assert np.mean(stds, axis=0) == pytest.approx(real, rel=0.25)
     white = np.sqrt(np.diag(np.linalg.inv(rows.reshape(-1, 4).T @ rows.reshape(-1, 4))) / (1.0 - lag**2))

@@ -83,6 +83,7 @@ def extended_fit(
         data, fit = larger, other
         say(f'the recording shows {force.name}: added to the model')
         added.append(force.name)
+        refused.clear()  # beside the new one they may fit
         missing = missing_forces(data, fit, waves)
     if config.columns.extend and (found := with_presliding(data, fit, config)):
         data, fit = found

@@ -11,17 +11,19 @@ them by less, or of which it is not sure whether it is there, makes their deviat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from scipy.linalg import solve_triangular
 from scipy.stats import f as f_distribution
 
-from pkm_identification.blocks import blocks
 from pkm_identification.estimator.estimate import Estimate
+from pkm_identification.estimator.residual_covariance import autocorrelation
+from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.candidates import Candidate, candidates, own_legs
+from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.weighed_fit import Products, WeighedFit
 from pkm_identification.prepared_data import PreparedData
 
 #: probability below which chance does not explain it, and change of a base parameter, in its own standard deviations,
@@ -32,8 +34,6 @@ CHANCE, HARM = 1e-6, 1.0
 SUSPICIOUS = 1e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
-#: part of a column's square beyond the fitted columns up to which it counts as one of them
-OWN = 1e-3
 #: part of the force below which residuals are what smoothing and differentiation get wrong
 ACCURACY = 1e-4
 
@@ -53,6 +53,8 @@ class MissingForce:
     shifts : (B,) changes of the base parameters with it, in their standard deviations, beyond what the noise of its
         factors makes of them
     candidate : what was offered
+    by_size : (B,) the same changes of values by weights that are the size of the noise alone, which do not take a force
+        that is missing for noise; none where the noise of the fit is white
     """
 
     name: str
@@ -61,6 +63,7 @@ class MissingForce:
     freedom: int
     shifts: Array
     candidate: Candidate
+    by_size: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def probability(self) -> float:
@@ -69,8 +72,8 @@ class MissingForce:
 
     @property
     def shift(self) -> float:
-        """Largest change of a base parameter with it, in standard deviations."""
-        return float(np.abs(self.shifts).max(initial=0.0))
+        """Largest change of a base parameter with it, in standard deviations, by whatever weights."""
+        return float(np.abs(np.concatenate([self.shifts, self.by_size])).max(initial=0.0))
 
     @property
     def is_there(self) -> bool:
@@ -135,6 +138,9 @@ def _order(found: MissingForce) -> tuple[float, float]:
 class ScoreTest:
     """Test of columns against the residuals of a weighted fit.
 
+    Whether a force is there is judged with noise that is white: of a force that is missing the correlation of the
+    residuals takes a part for noise, most of a slow one. What it changes is judged with the noise of the fit.
+
     Parameters
     ----------
     data : a prepared recording
@@ -142,30 +148,24 @@ class ScoreTest:
     """
 
     def __init__(self, data: PreparedData, fit: ModelFit) -> None:
-        estimate, self._data = fit.estimate, data
-        # the weights of the fit: with others its residuals would not be orthogonal to its columns
-        self._noise = fit.noise
-        weighted = self._noise.weighed(fit.fitted_columns, data.row_weights)
-        count = weighted.shape[-1]
-        flat = weighted.reshape(-1, count)
-        self._scale = np.linalg.norm(flat, axis=0)
-        self._basis, self._triangle = np.linalg.qr(flat / self._scale)
-        self._values, self._freedom = fit.rows.shape[-1], int(np.count_nonzero(data.row_weights)) - count
-        # what rounding of the weights leaves of the columns
-        errors = fit.row_forces - fit.rows @ estimate.parameters
-        residuals = self._noise.weighed(errors, data.row_weights).ravel()
-        residuals = residuals - self._basis @ (self._basis.T @ residuals)
-        self._residuals, self._std = residuals.reshape(estimate.residuals.shape), estimate.std
-        # how much more a sum of correlated residuals varies (Bartlett)
-        lags = np.arange(1, len(estimate.autocorrelation))
-        taper = 1.0 - lags / len(estimate.autocorrelation)
-        correlated = np.nan_to_num(estimate.autocorrelation[1:])
-        self._inflation = np.sqrt(np.maximum(1.0, 1.0 + 2.0 * taper @ correlated))
+        self._data, self._std = data, fit.estimate.std
+        errors, columns = fit.row_forces - fit.rows @ fit.estimate.parameters, fit.fitted_columns
+        self._white = WeighedFit(columns, errors, data.row_weights, RowNoise(fit.noise.std))
+        is_white = not len(fit.noise.partial)
+        self._fit = self._white if is_white else WeighedFit(columns, errors, data.row_weights, fit.noise)
+        self._inflation = self._factors_of_deviations(fit)
+
+    def _factors_of_deviations(self, fit: ModelFit) -> Array:
+        """How much more than those of the fit the deviations of a drive's residuals (A,) are."""
+        # a sum of correlated residuals varies more (Bartlett)
+        found = autocorrelation(self._white.residuals, self._white.used, CORRELATION_LAGS)
+        taper = 1.0 - np.arange(1, len(found)) / len(found)
+        inflation = np.sqrt(np.maximum(1.0, 1.0 + 2.0 * taper @ found[1:]))
         # residuals smaller than the sensors' own noise (recordings that were computed) show no force
-        cutoff, rate = data.bands.force_cutoff, data.recording.sample_rate
-        noise = data.model.machine.leg_sensors.effort_noise * np.sqrt(min(1.0, 2.0 * cutoff / rate))
+        cutoff, rate = self._data.bands.force_cutoff, self._data.recording.sample_rate
+        noise = self._data.model.machine.leg_sensors.effort_noise * np.sqrt(min(1.0, 2.0 * cutoff / rate))
         floor = np.maximum(ACCURACY * np.sqrt(np.mean(fit.row_forces**2)), noise)
-        self._inflation = self._inflation * np.maximum(1.0, floor / self._noise.std)
+        return np.asarray(inflation * np.maximum(1.0, floor / fit.noise.std))
 
     def __call__(self, candidate: Candidate) -> MissingForce | None:
         """Test of a candidate, each column with a factor of its own; None if the model has them already.
@@ -173,66 +173,40 @@ class ScoreTest:
         What drives that are built alike have in common is seen sooner with fewer factors. That is a second test, so its
         probability counts twice.
         """
-        squares, inside, moments = self._products(candidate.rows(self._data))
-        found = self._tested(candidate, squares, inside, moments)
-        if found is None or candidate.alike is None or len(squares) != len(candidate.alike):
-            return found
+        rows = candidate.rows(self._data)
+        white = self._white.products(rows, self._white.residuals / self._inflation)
+        own = white if self._fit is self._white else self._fit.products(rows, self._fit.residuals)
+        found = self._tested(candidate, white, own)
         both = candidate.alike
-        shared = self._tested(candidate, both.T @ squares @ both, inside @ both, both.T @ moments)
+        if found is None or both is None or rows.shape[-1] != len(both):
+            return found
+        shared = self._tested(candidate, white.of(both), own.of(both))
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
-        return replace(found, log_probability=shared.log_probability + np.log(2.0), shifts=shared.shifts)
+        probability = shared.log_probability + np.log(2.0)
+        return replace(found, log_probability=probability, shifts=shared.shifts, by_size=shared.by_size)
 
-    def _tested(self, candidate: Candidate, squares: Array, inside: Array, moments: Array) -> MissingForce | None:
+    def _tested(self, candidate: Candidate, white: Products, own: Products) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
-        size = np.sqrt(np.diag(squares))
-        seen = size > 1e-12 * max(size.max(initial=0.0), 1e-300)
-        if not seen.any():
+        offered, changing = self._white.offered(white), self._fit.offered(own)
+        if offered is None:
             return None
-        inside, moments = inside[:, seen] / size[seen], moments[seen] / size[seen, None]
-        beyond = squares[np.ix_(seen, seen)] / np.outer(size[seen], size[seen]) - inside.T @ inside
-        sizes, directions = np.linalg.eigh(beyond)
-        new = sizes > OWN
-        if not new.any():
-            return None
-        along, judged = (directions[:, new].T / np.sqrt(sizes[new])[:, None] @ moments).T
-        moved = solve_triangular(self._triangle, inside @ (directions[:, new] / np.sqrt(sizes[new])))
-        moved = moved[: self._values] / self._scale[: self._values, None] / self._std[:, None]
-        shifts = moved @ along
-        # noise of the factors alone changes them by so much
-        shifts = np.sign(shifts) * np.sqrt(np.maximum(shifts**2 - np.sum(moved**2, axis=1), 0.0))
+        count = len(self._std)
+        shifts = np.zeros(count) if changing is None else changing.shifts[:count] / self._std
         return MissingForce(
             candidate.title,
-            self._log_probability(float(judged @ judged), int(new.sum())),
-            float(along @ along / max(np.sum(self._residuals**2), 1e-300)),
-            int(new.sum()),
+            self._log_probability(float(offered.judged @ offered.judged), len(offered.judged)),
+            float(offered.along @ offered.along / max(np.sum(self._white.residuals**2), 1e-300)),
+            len(offered.along),
             shifts,
             candidate,
+            np.zeros(0) if self._fit is self._white else offered.shifts[:count] / self._std,
         )
 
     def _log_probability(self, explained: float, factors: int) -> float:
         """Logarithm of the probability that chance explains as much: an F test, for rows may be few."""
-        left = self._freedom - factors
+        left = self._white.freedom - factors
         if left < 1:
             return 0.0
-        rest = max(self._freedom - explained, 1e-3 * self._freedom) / left
+        rest = max(self._white.freedom - explained, 1e-3 * self._white.freedom) / left
         return float(f_distribution.logsf(explained / factors / rest, factors, left))
-
-    def _products(self, rows: Array) -> tuple[Array, Array, Array]:
-        """Products of rows (n, A, C) with themselves (C, C), with the basis (B, C), and with the residuals (C, 2).
-
-        The residuals as they are, and as they are judged. In blocks: rows of own legs are large.
-        """
-        weighed = self._noise.weighed(rows, self._data.row_weights)
-        count = rows.shape[-1]
-        residuals = np.stack([self._residuals, self._residuals / self._inflation], axis=-1)
-        basis = self._basis.reshape(*self._residuals.shape, -1)
-        total = np.zeros((count + basis.shape[-1] + 2, count))
-        for part in blocks(len(rows)):
-            offered = weighed[part].reshape(-1, count)
-            others = np.concatenate([basis[part], residuals[part]], axis=-1).reshape(len(offered), -1)
-            total += np.concatenate([offered, others], axis=1).T @ offered
-        squares, inside, moments = np.split(total, [count, count + basis.shape[-1]])
-        return squares, inside, moments.T
-
-
