@@ -15,7 +15,7 @@ from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, r
 
 from pkm_estimation.filters.kalman import solved
 from pkm_estimation.models import ATTITUDE, POSITION
-from pkm_estimation.models.attitude import LEAST_SQUARE, rotation_of, scalar_part
+from pkm_estimation.models.attitude import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
 
 #: the states that make the pose
 POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
@@ -156,20 +156,23 @@ def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:
     be far: a deviation is the one whose linear image is the other part's pose, of the point of the platform that is
     ``arm`` (3,) m from the state's.
     """
-    total = np.zeros_like(best.gaussian[1])
-    mean = best.gaussian[0]
-    q, here = mean[ATTITUDE], rotation_of(mean[ATTITUDE])
+    q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
-    turned = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
-    for part in parts:
-        state, covariance, _ = part.seen_from(best.chart)
-        apart = state - mean
-        there = rotation_of(state[ATTITUDE])
-        turn = rotation_log((there @ here.T)[None])[0]
-        apart[ATTITUDE] = np.linalg.solve(turned, turn)
-        apart[POSITION] += (there - here) @ arm - np.cross(turn, here @ arm)
-        total += max(float(np.exp(part.logarithm)), _LEAST_CLAIMED) * (covariance + np.outer(apart, apart))
-    return 0.5 * (total + total.T)
+    by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
+    states, covariances, _ = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
+    relative = best.chart.T @ np.array([part.chart for part in parts])
+    transport = np.zeros_like(covariances) + np.eye(states.shape[1])
+    states[:, POSITION], transport[:, POSITION, POSITION] = rotated(relative, states[:, POSITION]), relative
+    states[:, ATTITUDE], transport[:, ATTITUDE, ATTITUDE] = _turned(relative, states[:, ATTITUDE])
+    away = states - best.gaussian[0]
+    there, _ = rotations_of(states[:, ATTITUDE])
+    turns = rotation_log(there @ here.T)
+    away[:, ATTITUDE] = np.linalg.solve(by_q, turns.T).T
+    away[:, POSITION] += (there - here) @ arm - cross(turns, here @ arm)
+    weights = np.maximum(np.exp([part.logarithm for part in parts]), _LEAST_CLAIMED)
+    moved = transport @ covariances @ np.swapaxes(transport, 1, 2)
+    total = np.tensordot(weights, moved, 1) + (weights * away.T) @ away
+    return np.asarray(0.5 * (total + total.T))
 
 
 def normalised(parts: list[Part], least: float) -> tuple[Part, ...]:
