@@ -80,6 +80,12 @@ def runnable(text: str, folder: Path) -> list[str] | None:
     return [sys.executable, *words[1:]] if words[0] == 'python' else None
 
 
+def shorter(words: list[str]) -> list[str]:
+    """The same command with a simulated recording of 16 s where the page makes a longer one; it shows as much."""
+    places = [place for place, word in enumerate(words[:-1]) if word == '--duration' and float(words[place + 1]) > 16.0]
+    return ['16' if place - 1 in places else word for place, word in enumerate(words)]
+
+
 def launch_words(text: str, folder: Path) -> list[str]:
     """Package, file and arguments of a ``./pkm launch`` command; nothing for any other."""
     words = shlex.split(text.replace('$PWD', str(folder)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable
+from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable, shorter
 from warm_programs import WarmPrograms
 
 #: what a command may need that a test does not have
@@ -55,7 +55,7 @@ def files(folder: Path) -> Path:
             if row_of(text, TABLE) is None and '--show-args' not in text:
                 words = runnable(text, folder)
                 assert words is not None, f'{page}: {text}: commands.yaml must say which test runs it, or what it needs'
-                run = programs.run(words, folder)
+                run = programs.run(shorter(words), folder)
                 assert run.returncode == 0, f'{page}: {text}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}'
     return folder
 

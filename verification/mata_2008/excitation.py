@@ -42,7 +42,7 @@ SETTINGS = ExcitationSettings(
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Series, objectives, limits, condition number, export."""
-    settings = replace(SETTINGS, starts=1, draws=6, iterations=40) if quick else SETTINGS
+    settings = replace(SETTINGS, starts=1, draws=4, iterations=25) if quick else SETTINGS
     design = design_excitation(machine, settings, SerialExecutor())
     yield from series_checks(machine, design)
     yield from objective_checks(machine)

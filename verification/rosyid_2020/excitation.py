@@ -46,7 +46,7 @@ SETTINGS = ExcitationSettings(
 
 def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     """Series, end conditions, limits, objective, export."""
-    settings = replace(SETTINGS, starts=1, draws=6, iterations=40) if quick else SETTINGS
+    settings = replace(SETTINGS, starts=1, draws=4, iterations=25) if quick else SETTINGS
     problem = ExcitationProblem(machine, settings)
     design = design_excitation(machine, settings, SerialExecutor())
     yield from series_checks(problem, design)

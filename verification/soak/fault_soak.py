@@ -140,13 +140,18 @@ def soak(
     seed: int = 0,
     config: EstimatorConfig | None = None,
     progress: Callable[[int], None] | None = None,
+    pace: int = 1,
 ) -> SoakResult:
-    """Feed ``steps`` leg measurements with IMU samples and random faults; exceptions are passed on."""
+    """Feed ``steps`` leg measurements with IMU samples and random faults; exceptions are passed on.
+
+    Faults come in random order, each kind once before one comes again. ``pace``: so many times as often and as short.
+    """
     config = config or EstimatorConfig(baseline=False, history=0.1, divergence_samples=20)
     pipeline, messages = EstimatorPipeline(machine, config), _Messages(machine, seed)
     random, interval, count = messages.random, round(1e9 / RATE), len(messages.motion)
     truth: dict[int, Array] = {}
     began: Counter[str] = Counter()
+    ahead: list[str] = []
     delayed: list[tuple[int, Callable[[], list[EstimatorOutput]]]] = []
     stamp, left, healthy_since, clean_from = 10**9, 0, 0, 0
     outputs = not_finite = not_positive = judged = 0
@@ -156,8 +161,9 @@ def soak(
         index, stamp = step % count, stamp + interval
         if left == 0 and messages.fault:
             messages.fault, healthy_since = '', step
-        if left == 0 and random.random() * _BETWEEN[step // _PHASE % len(_BETWEEN)] < 1.0:
-            fault, left = str(random.choice(ALL_FAULTS)), int(random.integers(1, _LONGEST))
+        if left == 0 and random.random() * _BETWEEN[pace * step // _PHASE % len(_BETWEEN)] < pace:
+            ahead = ahead or [str(name) for name in random.permutation(ALL_FAULTS)]
+            fault, left = ahead.pop(), int(random.integers(1, _LONGEST // pace))
             began[fault] += 1
             messages.begin(fault, index)
             if fault == 'clock_reset':

@@ -11,10 +11,10 @@ from verification.soak.plan import judge
 
 
 def test_random_faults_leave_the_estimator_alive_finite_and_positive():
-    result = soak(load_machine('srs'), 20_000, seed=1)
+    result = soak(load_machine('srs'), 5_400, seed=1, pace=3)
     assert result.not_finite == 0
     assert result.not_positive == 0
-    assert len(result.faults) > 0.8 * len(ALL_FAULTS)
+    assert set(result.faults) == set(ALL_FAULTS)
     assert result.outputs > 0.8 * result.steps
     assert {check.status for check in judge(result)} == {'met'}
     nan = float('nan')

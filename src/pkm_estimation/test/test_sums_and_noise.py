@@ -99,7 +99,7 @@ def test_distance_of_two_poses_is_by_both_covariances():
     rows = [0, 1, 2, 6, 7, 8]
     away = (other.gaussian[0] - one.gaussian[0])[rows]
     both = (one.gaussian[1] + other.gaussian[1])[np.ix_(rows, rows)]
-    assert apart(one, other) == pytest.approx(away @ np.linalg.solve(both, away))
+    assert apart([one], other)[0] == pytest.approx(away @ np.linalg.solve(both, away))
 
 
 def test_parts_of_small_probability_are_dropped_and_the_rest_is_one():

@@ -6,18 +6,20 @@ correct; two that describe one pose become one again. Mean and covariance of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_log, skew
+from pkm_description.kinematics.rotation import cross, quaternion_from_matrix, rotated, rotation_log, skew
 
 from pkm_estimation.filters.kalman import solved
 from pkm_estimation.models import ATTITUDE, POSITION
-from pkm_estimation.models.attitude import move_chart, rotation_of, scalar_part
+from pkm_estimation.models.attitude import LEAST_SQUARE, rotation_of, rotations_of, scalar_part
 
 #: the states that make the pose
 POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+_ROWS, _COLUMNS = np.ix_(POSE, POSE)
 #: probability with which a part counts at least in what is claimed
 _LEAST_CLAIMED = 0.01
 #: parts into which a standard normal distribution is cut, and their distance
@@ -60,17 +62,22 @@ class Part(NamedTuple):
         state, covariance, carried = (values.copy() for values in self.gaussian)
         if chart is self.chart or np.array_equal(chart, self.chart):
             return state, covariance, carried
-        # to the own attitude, where all is small, and from there to the other chart
-        own, _ = move_chart(self.chart, state, covariance, carried, POSITION, ATTITUDE)
-        relative = chart.T @ own
-        state[POSITION] = relative @ state[POSITION]
-        turn = quaternion_from_matrix(relative)
-        vector, scalar = turn[:3], turn[3]
-        transport = np.eye(len(state))
-        transport[POSITION, POSITION] = relative
-        transport[ATTITUDE, ATTITUDE] = scalar * np.eye(3) + skew(vector)
-        state[ATTITUDE] = vector
+        relative, transport = chart.T @ self.chart, np.eye(len(state))
+        turned = relative @ state[POSITION]
+        state[ATTITUDE], transport[ATTITUDE, ATTITUDE] = _turned(relative, state[ATTITUDE])
+        state[POSITION], transport[POSITION, POSITION] = turned, relative
         return state, transport @ covariance @ transport.T, transport @ carried
+
+
+def _turned(relative: Array, q: Array) -> tuple[Array, Array]:
+    """Vector parts (..., 3) of attitudes q (..., 3) in axes that ``relative`` (..., 3, 3) turns to, and the slope."""
+    turn = quaternion_from_matrix(relative)
+    vector, scalar = turn[..., :3], turn[..., 3:]
+    own = np.sqrt(np.maximum(LEAST_SQUARE, 1.0 - np.sum(q * q, axis=-1, keepdims=True)))
+    # of the two quaternions of an attitude that whose scalar part is not negative
+    sign = np.where(scalar * own < np.sum(vector * q, axis=-1, keepdims=True), -1.0, 1.0)
+    slope = scalar[..., None] * np.eye(3) + skew(vector) - vector[..., None] * (q / own)[..., None, :]
+    return sign * (scalar * q + own * vector + cross(vector, q)), sign[..., None] * slope
 
 
 def cut(whole: Part, along: Array, curvature: float, straight: float) -> list[Part]:
@@ -107,12 +114,39 @@ def joined(one: Part, other: Part) -> Part:
     return one.with_gaussian(mean, spread, (1.0 - weight) * carried + weight * carried_2, logarithm)
 
 
-def apart(one: Part, other: Part) -> float:
-    """Square of the distance of two poses, by their covariances."""
-    state, covariance, _ = other.seen_from(one.chart)
-    rows = np.ix_(POSE, POSE)
-    away = (state - one.gaussian[0])[POSE]
-    return float(away @ solved(covariance[rows] + one.gaussian[1][rows], away))
+class _Poses(NamedTuple):
+    """Gaussians of poses: charts (..., 3, 3), states (..., 6), covariances (..., 6, 6)."""
+
+    chart: Array
+    state: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> _Poses:
+        """Those of parts, along one axis."""
+        states, covariances, _ = zip(*(part.gaussian for part in parts), strict=True)
+        charts = np.array([part.chart for part in parts])
+        return cls(charts, np.array(states)[:, POSE], np.array(covariances)[:, _ROWS, _COLUMNS])
+
+    def take(self, places: Any) -> _Poses:
+        """Some of them."""
+        return _Poses(self.chart[places], self.state[places], self.covariance[places])
+
+    def apart(self, others: _Poses) -> Array:
+        """Squares (...) of the distances to others, by both covariances, in the charts of these; both broadcast."""
+        relative = np.swapaxes(self.chart, -1, -2) @ others.chart
+        turned, slope = _turned(relative, others.state[..., 3:])
+        away = np.concatenate([rotated(relative, others.state[..., :3]), turned], axis=-1) - self.state
+        transport = np.zeros((*relative.shape[:-2], 6, 6))
+        transport[..., :3, :3], transport[..., 3:, 3:] = relative, slope
+        both = self.covariance + transport @ others.covariance @ np.swapaxes(transport, -1, -2)
+        squares: Array = np.sum(away * solved(both, away[..., None])[..., 0], axis=-1)
+        return squares
+
+
+def apart(ones: Sequence[Part], other: Part) -> Array:
+    """Squares (N,) of the distances of poses from another one, by their covariances."""
+    return _Poses.of(ones).apart(_Poses.of([other]))
 
 
 def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:
@@ -122,20 +156,23 @@ def covariance_about(best: Part, parts: tuple[Part, ...], arm: Array) -> Array:
     be far: a deviation is the one whose linear image is the other part's pose, of the point of the platform that is
     ``arm`` (3,) m from the state's.
     """
-    total = np.zeros_like(best.gaussian[1])
-    mean = best.gaussian[0]
-    q, here = mean[ATTITUDE], rotation_of(mean[ATTITUDE])
+    q, here = best.gaussian[0][ATTITUDE], rotation_of(best.gaussian[0][ATTITUDE])
     scalar = scalar_part(q)
-    turned = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
-    for part in parts:
-        state, covariance, _ = part.seen_from(best.chart)
-        apart = state - mean
-        there = rotation_of(state[ATTITUDE])
-        turn = rotation_log((there @ here.T)[None])[0]
-        apart[ATTITUDE] = np.linalg.solve(turned, turn)
-        apart[POSITION] += (there - here) @ arm - np.cross(turn, here @ arm)
-        total += max(float(np.exp(part.logarithm)), _LEAST_CLAIMED) * (covariance + np.outer(apart, apart))
-    return 0.5 * (total + total.T)
+    by_q = 2.0 * (scalar * np.eye(3) + skew(q) + np.outer(q, q) / scalar)  # rotation by a change of q
+    states, covariances, _ = (np.array(values) for values in zip(*(part.gaussian for part in parts), strict=True))
+    relative = best.chart.T @ np.array([part.chart for part in parts])
+    transport = np.zeros_like(covariances) + np.eye(states.shape[1])
+    states[:, POSITION], transport[:, POSITION, POSITION] = rotated(relative, states[:, POSITION]), relative
+    states[:, ATTITUDE], transport[:, ATTITUDE, ATTITUDE] = _turned(relative, states[:, ATTITUDE])
+    away = states - best.gaussian[0]
+    there, _ = rotations_of(states[:, ATTITUDE])
+    turns = rotation_log(there @ here.T)
+    away[:, ATTITUDE] = np.linalg.solve(by_q, turns.T).T
+    away[:, POSITION] += (there - here) @ arm - cross(turns, here @ arm)
+    weights = np.maximum(np.exp([part.logarithm for part in parts]), _LEAST_CLAIMED)
+    moved = transport @ covariances @ np.swapaxes(transport, 1, 2)
+    total = np.tensordot(weights, moved, 1) + (weights * away.T) @ away
+    return np.asarray(0.5 * (total + total.T))
 
 
 def normalised(parts: list[Part], least: float) -> tuple[Part, ...]:
@@ -150,21 +187,32 @@ def normalised(parts: list[Part], least: float) -> tuple[Part, ...]:
 def reduced(parts: list[Part], most: int) -> list[Part]:
     """At most so many parts: those are joined that move the least probability over the least distance."""
     parts = list(parts)
+    if len(parts) <= most:
+        return parts
+    poses = _Poses.of(parts)
+    far = np.full((len(parts), len(parts)), np.inf)  # of all pairs, below the diagonal
+    later, former = np.tril_indices(len(parts), -1)
+    far[later, former] = _far(poses.take(former), poses.take(later))
     while len(parts) > most:
-        best, least = (0, 1), np.inf
-        for j in range(1, len(parts)):
-            for i in range(j):
-                # part of the probability that is moved, and how far
-                weight = -float(np.logaddexp(-parts[i].logarithm, -parts[j].logarithm))
-                if weight >= least:
-                    continue
-                cost = weight + float(np.log1p(apart(parts[i], parts[j])))
-                if cost < least:
-                    best, least = (i, j), cost
-        i, j = best
+        later, former = np.tril_indices(len(parts), -1)
+        logarithms = np.array([part.logarithm for part in parts])
+        # part of the probability that is moved, and how far
+        weights = -np.logaddexp(-logarithms[former], -logarithms[later])
+        best = int(np.argmin(weights + far[later, former]))
+        i, j = int(former[best]), int(later[best])
         parts[i] = joined(parts[i], parts[j])
         del parts[j]
+        left = np.delete(np.arange(len(far)), j)
+        far, poses, new = far[np.ix_(left, left)], poses.take(left), _Poses.of([parts[i]])
+        for values, value in zip(poses, new, strict=True):
+            values[i] = value[0]
+        far[i, :i], far[i + 1 :, i] = _far(poses.take(slice(i)), new), _far(new, poses.take(slice(i + 1, None)))
     return parts
+
+
+def _far(ones: _Poses, others: _Poses) -> Array:
+    """Logarithm (N,) that grows with the distance of poses; infinite where that is no number."""
+    return np.nan_to_num(np.log1p(ones.apart(others)), nan=np.inf, posinf=np.inf)
 
 
 def turn_between(one: Part, other: Part) -> Array:

@@ -25,6 +25,7 @@ from pkm_estimation.filtering.platform_filter import PlatformFilter
 from pkm_estimation.models import ATTITUDE, POSITION
 
 _POSE = [*range(POSITION.start, POSITION.stop), *range(ATTITUDE.start, ATTITUDE.stop)]
+_ROWS, _COLUMNS = np.ix_(_POSE, _POSE)
 #: deviation from a straight line over one standard deviation of the prior, in those of the noise, up to which it is one
 STRAIGHT = 0.05
 #: standard deviations of the prior within which a singular pose matters, and the slope there [noise per standard
@@ -117,29 +118,25 @@ class SingularReach:
 
         ``noise_scale`` multiplies the noise variances of the legs.
         """
-        state, covariance = filter_.ukf.state, filter_.ukf.covariance
-        values, vectors = np.linalg.eigh(covariance[np.ix_(_POSE, _POSE)])
+        covariance = filter_.ukf.covariance
+        values, vectors = np.linalg.eigh(covariance[_ROWS, _COLUMNS])
         roots = np.sqrt(np.maximum(values, 1e-30))
         root = vectors * roots
-        points = np.repeat(state[None], 13, axis=0)
-        points[1:7, _POSE] += root.T
-        points[7:, _POSE] -= root.T
-        observed = _observed(filter_, points, noise_scale)
-        slopes = 0.5 * (observed[1:7] - observed[7:]).T
+        center, ahead, behind = _on_both_sides(filter_, root, noise_scale)
+        slopes = 0.5 * (ahead - behind).T
         if not np.isfinite(slopes).all():
             return None
         # directions in which legs say least, and those in which least is known: one of them crosses the fold
         turned = np.linalg.svd(slopes)[2].T
-        points = np.repeat(state[None], 13, axis=0)
-        points[1:7, _POSE] += (root @ turned).T
-        points[7:, _POSE] -= (root @ turned).T
-        both = np.concatenate([observed, _observed(filter_, points, noise_scale)[1:]])
-        ahead, behind = both[[*range(1, 7), *range(13, 19)]], both[[*range(7, 13), *range(19, 25)]]
-        slope, bend = 0.5 * (ahead - behind), 0.5 * (ahead + behind) - both[0]
-        curvature = np.linalg.norm(bend, axis=1)
-        curvature = np.where(np.isfinite(curvature), curvature, 0.0)  # the legs do not reach so far
-        place = -0.5 * np.sum(slope * bend, axis=1) / np.maximum(curvature, 1e-12) ** 2
-        flat = np.linalg.norm(slope + 2.0 * place[:, None] * bend, axis=1)
+        _, ahead_2, behind_2 = _on_both_sides(filter_, root @ turned, noise_scale)
+        ahead, behind = np.concatenate([ahead, ahead_2]), np.concatenate([behind, behind_2])
+        slope, bend = 0.5 * (ahead - behind), 0.5 * (ahead + behind) - center
+        squares = np.einsum('ij,ij->i', bend, bend)
+        squares[~np.isfinite(squares)] = 0.0  # the legs do not reach so far
+        curvature = np.sqrt(squares)
+        place = -0.5 * np.einsum('ij,ij->i', slope, bend) / np.maximum(squares, 1e-24)
+        level = slope + 2.0 * place[:, None] * bend
+        flat = np.sqrt(np.einsum('ij,ij->i', level, level))
         crosses = (curvature > straight) & (np.abs(place) < _REACH) & (flat < _FLAT)
         if not crosses.any():
             return None
@@ -148,11 +145,23 @@ class SingularReach:
         return Fold(covariance[:, _POSE] @ (vectors / roots) @ direction, float(curvature[best]))
 
 
+def _on_both_sides(filter_: PlatformFilter, moves: Array, noise_scale: float) -> tuple[Array, Array, Array]:
+    """What legs measure at the estimate (m,), and moved (6, m) there and back by the columns of ``moves`` (6, 6)."""
+    points = np.empty((13, len(filter_.ukf.state)))
+    points[:] = filter_.ukf.state
+    ahead, behind, by_column = points[1:7], points[7:], moves.T
+    ahead[:, POSITION] += by_column[:, :3]
+    ahead[:, ATTITUDE] += by_column[:, 3:]
+    behind[:, POSITION] -= by_column[:, :3]
+    behind[:, ATTITUDE] -= by_column[:, 3:]
+    observed = _observed(filter_, points, noise_scale)
+    return observed[0], observed[1:7], observed[7:]
+
+
 def _observed(filter_: PlatformFilter, points: Array, noise_scale: float = 1.0) -> Array:
     """What the legs measure (N, m) at states (N, n), in standard deviations of their noise; leaves no trace."""
     before, deviations = filter_.legs.snapshot(), np.sqrt(filter_.length_covariance.diagonal())
     deviations[: filter_.legs.drive_count] *= noise_scale**0.5
     values: Array = filter_.legs.observe(points) / deviations
-    values = values.copy()
     filter_.legs.restore(before)
     return values

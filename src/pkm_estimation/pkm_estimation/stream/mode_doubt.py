@@ -202,10 +202,9 @@ class ModeDoubt:
         """Join parts that are one pose: over both of them together the legs' positions are straight."""
         left: list[Part] = []
         for part in self.parts:
-            for place, other in enumerate(left):
-                if apart(other, part) > _APART:
-                    continue
-                both = joined(other, part)
+            near = np.flatnonzero(~(apart(left, part) > _APART)).tolist() if left else ()
+            for place in near:
+                both = joined(left[place], part)
                 filter_.restore(both.snapshot)
                 if self._fold(filter_) is None:
                     left[place] = both
