@@ -47,7 +47,7 @@ def test_report_contains_the_numbers(folder: Path, result: IdentificationResult)
         assert f'<td>{value:.5g}</td><td>{std:.3g}</td>' in text
     assert result.validation is not None and result.noise_floor is not None
     assert f'{100 * result.validation.error.relative:.3g} %' in text
-    for part in ('held-out run', 'excitation run', result.provenance['date'], 'weighted least squares', 'numpy'):
+    for part in ('held-out run', 'excitation run', result.provenance['date'], 'generalised least squares', 'numpy'):
         assert part in text
     ratio = result.physical.values[0] / result.physical.nominal[0]
     assert f'<td>{ratio:.4f}</td>' in text

@@ -58,7 +58,7 @@ def test_exports_say_where_values_come_from(srs: Machine, excitation: tuple, tmp
         first = next(iter(ElementTree.fromstring(text, ElementTree.XMLParser(target=_with_comments()))))
         assert first.tag is ElementTree.Comment and 'values of the overlay overlay.yaml' in first.text
         assert 'not in an overlay: a constant offset of the effort' in first.text
-        assert 'simulated time' in first.text and 'weighted least squares' in first.text
+        assert 'simulated time' in first.text and 'generalised least squares' in first.text
         assert 'values of the overlay' not in text_of(srs)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
+from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from scipy.optimize import minimize
 
 from pkm_identification.estimator.estimate import Estimate, SolverRecord
@@ -29,6 +30,8 @@ ORDER, ROWS_EACH = 6, 30
 LARGEST = 0.98
 #: change of the partial autocorrelations, in their standard deviations, that does not matter
 SETTLED = 0.1
+#: samples that are enough to estimate them, and from how many stretches of a longer recording these are taken
+ENOUGH, STRETCHES = 600, 6
 
 
 def generalised(
@@ -102,12 +105,30 @@ def fitted_noise(observation: Array, force: Array, row_weights: Array, noise: Ro
     observation, force, row_weights : as of :func:`generalised`
     noise : sizes from the residuals; the correlation is where the search begins
     """
-    used = row_weights > 0.0
+    used, count = row_weights > 0.0, observation.shape[-1]
+    places = _stretches(len(observation))
+    partial = _correlation(observation[places], force[places], used[places], noise)
+    correlated = RowNoise(noise.std, partial)
+    rows, targets = correlated.weighed(observation, row_weights), correlated.weighed(force, row_weights)
+    standard = targets - rows @ solve(rows.reshape(-1, count), targets.ravel())
+    return RowNoise(np.maximum(noise.std * _sizes(standard, used, count), noise_floor(force)), partial)
+
+
+def _stretches(samples: int) -> Indices:
+    """Places of the samples that are looked at: all, or so many in stretches over the whole recording."""
+    if samples <= ENOUGH:
+        return np.arange(samples)
+    starts = np.linspace(0, samples - ENOUGH // STRETCHES, STRETCHES).astype(int)
+    return np.concatenate([np.arange(start, start + ENOUGH // STRETCHES) for start in starts])
+
+
+def _correlation(observation: Array, force: Array, used: NDArray[np.bool_], noise: RowNoise) -> Array:
+    """Partial autocorrelations (p,) with the largest restricted likelihood, none where rows are too few."""
     count = observation.shape[-1]
     freedom = int(used.sum()) - count
     order = min(ORDER, freedom // ROWS_EACH)
     if order < 1 or (noise.std <= noise_floor(force)).all():
-        return RowNoise(noise.std)
+        return np.zeros(0)
     scale = np.maximum(np.linalg.norm((observation * used[..., None]).reshape(-1, count), axis=0), 1e-300)
     both = np.concatenate([observation / scale, force[..., None]], axis=-1)
     begin = np.zeros(order)
@@ -127,7 +148,4 @@ def fitted_noise(observation: Array, force: Array, row_weights: Array, noise: Ro
         cost, begin, method='L-BFGS-B', bounds=[(-limit, limit)] * order,
         options={'gtol': SETTLED / np.sqrt(freedom), 'ftol': SETTLED**2 / freedom},
     )  # fmt: skip
-    correlated = RowNoise(noise.std, np.tanh(found.x))
-    rows, targets = correlated.weighed(observation, row_weights), correlated.weighed(force, row_weights)
-    standard = targets - rows @ solve(rows.reshape(-1, count), targets.ravel())
-    return RowNoise(np.maximum(noise.std * _sizes(standard, used, count), noise_floor(force)), correlated.partial)
+    return np.tanh(found.x)
