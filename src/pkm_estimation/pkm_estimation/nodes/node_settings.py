@@ -29,6 +29,13 @@ class EstimatorNodeSettings(Settings):
     view_rate: float = setting(
         100.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]', 0.0, 1e4
     )
+    maximum_lag: float = setting(
+        0.5,
+        'how far the node may be behind, by stamps, and still publish every estimate; then of each turn the latest '
+        'alone, and beyond twice as much leg measurements are left out [s]; 0: never',
+        0.0,
+        60.0,
+    )
 
 
 def load_config(path: str | Path) -> EstimatorConfig:
