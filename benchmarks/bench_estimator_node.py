@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--stopped', action='store_true', help='a reliable subscriber that is stopped after 2 s')
     parser.add_argument('parameters', nargs='*', help='parameters of the node, e.g. baseline:=false')
     options = parser.parse_args(arguments)
-    given = [f'machine:={options.machine}', 'reliability:=reliable', *options.parameters]
+    given = [f'machine:={options.machine}', 'reliability:=reliable', 'maximum_lag:=0.5', *options.parameters]
     with ros_domain():
         load = Load(options.machine, options.rate, options.seconds)
         ros = ['--ros-args', *(part for parameter in given for part in ('-p', parameter))]

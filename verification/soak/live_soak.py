@@ -94,7 +94,7 @@ def live_soak(
 
     The process that plays the sensors takes real-time priority where it may, so that it is not late itself.
     """
-    parameters = (f'machine:={machine.name}', 'reliability:=reliable')
+    parameters = (f'machine:={machine.name}', 'reliability:=reliable', 'maximum_lag:=0.5')
     arguments = ['--ros-args', *(part for text in parameters for part in ('-p', text))]
     looks: list[tuple[float, float]] = []
     with ros_domain(), NodeProcess('pkm_estimation', 'estimator', arguments) as node:

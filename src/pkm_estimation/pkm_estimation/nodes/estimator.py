@@ -13,10 +13,11 @@ from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, r
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
-from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
+from pkm_estimation.nodes.node_settings import USUAL_LAG, EstimatorNodeSettings
 from pkm_estimation.nodes.stream_node import LEVELS, StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
 from pkm_estimation.stream.backlog import Backlog
@@ -82,7 +83,8 @@ class EstimatorNode(StreamNode):
         settings = current_settings(self, EstimatorNodeSettings)
         self._viewing = RateLimit(settings.view_rate)
         self.pipeline = LivePipeline(self.machine, self.config)
-        self._backlog = Backlog(self.pipeline, settings.maximum_lag)
+        usual = 0.0 if self._input_qos.reliability == ReliabilityPolicy.RELIABLE else USUAL_LAG
+        self._backlog = Backlog(self.pipeline, usual if settings.maximum_lag < 0.0 else settings.maximum_lag)
         return self.pipeline
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
