@@ -5,19 +5,27 @@ which they are due; they are serialised in advance and sent as bytes, as little 
 is the time from that stamp to the arrival of ``platform/odometry`` in this process, as the middleware notes it (how
 fast Python fetches it from there is not the node's doing). On a busy computer this process itself sends late, so the
 time from sending is printed, too.
+
+Options make it hard for the node: busy processes beside it, a higher rate, a subscriber that is stopped (SIGSTOP).
+What the node says of its load in ``/diagnostics`` is printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from pkm_description.arrays import Array
 from pkm_description.loading import load_machine
@@ -32,6 +40,19 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 
 TARGET_LATENCY = 3e-3
+#: s after which the listener is stopped; sentences of /diagnostics that are printed
+STOPPED_AFTER, _MOST_TOLD = 2.0, 5
+#: a process that does nothing but take processor time, and one that listens to the estimates, reliably
+BUSY = 'while True: pass'
+LISTENER = """
+import rclpy
+from nav_msgs.msg import Odometry
+from pkm_description.ros.qos import LOSSLESS_QOS
+rclpy.init()
+node = rclpy.create_node('stopped_listener')
+node.create_subscription(Odometry, 'platform/odometry', lambda data: print('heard', flush=True), LOSSLESS_QOS, raw=True)
+rclpy.spin(node)
+"""
 
 
 class Load(Node):
@@ -56,8 +77,11 @@ class Load(Node):
         self.imu = self.create_publisher(Imu, 'imu/data_raw', RELIABLE_STREAM_QOS)
         self.legs = self.create_publisher(JointState, 'joint_states', RELIABLE_STREAM_QOS)
         self.sent: dict[int, int] = {}
+        self._later: dict[int, Callable[[], object]] = {}
         self.stamps: list[int] = []
         self.arrivals: list[int] = []
+        self.diagnoses: list[DiagnosticArray] = []
+        self._diagnoses = self.create_subscription(DiagnosticArray, '/diagnostics', self.diagnoses.append, 100)
         # nothing spins this node while samples are sent: _take fetches what came
         self._estimates = self.create_subscription(
             Odometry, 'platform/odometry', lambda data: None, LOSSLESS_QOS, raw=True
@@ -69,6 +93,22 @@ class Load(Node):
             data, info = taken
             self.stamps.append(read_stamp(data))
             self.arrivals.append(info['received_timestamp'])
+        while (told := self._diagnoses.handle.take_message(DiagnosticArray, False)) is not None:
+            self.diagnoses.append(told[0])
+
+    def told(self) -> Iterator[str]:
+        """What the node said of its load and of publishing, each once, and the counters that it said last."""
+        values: dict[str, str] = {}
+        heard: dict[str, None] = {}
+        for status in (one for array in self.diagnoses for one in array.status):
+            part = status.name.split(': ')[-1]
+            values.update({value.key: value.value for value in status.values if value.key.startswith('count ')})
+            if part in ('load', 'publishing') and status.level > b'\0':
+                heard[f'{part}: {status.message}'] = None
+        yield from list(heard)[:_MOST_TOLD]
+        if len(heard) > _MOST_TOLD:
+            yield f'... and {len(heard) - _MOST_TOLD} more'
+        yield ', '.join(f'{name.removeprefix("count ")} {count}' for name, count in sorted(values.items()))
 
     @property
     def connected(self) -> bool:
@@ -76,12 +116,18 @@ class Load(Node):
         ready = self.imu.get_subscription_count() and self.legs.get_subscription_count()
         return bool(ready) and self.count_publishers('platform/odometry') > 0
 
+    def at(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something so long after the first sample."""
+        self._later[round(1e9 * seconds / self.interval)] = action
+
     def run(self) -> tuple[Array, Array, int]:
         """Send everything; returns latencies [s] from stamp and from sending, and how many estimates are missing."""
         begin = time.time_ns() + 10_000_000
         for k, messages in enumerate(self.samples):
             due = begin + k * self.interval
             time.sleep(max(0.0, (due - time.time_ns()) * 1e-9))
+            if k in self._later:
+                self._later.pop(k)()
             imu, legs = (with_stamp(data, due) for data in messages)
             self.sent[due] = time.time_ns()
             self.imu.publish(imu)
@@ -102,17 +148,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--seconds', type=float, default=10.0, help='length of the run (default: 10)')
     parser.add_argument('--rate', type=float, default=1000.0, help='of IMU and legs [Hz] (default: 1000)')
     parser.add_argument('--machine', default='srs')
+    parser.add_argument('--busy', type=int, default=0, help='processes that take all processor time they get')
+    parser.add_argument('--stopped', action='store_true', help='a reliable subscriber that is stopped after 2 s')
     parser.add_argument('parameters', nargs='*', help='parameters of the node, e.g. baseline:=false')
     options = parser.parse_args(arguments)
-    given = [f'machine:={options.machine}', 'reliability:=reliable', *options.parameters]
+    given = [f'machine:={options.machine}', 'reliability:=reliable', 'maximum_lag:=0.5', *options.parameters]
     with ros_domain():
         load = Load(options.machine, options.rate, options.seconds)
         ros = ['--ros-args', *(part for parameter in given for part in ('-p', parameter))]
         with NodeProcess('pkm_estimation', 'estimator', ros) as node:
             wait_for(lambda: load.connected, 'the estimator', spin=load)
-            before = processor_time(node.process.pid)
-            latency, from_sending, missing = load.run()
-            spent = processor_time(node.process.pid) - before
+            with busy_processes(options.busy), stopped_listener(load) if options.stopped else nullcontext():
+                before = processor_time(node.process.pid)
+                latency, from_sending, missing = load.run()
+                spent = processor_time(node.process.pid) - before
+            count = len(load.diagnoses)
+            wait_for(lambda: len(load.diagnoses) > count + 1, 'the last diagnostics', spin=load)
+        print('\n'.join(load.told()))
         load.destroy_node()
     count = len(load.samples)
     print(f'{count} IMU and {count} leg samples at {options.rate:g} Hz, {len(latency)} estimates, {missing} missing')
@@ -126,6 +178,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     p99 = [_describe(name, values[first:]) for name, values in (('stamp', latency), ('sending', from_sending))]
     return 0 if missing == 0 and p99[0] <= TARGET_LATENCY else 1
+
+
+@contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """So many processes that take all processor time they get."""
+    processes = [subprocess.Popen([sys.executable, '-c', BUSY]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def stopped_listener(load: Load) -> Iterator[None]:
+    """A subscriber that has heard something, and then stands still."""
+    before = load.count_subscribers('platform/odometry')
+    process = subprocess.Popen([sys.executable, '-c', LISTENER], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: load.count_subscribers('platform/odometry') > before, 'the listener', spin=load)
+        load.at(STOPPED_AFTER, lambda: process.send_signal(signal.SIGSTOP))
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def processor_time(pid: int) -> float:

@@ -52,11 +52,11 @@ def files_passed() -> list[str]:
         imu = Imu(linear_acceleration=vector3(data.specific_force[k]), angular_velocity=vector3(data.angular_rate[k]))
         legs = JointState(name=machine.actuated_joint_names, position=data.drive_positions[k].tolist())
         imu.header.stamp = legs.header.stamp = stamp(time)
-        node.callbacks['imu/data_raw'](serialize_message(imu))
+        node.callbacks['imu/data_raw'](serialize_message(imu), {})
         message = serialize_message(legs)
         if k == _BEFORE:
             sys.setprofile(note)
-        node.callbacks['joint_states'](message)
+        node.callbacks['joint_states'](message, {})
         sys.setprofile(None)
     return list(passed)
 

@@ -17,6 +17,7 @@ from pkm_estimation.models import ATTITUDE, BIASES, POSITION, STATE_SIZE, VELOCI
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.sensors import SensorConditions, simulate_sensors
 from pkm_estimation.stream import EstimatorConfig, EstimatorOutput, EstimatorPipeline
+from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.output import OutputBlock
 
 from verification.check import Check, at_most, equal, holds
@@ -38,7 +39,7 @@ POSITION_LIMITS = {(2.0, 100.0): 6e-6}
 #: standard deviations of the biases, accelerometer and gyroscope: a fifth of those that the filter starts with
 BIAS_STD = np.repeat([0.2, 0.02], 3)
 #: counters of a run in which nothing had to be decided
-_ORDINARY = {'imu_accepted', 'legs_accepted', 'started', 'no_imu_before', 'legs_rejected'}
+_ORDINARY = {*WELL, 'no_imu_before', 'legs_rejected'}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from pkm_description.loading import load_machine
 
-from verification.soak.fault_soak import ALL_FAULTS, soak
+from verification.soak.fault_soak import soak
+from verification.soak.faulty_stream import ALL_FAULTS
 from verification.soak.plan import judge
 
 
@@ -20,6 +21,7 @@ def test_random_faults_leave_the_estimator_alive_finite_and_positive():
     nan = float('nan')
     wrong = {
         'not_finite': 1, 'not_positive': 1, 'outputs': 0, 'largest_error': nan, 'largest_normalised': 7.0, 'faults': {},
+        'unbalanced': (1, -1),
     }  # fmt: skip
     for name, value in wrong.items():
         checks = judge(replace(result, **{name: value}))

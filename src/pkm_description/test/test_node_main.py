@@ -169,6 +169,43 @@ def test_the_signal_thread_of_rclpy_ends_before_the_executor() -> None:
     assert done.stdout.splitlines() == ['spinning with', 'destroying without', 'executor gone without']
 
 
+_SWALLOWED = """
+import os, signal, sys
+from rclpy.node import Node
+from pkm_description.ros.node_main import run_node
+from pkm_description.ros.stream_executor import StreamExecutor
+
+class Deaf(Node):
+    def __init__(self):
+        super().__init__('deaf')
+        self.create_timer(0.01, self.tick)
+        self.count = 0
+    def tick(self):
+        self.count += 1
+        try:
+            if self.count == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+                while True:
+                    pass
+        except BaseException:
+            print('swallowed', flush=True)
+    def destroy_node(self):
+        print('cleaned up', flush=True)
+        super().destroy_node()
+
+sys.exit(run_node(Deaf, executor=StreamExecutor))
+"""
+
+
+def test_an_interrupt_that_something_swallows_ends_the_node_all_the_same() -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', _SWALLOWED], env=ros_environment(), capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ['swallowed', 'cleaned up']
+
+
 _OVERLOADED = """
 import sys
 from diagnostic_msgs.msg import DiagnosticArray

@@ -12,6 +12,7 @@ rclpy = pytest.importorskip('rclpy')
 from pkm_description.ros.qos import LOSSLESS_QOS  # noqa: E402
 from pkm_description.ros.stream_executor import StreamExecutor  # noqa: E402
 from pkm_description.ros.testing import PATIENCE, ros_domain  # noqa: E402
+from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import Float64, Int64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -148,6 +149,42 @@ def test_subscriptions_may_come_and_go(nodes):
     spin(listener)
     speaking.join()
     assert heard == [1, 2]
+
+
+class Worker(Node):
+    """Queues what it hears, and works it off piece by piece."""
+
+    is_worked_off = False
+
+    def __init__(self):
+        super().__init__('worker')
+        self.waiting, self.done, self.most = [], [], 0
+
+    def take(self, message):
+        self.waiting.append(message.data)
+
+    def work_off(self):
+        self.most = max(self.most, len(self.waiting))
+        self.done += self.waiting[:1]
+        del self.waiting[:1]
+        if len(self.done) == 500:
+            raise SystemExit
+        return bool(self.waiting)
+
+
+def test_a_node_that_works_off_its_queue_gets_all_that_waits_before_each_piece_of_work(nodes):
+    _, speaker = nodes
+    worker = Worker()
+    worker.create_subscription(Int64, 'numbers', worker.take, LOSSLESS_QOS)
+    numbers = speaker.create_publisher(Int64, 'numbers', LOSSLESS_QOS)
+    wait_for(lambda: numbers.get_subscription_count() > 0)
+    for k in range(500):
+        numbers.publish(Int64(data=k))
+    spin(worker)
+    assert worker.is_worked_off
+    assert worker.done == list(range(500))
+    assert worker.most > 1
+    worker.destroy_node()
 
 
 def test_a_shutdown_ends_it(nodes):

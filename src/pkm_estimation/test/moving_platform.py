@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 from pkm_description.kinematics import drive_positions
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.books import WELL
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
@@ -18,7 +19,7 @@ BIAS_STD = np.repeat([0.2, 0.02], 3)
 #: s after the start, and between the errors that are used
 SETTLING, BETWEEN = 2.0, 0.25
 #: counters of a run in which nothing had to be decided
-ORDINARY = {'imu_accepted', 'legs_accepted', 'started', 'no_imu_before', 'legs_rejected'}
+ORDINARY = {*WELL, 'no_imu_before', 'legs_rejected'}
 #: frequencies of the six coordinates, in parts of the greatest, and their phases
 PARTS = np.array([1.0, 0.93, 0.87, 0.97, 0.9, 0.83])
 PHASES = np.array([0.3, 2.1, 4.4, 5.2, 1.2, 3.3])

@@ -14,6 +14,7 @@ from pkm_estimation.offline.estimate import estimate
 from pkm_estimation.sensors import ImuFault, SensorConditions, SensorData, simulate_sensors
 from pkm_estimation.sensors.imu_faults import IMU_FAULTS
 from pkm_estimation.stream import EstimatorConfig
+from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.imu_causes import ImuCauses
 from pkm_estimation.stream.imu_watch import ImuWatch
 from pkm_estimation.stream.samples import Instant
@@ -138,7 +139,7 @@ def test_without_a_failure_nothing_is_said_and_nothing_changes():
     for rate in (100.0, 500.0):
         result, *_ = run(SRS, None, rate)
         assert not result.by_legs_alone.any()
-        assert set(result.health.counters) == {'imu_accepted', 'legs_accepted', 'started'}
+        assert set(result.health.counters) == set(WELL)
         other, *_ = run(SRS, None, rate, config=EstimatorConfig(legs_alone=False))
         assert_same(result, other, SKIPPED)
 

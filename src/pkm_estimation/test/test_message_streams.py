@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.backlog import Backlog
+from pkm_estimation.stream.books import IMU_REASONS, LEG_REASONS, imu_balance, leg_balance, node_balance
+from pkm_estimation.stream.live import LivePipeline
+from pkm_estimation.stream.verdict import NORMAL
 from test_pipeline import DATA, NAMES, SRS, as_bytes, pairs
 
 #: samples of each topic
@@ -20,7 +25,7 @@ TOPICS = ('imu', 'legs')
 EXAMPLES = int(os.environ.get('PKM_EXAMPLES', 0))
 #: the same ones every time, but for a search on purpose
 stream_settings = settings(
-    max_examples=EXAMPLES or 50, derandomize=not EXAMPLES, deadline=None, database=None,
+    max_examples=EXAMPLES or 20, derandomize=not EXAMPLES, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 
@@ -30,14 +35,6 @@ disturbances = st.lists(
     st.tuples(topics, places, st.sampled_from(['lost', 'repeated', 'late']), st.integers(1, 12), st.integers(1, 6)),
     max_size=8,
 )
-#: why a message gives no estimate, or is not accepted
-STAMPS = ('zero_stamp', 'duplicate_stamp', 'out_of_order_stamp', 'stamp_jump', 'too_late')
-REASONS = {
-    'imu': ('imu_not_finite', *(f'imu_{reason}' for reason in STAMPS)),
-    'legs': (
-        'legs_rejected', 'legs_queue_overflow', 'legs_dropped_by_reset', *(f'legs_{reason}' for reason in STAMPS)
-    ),
-}  # fmt: skip
 #: samples by which each topic is later than the other
 offsets = st.tuples(st.integers(0, 15), st.integers(0, 15))
 #: numbers that cannot be used, and stamps
@@ -92,21 +89,13 @@ def run(pipeline, messages):
     return [output for one in messages for output in give(pipeline, one)]
 
 
-def taken(counters, topic, waiting):
-    """Messages of a topic that were used, wait, or have a reason; one that was rejected and used later counts once."""
-    counted = waiting + sum(counters[name] for name in REASONS[topic]) - counters[f'{topic}_answered_late']
-    return counted + (counters['imu_accepted'] if topic == 'imu' else counters['estimates'])
-
-
 def assert_balanced(pipeline, outputs, messages):
-    counters, sent = Counter(pipeline.health.counters), Counter(one[0] for one in messages)
-    counters['estimates'] = len(outputs)
-    assert taken(counters, 'imu', 0) == sent['imu']
-    assert taken(counters, 'legs', waiting(pipeline)) == sent['legs']
-
-
-def waiting(pipeline):
-    return len(pipeline._waiting)
+    counters, sent = pipeline.health.counters, Counter(one[0] for one in messages)
+    assert (counters['imu_received'], counters['legs_received']) == (sent['imu'], sent['legs'])
+    assert counters['estimates'] == len(outputs) + counters['estimates_not_published']
+    assert imu_balance(counters) == 0
+    assert leg_balance(counters, len(pipeline.waiting)) == 0
+    assert min(counters.values(), default=0) >= 0
 
 
 def ordered(messages):
@@ -160,19 +149,93 @@ def test_whatever_comes_is_used_or_counted_under_one_reason(disturbed, offset, b
         pipeline = EstimatorPipeline(SRS, config)
         outputs = []
         for place, one in enumerate(messages):
-            before, waited = Counter(pipeline.health.counters), waiting(pipeline)
+            before, waiting = Counter(pipeline.health.counters), len(pipeline.waiting)
             new = give(pipeline, one)
             outputs += new
             counted = Counter(pipeline.health.counters)
             counted.subtract(before)
-            counted['estimates'] = len(new)
-            assert taken(counted, one[0], waiting(pipeline) - waited if one[0] == 'legs' else 0) == 1
+            if one[0] == 'imu':
+                assert counted['imu_accepted'] + sum(counted[name] for name in IMU_REASONS) == 1
+            else:
+                done = sum(counted[name] for name in LEG_REASONS) - counted['legs_answered_late'] + len(new)
+                assert done + len(pipeline.waiting) - waiting == 1
             if place == len(messages) // 2:
                 pipeline.reset(1)
         assert_balanced(pipeline, outputs, messages)
 
 
+class Sample:
+    """A message as the node's readers give it."""
+
+    def __init__(self, one):
+        if one[0] == 'imu':
+            _, self.stamp, self.specific_force, self.angular_rate = one
+            self.covariances = ()
+        else:
+            _, self.stamp, self.names, self.positions = one
+            self.efforts = np.empty(0)
+
+
+def through_backlog(pipeline, messages, cuts, maximum_lag, turn=400):
+    """Estimates of a node that works off what waits now and then: after so many messages, for so many turns."""
+    with patch('pkm_estimation.stream.backlog._MOST', turn):
+        return worked_off(Backlog(pipeline, maximum_lag), messages, cuts)
+
+
+def worked_off(backlog, messages, cuts):
+    outputs, cut = [], iter([*cuts, (len(messages), 10**6)])
+    after, turns = next(cut)
+    for place, one in enumerate(messages):
+        (backlog.add_imu if one[0] == 'imu' else backlog.add_legs)(Sample(one))
+        after -= 1
+        if after > 0 and place < len(messages) - 1:
+            continue
+        while turns and len(backlog):
+            outputs += backlog.work()
+            turns -= 1
+        after, turns = next(cut, (len(messages), 10**6))
+    while len(backlog):
+        outputs += backlog.work()
+    return outputs
+
+
+cuts = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 3)), max_size=8)
+
+
+@stream_settings
+@given(disturbances, offsets, spoilt, cuts)
+def test_a_backlog_gives_the_bits_of_single_samples(disturbed, offset, bad, cuts):
+    how = {(topic, k): kind for topic, k, kind in bad if kind not in ('far', 'back')}  # jumps join the topics' clocks
+    messages = [message(k, topic, how.get((topic, k), '')) for k, topic in arrivals(disturbed, offset)]
+    single, live = EstimatorPipeline(SRS), LivePipeline(SRS)
+    expected, outputs = run(single, messages), through_backlog(live, messages, cuts, 0.0)
+    assert_balanced(live, outputs, messages)
+    assert as_bytes(outputs) == as_bytes(expected)
+    for output, other in zip(outputs, expected, strict=True):
+        assert output.baseline is None if other.baseline is None else (
+            output.baseline.velocity.tobytes() == other.baseline.velocity.tobytes()
+        )
+    assert live.health.counters == single.health.counters
+
+
+@stream_settings
+@given(disturbances, offsets, cuts, st.sampled_from([0.03, 0.1, 0.2]))
+def test_a_backlog_that_leaves_out_counts_it(disturbed, offset, cuts, maximum_lag):
+    messages = [message(*key) for key in arrivals(disturbed, offset)]
+    live, single = LivePipeline(SRS), EstimatorPipeline(SRS)
+    outputs = through_backlog(live, messages, cuts, maximum_lag, turn=10)
+    counters, sent = live.health.counters, Counter(one[0] for one in messages)
+    for topic in TOPICS:
+        assert node_balance(counters, topic, sent[topic]) == 0
+    assert counters['imu_decimated'] == counters['imu_backlog_overflow'] == 0
+    assert counters['estimates'] == len(outputs) + counters['estimates_not_published']
+    assert imu_balance(counters) == 0 and leg_balance(counters, len(live.waiting)) == 0
+    if not counters['legs_decimated']:  # the baseline starts anew after what it has not seen
+        assert {row[:-1] for row in as_bytes(outputs)} <= {row[:-1] for row in as_bytes(run(single, messages))}
+
+
 def test_a_clean_stream_needs_no_reason():
     pipeline, messages = EstimatorPipeline(SRS), pairs(range(COUNT))
     assert_balanced(pipeline, run(pipeline, messages), messages)
-    assert pipeline.health.counters == {'imu_accepted': COUNT, 'legs_accepted': COUNT, 'started': 1}
+    assert pipeline.health.counters['estimates'] == COUNT
+    assert set(pipeline.health.counters) <= set(NORMAL)  # `estimate` and its report tell the others

@@ -17,8 +17,8 @@ from pkm_description.errors import PkmError
 from pkm_description.ros.failed_publishing import survive_failed_publishing
 from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 
-#: s after which an interrupt comes again that Python has dropped
-_LATER = 0.01
+#: s after which an interrupt comes again that Python has dropped, and after which one has got lost that ended nothing
+_LATER, _LOST = 0.01, 5.0
 
 
 def run_node(
@@ -38,7 +38,8 @@ def run_node(
         0 after SIGINT or shutdown, the code of a ``SystemExit`` raised in a callback, 1 if the factory refuses its
         parameters, or the node ends, with a :class:`PkmError` (one line on stderr, no traceback).
     """
-    interrupted = _interrupt_once()
+    interrupted, ended = _interrupt_once(), threading.Event()
+    threading.Thread(target=_end_spinning, args=(interrupted, ended), daemon=True).start()
     survive_failed_publishing()
     rclpy.init(args=list(args) if args is not None else None)
     node = spinner = None
@@ -66,6 +67,7 @@ def run_node(
             return 0
         raise
     finally:
+        ended.set()
         # nothing interrupts the clean-up; Python, too, would take back a handler of ours before the process has ended
         interrupted.set()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -85,6 +87,20 @@ def run_node(
 def _refused(error: PkmError) -> int:
     print(f'error: {error}', file=sys.stderr, flush=True)
     return 1
+
+
+def _end_spinning(interrupted: threading.Event, ended: threading.Event) -> None:
+    """Shut the context down, which ends each executor, where an interrupt has not ended the node.
+
+    C++ code that calls Python may turn the KeyboardInterrupt into an error that the caller survives, and rclpy does not
+    shut down by itself at SIGINT: the node would go on for ever, as it ignores the SIGINTs after the first.
+    """
+    while not ended.is_set():
+        interrupted.wait()
+        # one that Python has dropped comes again
+        if not ended.wait(_LOST) and interrupted.is_set():
+            rclpy.try_shutdown()
+            return
 
 
 def _interrupt_once() -> threading.Event:

@@ -8,6 +8,10 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from pkm_description.ros.node_settings import SubscriptionSettings
 from pkm_description.ros.parameters import declare_settings
 
+#: messages of a stream that the middleware holds where some are too long to be read. Its memory for each is as large as
+#: the largest that was ever there: with the usual depth it would hold gigabytes of joint states of a megabyte
+HELD_OF_LONG = 100
+
 #: subscriptions to sensor streams: best effort, so that every driver connects
 SENSOR_QOS = QoSProfile(
     history=HistoryPolicy.KEEP_LAST, depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT
@@ -52,3 +56,8 @@ def declare_stream_qos(node: Node) -> QoSProfile:
     """
     reliability = declare_settings(node, SubscriptionSettings).reliability
     return LOSSLESS_QOS if reliability == 'reliable' else SENSOR_QOS
+
+
+def with_few_held(qos: QoSProfile) -> QoSProfile:
+    """Return the same profile of a subscription with few messages held."""
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=HELD_OF_LONG, reliability=qos.reliability)

@@ -37,6 +37,10 @@ UNREADABLE = (struct.error, ValueError, RuntimeError)
 LONGEST_SAMPLE = 2**16
 
 
+class TooLongError(ValueError):
+    """A message has more bytes than are read of a sample."""
+
+
 class ImuReading(NamedTuple):
     """What is measured in a ``sensor_msgs/Imu``: stamp [ns], angular rate, specific force; and its frame.
 
@@ -139,7 +143,7 @@ def coded_stamp(time: int) -> bytes:
 
 def _require_short(data: bytes) -> None:
     if len(data) > LONGEST_SAMPLE:
-        raise ValueError(f'longer than the {LONGEST_SAMPLE} bytes that are read of a sample')
+        raise TooLongError(f'longer than the {LONGEST_SAMPLE} bytes that are read of a sample')
 
 
 def _in_own_representation(data: bytes, kind: type) -> bytes:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from inspect import signature
 from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 #: one turn of the streams [s]; services, timers and events wait that long at most while samples come
 _TURN = 0.02
 #: streams that are silent that long [ns] end their turn
 _SILENCE = 5_000_000
-#: messages of one topic before it is another topic's turn
-_MOST_AT_ONCE = 20
+#: messages of one topic before it is another topic's turn: where a message is processed, and where it is only queued;
+#: time [s] for which these are taken at most: one of a megabyte takes milliseconds
+_MOST_AT_ONCE, _MOST_QUEUED, _TAKING = 20, 1000, 0.02
 
 
 class StreamExecutor(SingleThreadedExecutor):
@@ -26,43 +29,81 @@ class StreamExecutor(SingleThreadedExecutor):
     alone (as :func:`rclpy.wait_for_message.wait_for_message` does) and calls their callbacks; between turns, and while
     nothing comes, it is rclpy's executor.
 
-    Callbacks of subscriptions are plain functions that take the message alone.
+    Callbacks of subscriptions are plain functions that take the message, or the message and what the middleware says of
+    it, as in rclpy.
+
+    A node may have a method ``work_off()``, and an attribute ``is_worked_off`` that is set here: its callbacks then
+    only queue what they get, and the method is called when all that waits in the middleware has been taken. It returns
+    whether there is more to do; then it is called again, after what has come meanwhile. So a node knows how far it is
+    behind, and the middleware's queues do not overflow while it works.
     """
+
+    def add_node(self, node: Node) -> bool:
+        """Add a node; one that works off its queue is told that it will be called."""
+        if hasattr(node, 'work_off'):
+            node.is_worked_off = True  # type: ignore[attr-defined]
+        return super().add_node(node)
 
     def spin(self) -> None:
         """Execute callbacks until shutdown."""
+        is_busy = False
         while self.context.ok():
-            self.spin_once()
-            self._serve_streams()
+            self.spin_once(timeout_sec=0.0 if is_busy else None)
+            is_busy = self._serve_streams()
 
-    def _serve_streams(self) -> None:
-        """Take messages until the turn is over or none comes."""
-        subscriptions = [one for node in self.get_nodes() for one in node.subscriptions]
-        context = self.context.handle
+    def _work_off(self, least: float = 0.0) -> bool:
+        """Let nodes do what their messages ask for, for at least so long [s]; whether there is more to do."""
+        nodes = [node for node in self.get_nodes() if hasattr(node, 'work_off')]
+        over = time.monotonic() + least
+        while True:
+            busy = [node for node in nodes if node.work_off()]
+            if not busy or time.monotonic() >= over:
+                return bool(busy)
+
+    def _serve_streams(self) -> bool:
+        """Take messages until the turn is over or none comes; whether there is more to do."""
+        subscriptions = [
+            (one, _arguments(one), _MOST_QUEUED if hasattr(node, 'work_off') else _MOST_AT_ONCE)
+            for node in self.get_nodes()
+            for one in node.subscriptions
+        ]
+        context, is_busy = self.context.handle, self._work_off()
         if not subscriptions or context is None or not hasattr(rclpy_implementation, 'WaitSet'):
-            return
+            return is_busy
         over = time.monotonic() + _TURN
         with ExitStack() as in_use:
-            for one in subscriptions:
+            for one, *_ in subscriptions:
                 in_use.enter_context(one.handle)
             wait_set = rclpy_implementation.WaitSet(len(subscriptions), 0, 0, 0, 0, 0, context)
             while time.monotonic() < over:
                 wait_set.clear_entities()
-                for one in subscriptions:
+                for one, *_ in subscriptions:
                     wait_set.add_subscription(one.handle)
-                wait_set.wait(_SILENCE)
+                wait_set.wait(0 if is_busy else _SILENCE)
                 ready = wait_set.get_ready_entities('subscription')
-                if not ready or not self.context.ok():
-                    return
-                for one in subscriptions:
+                if not self.context.ok() or not (ready or is_busy):
+                    return is_busy
+                begin = time.monotonic()
+                for one, arguments, most in subscriptions:
                     if one.handle.pointer in ready:
-                        _take(one)
+                        _take(one, arguments, most)
+                # a flood of messages leaves half of the time for the work
+                is_busy = self._work_off(time.monotonic() - begin)
+        return is_busy
 
 
-def _take(subscription: Subscription[Any]) -> None:
+def _arguments(subscription: Subscription[Any]) -> int:
+    """How many arguments the callback takes."""
+    return len(signature(subscription.callback).parameters)
+
+
+def _take(subscription: Subscription[Any], arguments: int, most: int) -> None:
     callback: Any = subscription.callback
-    for _ in range(_MOST_AT_ONCE):
+    over = time.monotonic() + _TAKING
+    for _ in range(most):
+        if time.monotonic() > over:
+            return
         waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
         if waiting is None:
             return
-        callback(waiting[0])
+        callback(*waiting[:arguments])

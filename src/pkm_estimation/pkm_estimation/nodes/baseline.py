@@ -31,7 +31,7 @@ class BaselineNode(StreamNode):
         """Make the pipeline and its topics."""
         self.make_pipeline()
         self._odometry = self.own_publisher(Odometry, 'platform/baseline/odometry')
-        self.subscribe(JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
+        self.subscribe('legs', JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
         return self.pipeline
 
     def make_pipeline(self) -> BaselinePipeline:

@@ -6,20 +6,24 @@ import numpy as np
 from geometry_msgs.msg import AccelWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import stamp, transform_stamped
+from pkm_description.ros.diagnostics import Level
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
 from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
 from pkm_estimation.nodes import estimator_messages as messages
-from pkm_estimation.nodes.node_settings import EstimatorNodeSettings
-from pkm_estimation.nodes.stream_node import StreamNode
+from pkm_estimation.nodes.node_settings import USUAL_LAG, EstimatorNodeSettings
+from pkm_estimation.nodes.stream_node import LEVELS, StreamNode
 from pkm_estimation.stream import EstimatorOutput, EstimatorPipeline
+from pkm_estimation.stream.backlog import Backlog
 from pkm_estimation.stream.health import HealthReport
 from pkm_estimation.stream.innovations import innovation_names
+from pkm_estimation.stream.live import LivePipeline
 from pkm_estimation.stream.verdict import summarise, values
 
 #: what to do about an IMU in another frame; a name alone does not make its numbers wrong, so they are used
@@ -50,7 +54,7 @@ class EstimatorNode(StreamNode):
 
     def __init__(self) -> None:
         super().__init__('estimator')
-        settings = declare_settings(self, EstimatorNodeSettings, writable=('view_rate',))
+        settings = declare_settings(self, EstimatorNodeSettings, writable=('view_rate', 'maximum_lag'))
         self._publish_tf = settings.publish_tf
         self._point = np.array(self.config.reference_point)
         self._transforms: TransformBroadcaster | None = None
@@ -70,14 +74,17 @@ class EstimatorNode(StreamNode):
         if self._publish_tf and self._transforms is None:  # it stays when the node is cleaned up
             self._transforms = TransformBroadcaster(self)
             self.broadcast_reference_point()
-        self.subscribe(Imu, self.machine.driver.imu_topic, read_imu, self._take_imu)
-        self.subscribe(JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
+        self.subscribe('imu', Imu, self.machine.driver.imu_topic, read_imu, self._take_imu)
+        self.subscribe('legs', JointState, self.machine.driver.joint_topic, read_joint_state, self._take_joint_state)
         return self.pipeline
 
     def make_pipeline(self) -> EstimatorPipeline:
         """Make the pipeline alone."""
-        self._viewing = RateLimit(current_settings(self, EstimatorNodeSettings).view_rate)
-        self.pipeline = EstimatorPipeline(self.machine, self.config)
+        settings = current_settings(self, EstimatorNodeSettings)
+        self._viewing = RateLimit(settings.view_rate)
+        self.pipeline = LivePipeline(self.machine, self.config)
+        usual = 0.0 if self._input_qos.reliability == ReliabilityPolicy.RELIABLE else USUAL_LAG
+        self._backlog = Backlog(self.pipeline, usual if settings.maximum_lag < 0.0 else settings.maximum_lag)
         return self.pipeline
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -93,18 +100,24 @@ class EstimatorNode(StreamNode):
         )
         return result
 
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ignore samples, those that wait among them."""
+        self._backlog.clear()
+        return super().on_deactivate(state)
+
     def _take_imu(self, sample: ImuReading) -> None:
         self.frame_check.is_ours('imu/data_raw', sample.frame, self.frames.imu, FOREIGN_IMU)
-        self._publish(
-            self.pipeline.add_imu(sample.stamp, sample.specific_force, sample.angular_rate, sample.covariances)
-        )
+        self._backlog.add_imu(sample)
 
     def _take_joint_state(self, sample: JointReading) -> None:
+        self._backlog.add_legs(sample)
+
+    def process(self) -> bool:
+        """Process some of the samples that wait; whether there are more."""
         if self.config.baseline:  # half as much work as the filter; only while it has a subscriber
-            self.pipeline.baseline_wanted = self._baseline.get_subscription_count() > 0
-        self._publish(
-            self.pipeline.add_joint_positions(sample.stamp, sample.names, sample.positions, sample.efforts)
-        )
+            self._backlog.baseline_wanted = self._baseline.get_subscription_count() > 0
+        self._publish(self._backlog.work())
+        return len(self._backlog) > 0
 
     def _publish(self, outputs: list[EstimatorOutput]) -> None:
         for output in outputs:
@@ -150,6 +163,12 @@ class EstimatorNode(StreamNode):
             'sigma points outside the unit sphere': self.pipeline.filter.outside_unit_sphere,
         }
         return 'filter', level, sentence, details
+
+    def further_statuses(self) -> dict[str, tuple[Level, str, dict[str, object]]]:
+        """How far the node was behind."""
+        load = self._backlog.report()
+        level, sentence = load.summary()
+        return {'load': (LEVELS[level], sentence, load.values())}
 
 
 def main(args: list[str] | None = None) -> int:

@@ -10,6 +10,9 @@ from pkm_description.settings import Settings, setting
 
 from pkm_estimation.config import EstimatorConfig
 
+#: s, ``maximum_lag`` of nodes with best-effort subscriptions
+USUAL_LAG = 0.5
+
 
 @dataclass(frozen=True)
 class StreamNodeSettings(Settings):
@@ -28,6 +31,14 @@ class EstimatorNodeSettings(Settings):
     publish_tf: bool = setting(True, 'publish base_link -> platform_link on /tf')
     view_rate: float = setting(
         100.0, 'largest rate of /tf and platform/joint_states by stamps, 0: no limit [Hz]', 0.0, 1e4
+    )
+    maximum_lag: float = setting(
+        -1.0,
+        'how far the node may be behind, by stamps, and still publish every estimate; then of each turn the latest '
+        'alone, and beyond twice as much leg measurements are left out [s]; 0: never; -1: 0.5 with best-effort '
+        'subscriptions, never with reliable ones, whose runs are to be reproduced bit by bit',
+        -1.0,
+        60.0,
     )
 
 

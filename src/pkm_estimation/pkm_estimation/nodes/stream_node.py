@@ -16,7 +16,7 @@ from pkm_description.ros.frames import FrameCheck, declare_frames
 from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.parameters import current_settings, declare_settings, file_with
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.serialized import UNREADABLE, OdometryWriter
+from pkm_description.ros.serialized import OdometryWriter
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from pkm_description.settings import settings_of
 from rcl_interfaces.msg import SetParametersResult
@@ -28,11 +28,12 @@ from std_srvs.srv import Trigger
 from pkm_estimation.baseline import BaselineEstimate
 from pkm_estimation.filtering.point_motion import PointMotion
 from pkm_estimation.nodes.node_settings import EstimatorNodeSettings, StreamNodeSettings
+from pkm_estimation.nodes.sensor_stream import SensorStream, SensorTopic
 from pkm_estimation.stream import BaselinePipeline, EstimatorConfig, EstimatorPipeline
-from pkm_estimation.stream.health import HealthReport
+from pkm_estimation.stream.health import HealthMonitor, HealthReport
 
 _DIAGNOSTIC_PERIOD = 1_000_000_000
-_LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
+LEVELS = {'ok': Level.OK, 'warn': Level.WARN, 'error': Level.ERROR}
 
 Pipeline = EstimatorPipeline | BaselinePipeline
 
@@ -63,8 +64,9 @@ class StreamNode(LifecycleNode):
         self._write_odometry = OdometryWriter(self.frames.base, self.child_frame)
         self.autostart = of_node.autostart
         self._input_qos = declare_stream_qos(self)
-        self.is_active = False
+        self.is_active = self.is_worked_off = False
         self._pipeline: Pipeline | None = None
+        self._streams: list[SensorStream] = []
         self._owned: list[tuple[Callable[[Any], object], Any]] = []
         self._refused: Exception | None = None
         self._last_stamp = 0
@@ -125,6 +127,10 @@ class StreamNode(LifecycleNode):
     def statuses(self, report: HealthReport) -> tuple[str, str, str, dict[str, object]]:
         """Name of the part, level, sentence and values for diagnostics."""
 
+    def further_statuses(self) -> dict[str, tuple[Level, str, dict[str, object]]]:
+        """Level, sentence and values of further parts."""
+        return {}
+
     def own_publisher(self, kind: type, topic: str) -> Any:
         """Publisher that lives until the node is cleaned up."""
         publisher: Any = self.create_publisher(kind, topic, RELIABLE_STREAM_QOS)
@@ -142,31 +148,44 @@ class StreamNode(LifecycleNode):
         publisher.publish(data)
 
     def subscribe(
-        self, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]
+        self, name: str, kind: type, topic: str, read: Callable[[bytes], Any], callback: Callable[[Any], None]
     ) -> None:
         """Subscription to a sensor stream that lives until the node is cleaned up.
 
         ``callback`` takes what ``read`` makes of the serialised message, while the node is active; it has a ``stamp``.
+        Counters of the stream begin with ``name``.
         """
 
-        def take(data: bytes) -> None:
-            if not self.is_active or self._pipeline is None:
-                return
-            self._heard_since_tick = True
-            try:
-                sample = read(data)
-            except UNREADABLE as error:
-                detail = f'{topic}: {len(data)} bytes that are no {kind.__name__}: {error}'
-                self._pipeline.health.event(self._last_stamp, 'unreadable_message', detail)
-                return
+        def take(sample: Any) -> None:
             callback(sample)
             if sample.stamp > 0:
                 self._last_stamp = sample.stamp
-            if self._pipeline.health.span >= _DIAGNOSTIC_PERIOD:
-                self._diagnose()
+            if not self.is_worked_off:
+                while self.work_off():
+                    pass
 
-        subscription: Any = self.create_subscription(kind, topic, take, self._input_qos, raw=True)
-        self._owned.append((self.destroy_subscription, subscription))
+        what = SensorTopic(name, kind, topic, read)
+        self._streams.append(SensorStream(self, what, self._input_qos, self._hear, take))
+
+    def _hear(self) -> HealthMonitor | None:
+        """Note that a message has come; where it is counted, ``None`` if the node is not active."""
+        if not self.is_active or self._pipeline is None:
+            return None
+        self._heard_since_tick = True
+        return self._pipeline.health
+
+    def process(self) -> bool:
+        """Process some of what the callbacks have queued; whether there is more."""
+        return False
+
+    def work_off(self) -> bool:
+        """Do what the messages ask for that have come; whether there is more to do. For a :class:`StreamExecutor`."""
+        if not self.is_active or self._pipeline is None:
+            return False
+        is_more = self.process()
+        if self._pipeline.health.span >= _DIAGNOSTIC_PERIOD:
+            self._diagnose()
+        return is_more
 
     def broadcast_reference_point(self) -> None:
         """Say on ``/tf_static`` where the reference point lies, if it has a frame of its own."""
@@ -243,6 +262,9 @@ class StreamNode(LifecycleNode):
     def _release(self) -> None:
         self.is_active = False
         self._pipeline = None
+        for stream in self._streams:
+            stream.close()
+        self._streams.clear()
         for destroy, entity in self._owned:
             destroy(entity)
         self._owned.clear()
@@ -257,6 +279,8 @@ class StreamNode(LifecycleNode):
     # -- diagnostics ---------------------------------------------------------------------------------------------------
 
     def _report_silence(self) -> None:
+        for stream in self._streams:
+            stream.tick()
         self._silent_ticks = 0 if self._heard_since_tick else self._silent_ticks + 1
         # one tick is no proof: after a pause of the process the timer comes first, before the samples that wait
         if not self._diagnosed_since_tick and self._silent_ticks != 1:
@@ -270,7 +294,7 @@ class StreamNode(LifecycleNode):
             return
         report = self._pipeline.health.report()
         part, level, sentence, values = self.statuses(report)
-        told = {part: (_LEVELS[level], sentence, values)} | self.frame_check.statuses()
+        told = {part: (LEVELS[level], sentence, values)} | self.further_statuses() | self.frame_check.statuses()
         self._diagnostics.publish(told, self._last_stamp)
         details = {event.name: event.detail for event in report.events}
         for name, count in report.event_counts.items():

@@ -139,11 +139,11 @@ class HealthMonitor:
         self._user: dict[str, tuple[int, float, int]] = {}
         self._event_counts: Counter[str] = Counter()
 
-    def count(self, reason: str) -> None:
-        """Count an occurrence."""
-        if self.muted:
+    def count(self, reason: str, times: int = 1) -> None:
+        """Count occurrences."""
+        if self.muted or not times:
             return
-        self.counters[reason] += 1
+        self.counters[reason] += times
 
     def event(self, stamp: int, name: str, detail: str) -> None:
         """Count an occurrence and keep its details."""
@@ -188,6 +188,7 @@ class HealthMonitor:
     def output(self, output: EstimatorOutput) -> None:
         """Add an estimate."""
         self._samples += 1
+        self.count('estimates')
         if output.started:
             self._start_stamp, self._convergence_time = output.stamp, {}
         self._last = output
@@ -200,6 +201,7 @@ class HealthMonitor:
     def outputs(self, block: OutputBlock, last: EstimatorOutput) -> None:
         """Add many estimates, none of them the first after a start; ``last`` is the last of them."""
         self._samples += len(block)
+        self.count('estimates', len(block))
         self._last = last
         if len(self._convergence_time) < len(STATE_GROUPS):
             self._look_for_convergence(block.stamps, block.state_std)

@@ -84,6 +84,11 @@ class EstimatorPipeline:
         return 1e-9 * self.tracker.delay.nanoseconds
 
     @property
+    def waiting(self) -> tuple[Measurement, ...]:
+        """Measurements that wait for the IMU."""
+        return tuple(self._waiting)
+
+    @property
     def baseline_wanted(self) -> bool:
         """Whether the baseline runs next to the filter; can be changed at any time, the baseline then restarts."""
         return self.tracker.baseline_wanted
@@ -132,6 +137,7 @@ class EstimatorPipeline:
 
         ``covariances`` (18,) of both vectors, row by row, matter with ``imu_noise: messages`` only.
         """
+        self.health.count('imu_received')
         value = np.empty(INPUT_SIZE)
         if len(specific_force) == len(angular_rate) == 3:
             value[:3], value[3:] = specific_force, angular_rate
@@ -174,6 +180,7 @@ class EstimatorPipeline:
         def complain(reason: str, detail: str) -> None:
             self.health.event(stamp, reason, detail)
 
+        self.health.count('legs_received')
         sample = self._reader.read(names, positions, efforts, complain)
         if sample is None:
             self.health.count('legs_rejected')

@@ -50,7 +50,7 @@ class StretchPipeline(EstimatorPipeline):
         if legs is None:
             return None
         self.lasting.add_imus(stretch.imu_stamps, self.imu_frame.to_platform(stretch.imu))
-        samples = _Samples(
+        samples = AdmittedSamples(
             self._imu_gate.epoch,
             np.array([*(item.instant.stamp for item in self._imu), *stretch.imu_stamps.tolist()], dtype=np.int64),
             np.concatenate([*(item.value[None] for item in self._imu), self.imu_frame.to_platform(stretch.imu)]),
@@ -85,10 +85,11 @@ class StretchPipeline(EstimatorPipeline):
         for topic, gate, stamps in (('imu', imu_gate, stretch.imu_stamps), ('legs', leg_gate, stretch.leg_stamps)):
             if len(stamps):
                 gate.go_on(int(stamps[-1]))
+                self.health.count(f'{topic}_received', len(stamps))
                 self.health.admitted(topic, len(stamps), int(stamps[0]), int(stamps[-1]))
         return legs
 
-    def _process_samples(self, samples: _Samples) -> Outputs:
+    def _process_samples(self, samples: AdmittedSamples) -> Outputs:
         """Process all measurements that the IMU's samples reach; the rest waits in the queues."""
         outputs: Outputs = []
         leg, imu = 0, 0
@@ -99,7 +100,7 @@ class StretchPipeline(EstimatorPipeline):
             )
             if followed:
                 imu, leg = imu + followed.place, leg + len(followed)
-                outputs.append(self._followed(followed, samples, leg - 1))
+                outputs += self._followed(followed, samples, leg - 1)
             else:  # as if the next measurement had come alone
                 due = self.tracker.due(Instant(samples.epoch, samples.leg_stamps.item(leg))).stamp
                 end = int(np.searchsorted(samples.imu_stamps, due)) + 1
@@ -111,12 +112,12 @@ class StretchPipeline(EstimatorPipeline):
         self._waiting = MeasurementQueue(samples.measurement(k) for k in range(leg, len(samples.leg_stamps)))
         return outputs
 
-    def _ready(self, samples: _Samples) -> int:
+    def _ready(self, samples: AdmittedSamples) -> int:
         """How many measurements the IMU's samples reach; a delay of the IMU may be found meanwhile."""
         reached = samples.imu_stamps[-1:] - self.tracker.delay.nanoseconds
         return int(np.searchsorted(samples.leg_stamps, reached, side='right').sum())
 
-    def _good(self, samples: _Samples, ready: int) -> int:
+    def _good(self, samples: AdmittedSamples, ready: int) -> int:
         """How many of them come before samples of the IMU that cannot be right."""
         tracker = self.tracker
         begin = inf if tracker.now is None else tracker.imu_watch.next_begin(tracker.now.instant)
@@ -124,16 +125,20 @@ class StretchPipeline(EstimatorPipeline):
             return ready
         return min(ready, int(np.searchsorted(samples.leg_stamps, begin - tracker.delay.nanoseconds, side='right')))
 
-    def _followed(self, followed: Followed, samples: _Samples, last: int) -> OutputBlock:
+    def _followed(self, followed: Followed, samples: AdmittedSamples, last: int) -> Outputs:
         """Estimates at measurements that were followed, the last of which has the index ``last``."""
         self._last = samples.measurement(last)
         block = followed.block()
         self.health.outputs(block, followed.output(-1, samples.efforts[last], None))
         self.lasting.add_block(block)
-        return block
+        return self._given(followed, block, samples, last)
+
+    def _given(self, followed: Followed, block: OutputBlock, samples: AdmittedSamples, last: int) -> Outputs:
+        """In which form these estimates are given."""
+        return [block]
 
 
-class _Samples(NamedTuple):
+class AdmittedSamples(NamedTuple):
     """Admitted samples of one epoch.
 
     Attributes

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pkm_estimation.models.extra_states import EXTRA_STATES
+from pkm_estimation.stream.books import WELL
 from pkm_estimation.stream.health import HealthReport
 
 #: warn if the mean NIS exceeds this many times its expected value, or a smaller fraction of innovations is in 2 sigma
@@ -15,7 +16,7 @@ NIS_FACTOR, LEAST_IN_BAND = 2.0, 0.8
 UNITS = {'accelerometer_bias': 'm/s^2', 'gyroscope_bias': 'rad/s'} | EXTRA_STATES
 
 #: counters that belong to normal running
-NORMAL = ('imu_accepted', 'legs_accepted', 'started', 'reset', 'foreign_joints')
+NORMAL = (*WELL, 'reset', 'foreign_joints')
 
 
 def summarise(report: HealthReport, drive_count: int) -> tuple[str, str]:
