@@ -39,6 +39,7 @@ FURTHER_MODULES = (
     'pkm_identification.columns.own_equations.constraints', 'pkm_identification.columns.own_equations.bodies',
     'pkm_identification.fitting.aliases', 'pkm_identification.fitting.payload',
     'pkm_identification.estimator.estimate', 'pkm_identification.estimator.interface',
+    'pkm_identification.estimator.generalised', 'pkm_identification.estimator.row_noise',
     'pkm_identification.estimator.least_squares', 'pkm_identification.estimator.robust',
     'pkm_identification.estimator.recursive', 'pkm_identification.estimator.instrumental',
     'pkm_identification.estimator.maximum_likelihood', 'pkm_identification.estimator.residual_covariance',

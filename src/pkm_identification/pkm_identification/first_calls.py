@@ -8,11 +8,14 @@ from functools import partial
 import numpy as np
 from pkm_description.first_calls import Call
 
+from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.online.estimators import ExtendedKalmanFilter, RecursiveLeastSquares, UnscentedKalmanFilter
 
 
 def first_calls() -> Iterator[Call]:
-    """One sample for each of the estimators that run sample by sample."""
+    """Rows with noise that is correlated in time; one sample for each of the estimators that run sample by sample."""
+    correlated = RowNoise(np.ones(2), np.array([0.5, -0.2]))
+    yield partial(correlated.weighed, np.ones((4, 2, 3)), np.ones((4, 2)))
     regressor, forces, variances = np.ones((2, 3)), np.ones(2), np.ones(2)
     prior = np.zeros(3), np.ones(3)
     for directional in (False, True):
