@@ -31,6 +31,13 @@ sys.exit(run_node(Loop))
 """
 
 
+def _ended(script: str) -> subprocess.CompletedProcess[str]:
+    """A process that has run a script to its end."""
+    return subprocess.run(
+        [sys.executable, '-c', script], env=ros_environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
 @pytest.mark.parametrize(
     ('body', 'code'),
     [
@@ -162,9 +169,7 @@ sys.exit(run_node(Quiet, executor=Spinner))
 
 def test_the_signal_thread_of_rclpy_ends_before_the_executor() -> None:
     """It reads the executor's guard conditions without a lock: the other way round, one node in thousands crashed."""
-    done = subprocess.run(
-        [sys.executable, '-c', _SPUN], env=ros_environment(), capture_output=True, text=True, timeout=120, check=False
-    )
+    done = _ended(_SPUN)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ['spinning with', 'destroying without', 'executor gone without']
 
@@ -198,10 +203,7 @@ sys.exit(run_node(Deaf, executor=StreamExecutor))
 
 
 def test_an_interrupt_that_something_swallows_ends_the_node_all_the_same() -> None:
-    done = subprocess.run(
-        [sys.executable, '-c', _SWALLOWED], env=ros_environment(), capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
+    done = _ended(_SWALLOWED)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ['swallowed', 'cleaned up']
 
@@ -249,10 +251,7 @@ sys.exit(run_node(Talker))
 
 
 def test_a_message_that_cannot_be_published_is_counted_and_told() -> None:
-    done = subprocess.run(
-        [sys.executable, '-c', _OVERLOADED], env=ros_environment(), capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
+    done = _ended(_OVERLOADED)
     assert done.returncode == 5, done.stderr
     assert done.stdout == (
         "b'\\x01' /talker: publishing messages are lost: /overloaded: failed to publish message: timeout\n"

@@ -66,8 +66,8 @@ def test_bootstrap_agrees_with_known_noise() -> None:
         forces = rows @ truth + noise()
         estimate = weighted(rows, forces, correlation_lags=6)
         fit = SimpleNamespace(
-            estimate=estimate, noise=estimate.noise(0.0), fitted_columns=rows, rows=rows, row_forces=forces,
-            base=range(4),
+            estimate=estimate, noise=estimate.noise(0.0), fitted_columns=rows, base=range(4),
+            errors=forces - rows @ estimate.parameters,
         )  # fmt: skip
         stds.append(block_bootstrap(fit, np.ones((count, 2)), 400, seed=3).std)
     assert np.mean(stds, axis=0) == pytest.approx(real, rel=0.25)

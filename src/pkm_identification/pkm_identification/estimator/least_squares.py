@@ -18,6 +18,8 @@ from pkm_identification.estimator.residual_covariance import autocorrelation, de
 
 #: relative change of the legs' noise from one weighting to the next, at which they agree
 AGREED = 1e-3
+#: most re-weightings until then
+REWEIGHTINGS = 30
 
 
 def solve(matrix: Array, force: Array) -> Array:
@@ -44,7 +46,7 @@ def weighted(
     force: Array,
     row_weights: Array | None = None,
     force_std: Array | None = None,
-    iterations: int = 30,
+    iterations: int = REWEIGHTINGS,
     correlation_lags: int = 0,
 ) -> Estimate:
     """Weighted (Gauss-Markov) least squares, one noise level per leg, with the covariance of correlated residuals.
@@ -88,7 +90,7 @@ def weighted(
 def noise_of_legs(observation: Array, force: Array, row_weights: Array) -> Array:
     """Standard deviations (L,) of the legs' residuals, by which they are weighed; arguments as :func:`weighted`."""
     masked, targets = observation * row_weights[..., None], force * row_weights
-    return _reweighed(masked, targets, row_weights > 0.0, np.ones(force.shape[1]), 31).estimated
+    return _reweighed(masked, targets, row_weights > 0.0, np.ones(force.shape[1]), 1 + REWEIGHTINGS).estimated
 
 
 class _Reweighed(NamedTuple):

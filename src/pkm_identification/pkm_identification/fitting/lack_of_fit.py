@@ -149,7 +149,7 @@ class ScoreTest:
 
     def __init__(self, data: PreparedData, fit: ModelFit) -> None:
         self._data, self._std = data, fit.estimate.std
-        errors, columns = fit.row_forces - fit.rows @ fit.estimate.parameters, fit.fitted_columns
+        errors, columns = fit.errors, fit.fitted_columns
         self._white = WeighedFit(columns, errors, data.row_weights, RowNoise(fit.noise.std))
         is_white = not len(fit.noise.partial)
         self._fit = self._white if is_white else WeighedFit(columns, errors, data.row_weights, fit.noise)

@@ -97,6 +97,11 @@ class ModelFit:
         """Noise of the rows, by which they are weighed."""
         return self.estimate.noise(least_squares.noise_floor(self.row_forces))
 
+    @property
+    def errors(self) -> Array:
+        """Errors (n, A) of the fitted forces in all rows, those without weight included."""
+        return np.asarray(self.row_forces - self.rows @ self.estimate.parameters)
+
 
 def fit_model(
     data: PreparedData, model: ObservationModel, config: IdentificationConfig, begin: ModelFit | None = None

@@ -57,5 +57,4 @@ def in_a_fitting_band(
 
 def _size(fit: ModelFit) -> float:
     """Logarithm of the errors of all rows, mean over the drives."""
-    errors = fit.row_forces - fit.rows @ fit.estimate.parameters
-    return float(np.mean(np.log(np.maximum(np.mean(errors**2, axis=0), 1e-300)))) / 2.0
+    return float(np.mean(np.log(np.maximum(np.mean(fit.errors**2, axis=0), 1e-300)))) / 2.0

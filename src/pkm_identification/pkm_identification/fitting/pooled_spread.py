@@ -65,8 +65,7 @@ def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, valu
     if len(seen) < 2:
         return (0.5 * LARGEST * value) ** 2  # the prior's
     columns = np.concatenate([others, own[..., seen]], axis=-1)
-    residuals = fit.row_forces - fit.rows @ fit.estimate.parameters
-    found = with_noise(columns, residuals, row_weights, fit.noise, CORRELATION_LAGS)
+    found = with_noise(columns, fit.errors, row_weights, fit.noise, CORRELATION_LAGS)
     count = others.shape[-1]
     return spread_variance(found.parameters[count:], found.covariance[count:, count:], LARGEST * value)
 

@@ -103,5 +103,5 @@ def _is_seen(without: ModelFit, with_it: ModelFit, near: PreparedData) -> bool:
 
 
 def _power(fit: ModelFit, weighed: ModelFit, used: NDArray[np.bool_]) -> float:
-    residuals = (fit.row_forces - fit.rows @ fit.estimate.parameters) / weighed.estimate.force_std
+    residuals = fit.errors / weighed.estimate.force_std
     return float((residuals[used] ** 2).sum())

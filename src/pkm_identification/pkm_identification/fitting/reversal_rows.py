@@ -53,7 +53,7 @@ class _PredictiveTest:
     def __init__(self, fit: ModelFit, used: NDArray[np.bool_]) -> None:
         estimate = fit.estimate
         noise = np.maximum(estimate.force_std, noise_floor(fit.row_forces))
-        self._errors = (fit.row_forces - fit.rows @ estimate.parameters) / noise
+        self._errors = fit.errors / noise
         self._columns, self._covariance = fit.rows / noise[:, None], estimate.covariance
         self._freedom = max(int(used.sum()) - fit.fitted_columns.shape[-1], 1)
 

@@ -86,7 +86,7 @@ def block_bootstrap(fit: ModelFit, row_weights: Array, count: int, seed: int = 0
     number = columns.shape[-1]
     scale = np.linalg.norm(columns.reshape(-1, number), axis=0)
     columns = columns / scale
-    residuals = fit.noise.weighed(fit.row_forces - fit.rows @ fit.estimate.parameters, row_weights)
+    residuals = fit.noise.weighed(fit.errors, row_weights)
     length = max(BLOCK * CORRELATION_LAGS, round(len(columns) ** (1.0 / 3.0)))
     edges = np.arange(0, len(columns), length)
     normal = np.stack([_inner(columns[start : start + length], columns[start : start + length]) for start in edges])
