@@ -10,6 +10,7 @@ from correlated_noise import LEGS, PARAMETERS, differentiated, lasting, slow_row
 from pkm_description.arrays import Array
 from pkm_identification.estimator import least_squares
 from pkm_identification.estimator.residual_covariance import honest_covariance
+from scipy import stats
 
 LAGS = 10
 
@@ -29,9 +30,12 @@ def coverage(error: Callable[[Array], Array], samples: int, lags: int) -> tuple[
 
 @pytest.mark.parametrize('samples', [20, 120])
 def test_intervals_cover_the_truth(samples: int) -> None:
-    """Also where few rows say little of the noise (Student's distribution)."""
+    """Also where few rows say little of the noise: three deviations are as rare as those of a normal distribution."""
     share, _ = coverage(white, samples, LAGS)
-    assert 0.935 <= share <= 0.965
+    freedom = 0.75 * samples * LEGS / LAGS
+    factor = stats.t.isf(stats.norm.sf(3.0), freedom) / 3.0
+    assert share == pytest.approx(1.0 - 2.0 * stats.t.sf(1.96 * factor, freedom), abs=0.015)
+    assert share >= 0.95
 
 
 def test_errors_that_last_make_intervals_wider() -> None:

@@ -30,8 +30,13 @@ PLATFORM = [f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS]
 ROD = [f'leg_rod.{kind}' for kind in INERTIAL_PARAMETERS]
 
 
+def student(freedom: float) -> float:
+    """Factor by which three deviations are as rare as three of a normal distribution."""
+    return float(stats.t.isf(stats.norm.sf(3.0), freedom) / 3.0)
+
+
 def test_white_noise_of_one_drive_has_the_covariance_of_the_textbook() -> None:
-    """``s^2 (A'A)^-1`` with ``s^2 = r'r / (M - B)``, and Student's interval for M - B degrees of freedom."""
+    """``s^2 (A'A)^-1`` with ``s^2 = r'r / (M - B)``, and Student's tails for M - B degrees of freedom."""
     count = 3
     # from 200 rows for each parameter on, what the fit absorbs is left out
     rows = RANDOM.normal(size=(200 * count, 1, count)) * [1.0, 1e-3, 50.0]
@@ -40,8 +45,7 @@ def test_white_noise_of_one_drive_has_the_covariance_of_the_textbook() -> None:
     flat, freedom = rows[:, 0], rows.shape[0] - count
     residual = force[:, 0] - flat @ np.linalg.lstsq(flat, force[:, 0], rcond=None)[0]
     expected = np.linalg.inv(flat.T @ flat) * (residual @ residual) / freedom
-    student = stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975)
-    assert estimate.std == pytest.approx(student * np.sqrt(np.diag(expected)), rel=1e-5)
+    assert estimate.std == pytest.approx(student(freedom) * np.sqrt(np.diag(expected)), rel=1e-5)
     correlation = expected / np.outer(np.sqrt(np.diag(expected)), np.sqrt(np.diag(expected)))
     assert estimate.covariance / np.outer(estimate.std, estimate.std) == pytest.approx(correlation, abs=1e-6)
     assert estimate.force_std == pytest.approx(np.sqrt(residual @ residual / freedom), rel=1e-9)
@@ -60,7 +64,7 @@ def test_noise_of_two_drives_that_err_together() -> None:
         covariance = honest_covariance(rows, residuals, used, 0)
         noise = residuals.T @ residuals / samples
         expected = noise.sum() / (4.0 * float(np.sum(column**2)))
-        assert covariance[0, 0] == pytest.approx(expected, rel=0.01)
+        assert covariance[0, 0] == pytest.approx(student(2 * samples - 1) ** 2 * expected, rel=0.01)
 
 
 @pytest.mark.parametrize('lags', [0, 4])
@@ -95,8 +99,7 @@ def test_noise_that_lasts_has_the_variance_of_its_taper() -> None:
     for lag in range(lags + 1):
         product = float(residuals[: samples - lag, 0] @ residuals[lag:, 0]) / (samples - lag)
         total += (1.0 if lag == 0 else 2.0) * (1.0 - lag / (lags + 1.0)) * product * (samples - lag)
-    student = stats.t.ppf(0.975, 0.75 * samples / lags) / stats.norm.ppf(0.975)
-    assert covariance == pytest.approx(student**2 * total / samples**2 / (1.0 - 1.0 / samples), rel=1e-4)
+    assert covariance == pytest.approx(student(0.75 * samples / lags) ** 2 * total / samples**2 / (1.0 - 1.0 / samples), rel=1e-4)
 
 
 def test_noise_of_few_rows_is_not_too_small() -> None:
@@ -122,8 +125,7 @@ def test_ordinary_least_squares_claim_what_they_are_on_unequal_drives() -> None:
     residual = force - rows @ np.linalg.lstsq(flat, force.ravel(), rcond=None)[0]
     inverse = np.linalg.inv(flat.T @ flat)
     meat = np.einsum('nia,ij,njb->ab', rows, residual.T @ residual / samples, rows)
-    student = stats.t.ppf(0.975, 2 * samples - count) / stats.norm.ppf(0.975)
-    expected = student * np.sqrt(np.diag(inverse @ meat @ inverse) / (1.0 - count / (2.0 * samples)))
+    expected = student(2 * samples - count) * np.sqrt(np.diag(inverse @ meat @ inverse) / (1.0 - count / (2.0 * samples)))
     assert estimate.std == pytest.approx(expected, rel=1e-3)
     assert np.array_equal(estimate.covariance, least_squares.ordinary(rows, force, correlation_lags=0).covariance)
     assert estimate.autocorrelation.shape == (2, 2)
