@@ -99,7 +99,8 @@ def test_noise_that_lasts_has_the_variance_of_its_taper() -> None:
     for lag in range(lags + 1):
         product = float(residuals[: samples - lag, 0] @ residuals[lag:, 0]) / (samples - lag)
         total += (1.0 if lag == 0 else 2.0) * (1.0 - lag / (lags + 1.0)) * product * (samples - lag)
-    assert covariance == pytest.approx(student(0.75 * samples / lags) ** 2 * total / samples**2 / (1.0 - 1.0 / samples), rel=1e-4)
+    expected = total / samples**2 / (1.0 - 1.0 / samples)
+    assert covariance == pytest.approx(student(0.75 * samples / lags) ** 2 * expected, rel=1e-4)
 
 
 def test_noise_of_few_rows_is_not_too_small() -> None:
@@ -125,7 +126,8 @@ def test_ordinary_least_squares_claim_what_they_are_on_unequal_drives() -> None:
     residual = force - rows @ np.linalg.lstsq(flat, force.ravel(), rcond=None)[0]
     inverse = np.linalg.inv(flat.T @ flat)
     meat = np.einsum('nia,ij,njb->ab', rows, residual.T @ residual / samples, rows)
-    expected = student(2 * samples - count) * np.sqrt(np.diag(inverse @ meat @ inverse) / (1.0 - count / (2.0 * samples)))
+    spread = np.sqrt(np.diag(inverse @ meat @ inverse) / (1.0 - count / (2.0 * samples)))
+    expected = student(2 * samples - count) * spread
     assert estimate.std == pytest.approx(expected, rel=1e-3)
     assert np.array_equal(estimate.covariance, least_squares.ordinary(rows, force, correlation_lags=0).covariance)
     assert estimate.autocorrelation.shape == (2, 2)

@@ -22,6 +22,7 @@ from pkm_identification.estimator.least_squares import ordinary, weighted
 from pkm_identification.estimator.maximum_likelihood import maximum_likelihood
 from pkm_identification.estimator.recursive import recursive
 from pkm_identification.estimator.robust import TUNING, robust
+from pkm_identification.estimator.row_noise import RowNoise
 
 
 class Estimator(Protocol):
@@ -98,6 +99,12 @@ def estimator_by_name(name: str = 'wls', settings: Mapping[str, object] | None =
     if name == 'ls':
         return _without_known_noise(partial(kind.function, **settings))
     return partial(kind.function, **settings)
+
+
+def estimator_after(name: str, noise: RowNoise, correlation_lags: int) -> Estimator:
+    """Return the estimator of a name for rows whose noise an earlier fit has estimated: one that can, begins there."""
+    begin = {'begin': noise} if name in _KINDS and 'begin' in _KINDS[name].settings else {}
+    return estimator_by_name(name, {'correlation_lags': correlation_lags, **begin})
 
 
 def _without_known_noise(function: Callable[..., Estimate]) -> Estimator:

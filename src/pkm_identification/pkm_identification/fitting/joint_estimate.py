@@ -9,7 +9,7 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
 from pkm_identification.estimator.estimate import Estimate
-from pkm_identification.estimator.interface import estimator_by_name
+from pkm_identification.estimator.interface import estimator_after
 from pkm_identification.estimator.row_noise import RowNoise
 
 #: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
@@ -55,17 +55,12 @@ def joint_estimate(problem: JointProblem, noise: RowNoise, method: str) -> tuple
     """
     count = problem.rows.shape[-1]
     columns = np.concatenate([problem.rows, problem.slopes[..., problem.known]], axis=-1)
-    estimator = estimator_by_name(method, settings_of_method(method, noise))
+    estimator = estimator_after(method, noise, CORRELATION_LAGS)
     joint = estimator(columns, problem.forces, problem.weights)
     std = np.full(len(problem.limits), np.inf)
     std[problem.known] = joint.std[count:]
     covariance = joint.covariance[:count, :count] + _by_open_ones(problem, columns, noise)
     return replace(joint, parameters=joint.parameters[:count], covariance=covariance), std, columns
-
-
-def settings_of_method(method: str, noise: RowNoise) -> dict[str, object]:
-    """Settings of an estimator of this name, for rows whose noise an earlier fit has estimated."""
-    return {'correlation_lags': CORRELATION_LAGS, **({'begin': noise} if method == 'gls' else {})}
 
 
 def _by_open_ones(problem: JointProblem, columns: Array, noise: RowNoise) -> Array:

@@ -19,9 +19,9 @@ from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.estimate import Estimate
-from pkm_identification.estimator.interface import estimator_by_name
+from pkm_identification.estimator.interface import estimator_after
 from pkm_identification.estimator.pseudo_inertia import is_inertial
-from pkm_identification.fitting.joint_estimate import settings_of_method
+from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.physical_machine import physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
@@ -138,7 +138,7 @@ def significant(fit: ModelFit, row_weights: Array, config: IdentificationConfig)
     kept : (K,) places of the base parameters that stay
     estimate : of these
     """
-    estimator = estimator_by_name(config.estimator.method, settings_of_method(config.estimator.method, fit.noise))
+    estimator = estimator_after(config.estimator.method, fit.noise, CORRELATION_LAGS)
     nominal = fit.base.values(fit.model.parameters(fit.model.machine))
     kept = np.arange(len(fit.base))
     while True:
