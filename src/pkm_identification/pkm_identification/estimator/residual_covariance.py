@@ -38,8 +38,8 @@ def honest_covariance(
     Residuals are smaller than the noise, most where the motion is: S is corrected for what the fit absorbed, where that
     makes deviations larger. S itself is known from a limited number of rows, so errors have Student's distribution,
     with ``3/4 M/K`` degrees of freedom for M rows (the equivalent number of a Bartlett taper: Priestley 1981, table
-    6.2). Deviations are those of which three are exceeded as rarely as three of a normal distribution. Intervals of 95 % are
-    a little wider than they need to be, then: with 44 degrees of freedom they have 95.7 %.
+    6.2). Deviations are those of which three are exceeded as rarely as three of a normal distribution. Intervals of
+    95 % are a little wider than they need to be, then: with 44 degrees of freedom they have 95.7 %.
 
     Parameters
     ----------
