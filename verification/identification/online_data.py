@@ -60,7 +60,7 @@ def load_of(machine: Machine) -> RigidBody:
 
 def stream(
     source: str, case: str, seed: int, motion: str, since: float, duration: float,
-    has_load: bool = True, friction: float = 1.0,
+    has_load: bool = True, friction: float | Array = 1.0,
 ) -> OnlineData:  # fmt: skip
     """Simulate.
 
@@ -71,7 +71,7 @@ def stream(
     motion : ``fourier`` (platform shifts and turns) or ``mp1`` (a circle, and slow turns)
     since, duration : s
     has_load : whether a load comes at all
-    friction : factor by which friction has grown at the end
+    friction : factor by which friction has grown at the end, or one for each drive (A,)
     """
     known = CASES[case]
     nominal = with_viscous_coulomb(load_machine(source))
@@ -102,7 +102,7 @@ def center_bound(data: OnlineData, span: float) -> Array:
         position, velocity, acceleration = (
             values[index, columns] for values in (joints.positions, joints.velocities, joints.accelerations)
         )
-        sample = WindowSample(0, position, velocity, acceleration, none, none, 0.0, none, none)
+        sample = WindowSample(0, position, velocity, acceleration, none, none, 0.0, none, none, none, none)
         rows = observation.rows(sample).platform
         information += 10.0 * (rows.T / data.effort_noise**2) @ rows
     size = 1.0 / np.sqrt(np.diag(information))

@@ -21,7 +21,7 @@ from verification.identification.expectations import (
     Expectation,
 )
 from verification.identification.online import alarm_checks as online_alarm_checks
-from verification.identification.online import load_checks
+from verification.identification.online import lack_checks, load_checks
 from verification.identification.online_consistency import batch_checks, consistency_checks
 from verification.identification.repetitions import alarm_checks, repeated_checks
 from verification.identification.trial import Outcome, run_trial
@@ -134,7 +134,8 @@ def _online_parts(machines: tuple[str, ...], extent: Extent) -> list[Part]:
                 title = f'{name}, a load, {case}, {motion}'
                 parts.append(Part(title, partial(load_checks, name, case, motion, seeds), name))
             alarms = partial(online_alarm_checks, name, case, extent.seed, extent.online_duration)
-            parts.append(Part(f'{name}, false alarms, {case}', alarms, name))
+            parts.append(Part(f'{name}, false alarms and drift, {case}', alarms, name))
+        parts.append(Part(f'{name}, a force that is missing', partial(lack_checks, name, seeds), name))
     return parts
 
 

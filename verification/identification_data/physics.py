@@ -62,12 +62,13 @@ class Happening:
     ----------
     payload : put on the platform; ``None``: nothing
     since : s, when it is put there
-    friction : factor by which viscous and Coulomb friction grow, steadily from the begin to the end
+    friction : factor, or one for each drive (A,), by which viscous and Coulomb friction grow, steadily from the begin
+        to the end
     """
 
     payload: RigidBody | None = None
     since: float = np.inf
-    friction: float = 1.0
+    friction: float | Array = 1.0
 
 
 class Physics:
@@ -169,14 +170,15 @@ class Physics:
         record, gap = np.empty((len(reference), 4, len(drives))), 0.0
         last = (len(reference) - settling) * step
         before = memory[2:4].copy()
-        growth = np.ones((len(table), 1))
+        growth = np.ones_like(table)
         growth[:3] = happening.friction
+        grows = bool((growth != 1.0).any())
         payload = PlatformPayload(self.machine, self.model, step)
         for index in range(len(reference)):
             time = (index - settling) * step
             if payload.body is None and time >= happening.since:
                 payload.put(happening.payload)
-            grown = table * growth ** max(time / last, 0.0) if happening.friction != 1.0 else table
+            grown = table * growth ** max(time / last, 0.0) if grows else table
             positions, velocities = data.qpos[self._positions], data.qvel[self._velocities]
             drive_forces(grown, servo, reference[index], positions, velocities, memory, step)
             now = record[index]

@@ -72,7 +72,7 @@ def test_rows_times_the_parameters_of_the_file_are_its_forces(name: str) -> None
     for index in range(5):
         motion = (values[index, columns] for values in (joints.positions, joints.velocities, joints.accelerations))
         none = np.zeros(len(columns))
-        rows = observation.rows(WindowSample(0, *motion, none, none, 0.0, none, none))
+        rows = observation.rows(WindowSample(0, *motion, none, none, 0.0, none, none, none, none))
         if name != 'delta':
             error = np.abs(rows.matrix @ observation.nominal - rows.forces).max()
             assert error < 1e-9 * np.abs(rows.forces).max()
@@ -116,7 +116,8 @@ def test_no_alarm_while_friction_drifts(srs: Machine) -> None:
         drift = 1.0 + 0.2 * np.sin(0.5 * np.pi * time / 120.0)
         rubbing = friction[place] if forwards else -friction[place]  # the way back: speeds are the other way round
         identifier.add(BEGIN + round(time * 1e9), positions[place], plain[place] + drift * rubbing)
-    assert identifier.payload is None and identifier.misfit == ''
+    # what is said is the ripple that is there
+    assert identifier.payload is None and (identifier.lack is None or 'ripple' in identifier.lack.title)
     assert (identifier.residual_std < 0.01 * identifier.observation.typical_force).all()
 
 
@@ -157,7 +158,7 @@ def test_what_the_model_lacks_is_said(srs: Machine) -> None:
     def rubbing(joint: object) -> JointFriction:
         return JointFriction(law=law) if joint.actuated else JointFriction()
 
-    motion = profile('mp1', srs, 8.0, 100.0)
+    motion = profile('mp1', srs, 14.0, 100.0)
     true = with_friction(srs, rubbing)
     positions, forces = loaded_signals(true, motion, 100.0, 1.0, np.zeros(3))
     _, plain = loaded_signals(srs, motion, 100.0, 1.0, np.zeros(3))

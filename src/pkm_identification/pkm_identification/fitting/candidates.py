@@ -38,6 +38,8 @@ WAVES = np.arange(1.0, 60.5, 0.5)
 STRIBECK = (0.03, 0.1)
 #: exponents of it from which it is searched: with one alone the search may end in another minimum
 EXPONENTS = (1.0, 2.0)
+#: titles of forces that are offered elsewhere, too
+STRIBECK_TITLE, GAIN_TITLE = 'Stribeck friction', 'a wrong gain of the effort, or legs that differ'
 
 Extension = Callable[[ObservationModel], ObservationModel | None]
 
@@ -79,8 +81,8 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
         viscous = FrictionTerm.of(model.machine).with_law('viscous_coulomb', fastest)
         yield _per_drive('Coulomb friction', samples, [_signs], _with(viscous))
         yield _per_drive('viscous friction', samples, [_velocities], _with(viscous))
-    fading = [partial(_fading, part * fastest) for part in STRIBECK]
-    stribeck = _per_drive('Stribeck friction', samples, fading, None)
+    fades = [partial(fading, part * fastest) for part in STRIBECK]
+    stribeck = _per_drive(STRIBECK_TITLE, samples, fades, None)
     stribeck = replace(stribeck, alike=_alike(model.machine))
     if _may_have_stribeck(model):
         first, *others = (_with_stribeck(fastest, exponent) for exponent in EXPONENTS)
@@ -89,7 +91,7 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
-        yield _per_drive('a wrong gain of the effort, or legs that differ', total, [_efforts], None)
+        yield _per_drive(GAIN_TITLE, total, [_efforts], None)
     if 'delay' not in kinds:
         delay = _per_drive(EffortDelay.title, total, [_effort_rates], _with(EffortDelay()))
         yield replace(delay, alike=np.ones((len(joints), 1)))
@@ -176,7 +178,7 @@ def _coulomb(machine: Machine) -> Array:
     return np.asarray(sizes if (sizes > 0.0).all() else np.ones(len(sizes)), dtype=float)
 
 
-def _fading(speeds: Array, samples: JointSamples) -> Array:
+def fading(speeds: Array, samples: JointSamples) -> Array:
     return samples.signs * np.exp(-np.abs(samples.lively) / speeds)
 
 

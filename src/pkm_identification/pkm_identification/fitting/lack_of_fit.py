@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from pkm_description.arrays import Array
-from scipy.stats import f as f_distribution
 
 from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.residual_covariance import autocorrelation
@@ -23,7 +22,8 @@ from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.candidates import Candidate, candidates, own_legs
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.fitting.weighed_fit import Products, WeighedFit
+from pkm_identification.fitting.weighed_fit import WeighedFit
+from pkm_identification.judgement.score import Evidence, Products, inflation, log_probability
 from pkm_identification.prepared_data import PreparedData
 
 #: probability below which chance does not explain it, and change of a base parameter, in its own standard deviations,
@@ -159,13 +159,11 @@ class ScoreTest:
         """How much more than those of the fit the deviations of a drive's residuals (A,) are."""
         # a sum of correlated residuals varies more (Bartlett)
         found = autocorrelation(self._white.residuals, self._white.used, CORRELATION_LAGS)
-        taper = 1.0 - np.arange(1, len(found)) / len(found)
-        inflation = np.sqrt(np.maximum(1.0, 1.0 + 2.0 * taper @ found[1:]))
         # residuals smaller than the sensors' own noise (recordings that were computed) show no force
         cutoff, rate = self._data.bands.force_cutoff, self._data.recording.sample_rate
         noise = self._data.model.machine.leg_sensors.effort_noise * np.sqrt(min(1.0, 2.0 * cutoff / rate))
         floor = np.maximum(ACCURACY * np.sqrt(np.mean(fit.row_forces**2)), noise)
-        return np.asarray(inflation * np.maximum(1.0, floor / fit.noise.std))
+        return np.asarray(inflation(found) * np.maximum(1.0, floor / fit.noise.std))
 
     def __call__(self, candidate: Candidate) -> MissingForce | None:
         """Test of a candidate, each column with a factor of its own; None if the model has them already.
@@ -180,7 +178,7 @@ class ScoreTest:
         both = candidate.alike
         if found is None or both is None or rows.shape[-1] != len(both):
             return found
-        shared = self._tested(candidate, white.of(both), own.of(both))
+        shared = self._tested(candidate, white.combined(both), own.combined(both))
         if shared is None or shared.log_probability + np.log(2.0) >= found.log_probability:
             return found
         probability = shared.log_probability + np.log(2.0)
@@ -188,25 +186,18 @@ class ScoreTest:
 
     def _tested(self, candidate: Candidate, white: Products, own: Products) -> MissingForce | None:
         """Test of columns by their products; None if the model has them already."""
-        offered, changing = self._white.offered(white), self._fit.offered(own)
-        if offered is None:
+        found, of_fit = Evidence.of(white).explained(), Evidence.of(own).explained()
+        if found is None:
             return None
         count = len(self._std)
-        shifts = np.zeros(count) if changing is None else changing.shifts[:count] / self._std
+        by_size = self._white.changes(white, found)[:count] / self._std
+        shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
         return MissingForce(
             candidate.title,
-            self._log_probability(float(offered.judged @ offered.judged), len(offered.judged)),
-            float(offered.along @ offered.along / max(np.sum(self._white.residuals**2), 1e-300)),
-            len(offered.along),
+            log_probability(found, self._white.freedom),
+            found.power / max(float(np.sum(self._white.residuals**2)), 1e-300),
+            len(found.along),
             shifts,
             candidate,
-            np.zeros(0) if self._fit is self._white else offered.shifts[:count] / self._std,
+            np.zeros(0) if self._fit is self._white else by_size,
         )
-
-    def _log_probability(self, explained: float, factors: int) -> float:
-        """Logarithm of the probability that chance explains as much: an F test, for rows may be few."""
-        left = self._white.freedom - factors
-        if left < 1:
-            return 0.0
-        rest = max(self._white.freedom - explained, 1e-3 * self._white.freedom) / left
-        return float(f_distribution.logsf(explained / factors / rest, factors, left))

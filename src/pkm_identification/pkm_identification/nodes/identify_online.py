@@ -16,6 +16,7 @@ from pkm_description.writing import replacing
 
 from pkm_identification.nodes.node_settings import load_online_settings
 from pkm_identification.online.identifier import OnlineIdentifier
+from pkm_identification.online.news import News
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.recording.bag_recordings import read_recordings
 from pkm_identification.recording.recording import Recording
@@ -51,15 +52,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(machine: Machine, recording: Recording, settings: OnlineSettings | None, output: Path | None) -> int:
-    identifier, rows, told = OnlineIdentifier(machine.as_converted, settings), list[Array](), None
+    identifier, rows = OnlineIdentifier(machine.as_converted, settings), list[Array]()
+    news = News(identifier)
     for time, position, force in zip(recording.time, recording.drive_positions, recording.forces, strict=True):
         sample = identifier.add(round(time * 1e9), position, force)
         if sample is None:
             continue
+        for text in news.take():
+            print(f'{sample.stamp / 1e9:.2f} s: {text}')
         payload = identifier.payload
-        if payload is not None and payload.since != told:
-            told = payload.since
-            print(f'{sample.stamp / 1e9:.2f} s: the load on the platform has changed at {told / 1e9:.2f} s: {payload}')
         mass = (np.nan, np.nan) if payload is None else (payload.mass, payload.mass_std)
         rows.append(np.concatenate([[sample.stamp / 1e9], sample.efforts, sample.predicted, mass]))
     for reason, count in identifier.rejected.items():

@@ -98,8 +98,7 @@ class OnlineIdentificationNode(LifecycleNode):
         sample = stream.add(nanoseconds(message.header.stamp), message.name, message.position, message.effort)
         if sample is None:
             return
-        news = stream.news()
-        if news:
+        for news in stream.news():
             self.get_logger().warning(news)
         self._publish_forces(sample)
         if sample.stamp >= self._next_parameters or sample.stamp < self._next_parameters - _PARAMETER_PERIOD:
@@ -121,7 +120,8 @@ class OnlineIdentificationNode(LifecycleNode):
     def _publish_parameters(self, stream: OnlineStream, time: int) -> None:
         identifier = stream.identifier
         if self._values_publisher.get_subscription_count():
-            values = np.stack([identifier.parameters, identifier.std])
+            std = identifier.std if identifier.is_certain else np.full(len(identifier.std), np.inf)
+            values = np.stack([identifier.parameters, std])
             message = Float64MultiArray(data=values.ravel().tolist())
             message.layout.dim = [
                 MultiArrayDimension(label='value, std', size=2, stride=values.size),

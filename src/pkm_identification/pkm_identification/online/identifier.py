@@ -12,13 +12,16 @@ from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
 from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
+from pkm_identification.online.friction_watch import Drift
 from pkm_identification.online.load_change import Kept, LoadChange
+from pkm_identification.online.model_watch import Lack
 from pkm_identification.online.observation import OnlineObservation, Rows
 from pkm_identification.online.payload import Payload
 from pkm_identification.online.payload_watch import STEP, PayloadWatch
 from pkm_identification.online.residual_noise import ResidualNoise
 from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import SlidingPolynomial, WindowSample
+from pkm_identification.online.watches import Watches
 
 #: states that are kept, to go back to before a change of the load
 KEPT = 16
@@ -30,8 +33,15 @@ MISFIT, EXCESS = 0.02, 5.0
 AGAIN = 20.0
 #: s by which stamps go back where a clock was set anew; less are late messages
 SET_BACK = 1.0
+#: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
+#: velocity below which a drive may as well rest
+BEGINNING, RESTING = 0.1, 10.0
+#: s over which innovations are compared with unknown parameters, and ratio of squares beyond which they are noise
+RECENT, BEYOND = 0.5, 10.0
 #: samples between two looks at which drives' residuals are noise, not unknown parameters
 LOOK = 20
+#: samples over which the noise of efforts within a window is averaged
+WHITE_MEMORY = 1000
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
 MOST_REASONS = 20
 
@@ -92,6 +102,9 @@ class OnlineIdentifier:
         self._drift = (part * observation.scale) ** 2
         own = JUMP * np.abs(observation.nominal) + LEAST_JUMP * observation.scale
         self._jump = np.where(observation.is_friction | observation.is_offset, own, 0.0)
+        self._prior = drift.prior * observation.scale
+        limits = np.array([joint.limits.velocity for joint in machine.actuated_joints])
+        self._beginning = BEGINNING * np.where(np.isfinite(limits), limits, 0.0)
         self.reset()
 
     def reset(self) -> None:
@@ -101,13 +114,14 @@ class OnlineIdentifier:
         self.rejected.clear()
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
         self._last_used: int | None = None
-        self._begin_with(np.zeros(len(observation.base)), np.diag((settings.prior * observation.scale) ** 2))
+        self._begin_with(np.zeros(len(observation.base)), np.diag(self._prior**2))
+        self._watches = Watches(observation, self._prior)
         self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
-        self._fastest = np.zeros(drives)
+        self._fastest = self._beginning.copy()
         self._kept: deque[Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
         self._followed: LoadChange | None = None
-        self._is_moving, self._white_noise = False, np.zeros(drives)
+        self._is_moving, self._white_noise, self._white_samples = False, np.zeros(drives), np.zeros(drives)
         self.payload: Payload | None = None
         self.dismissed = 0
         self.is_frozen = False
@@ -121,6 +135,7 @@ class OnlineIdentifier:
         self._polynomial.reset()
         self.observation.reset()
         self._kept.clear()
+        self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
         self._last_used = None
@@ -132,6 +147,7 @@ class OnlineIdentifier:
         self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
         self._last_used = None
         self._is_known = np.zeros(self.machine.actuated_count, dtype=bool)
+        self._power = np.zeros(self.machine.actuated_count)
 
     @property
     def parameters(self) -> Array:
@@ -174,8 +190,25 @@ class OnlineIdentifier:
         return self._is_moving
 
     @property
+    def lack(self) -> Lack | None:
+        """The clearest force that the model lacks; ``None``: none is known to be missing."""
+        return self._watches.model.lack
+
+    @property
+    def drifts(self) -> tuple[Drift, ...]:
+        """Drives whose friction has changed since the begin, or since the load did."""
+        return tuple(self._watches.friction.drifts.values())
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether parameters are as certain as their standard deviations say: not where the model does not fit."""
+        return not self.misfit
+
+    @property
     def misfit(self) -> str:
-        """What the model does not explain, in words; empty: residuals are small, or as small as noise makes them."""
+        """What the model does not explain, in words; empty: nothing is known of that. Else no parameter is certain."""
+        if self.lack is not None:
+            return str(self.lack)
         share = self.residual_std / self.observation.typical_force
         excess = self.residual_std / np.maximum(np.sqrt(self._white_noise), 1e-300)
         bad = (share > MISFIT) & (excess > EXCESS) & self._noise.is_known
@@ -185,7 +218,7 @@ class OnlineIdentifier:
         return (
             f'the model does not fit: residuals of {self.machine.drive_labels[worst]} are '
             f'{self.residual_std[worst]:.3g}, {excess[worst]:.2g} times what the noise of its effort makes; '
-            'identify a recording offline, which names the missing force'
+            'no parameter is certain; identify a recording offline, which names the missing force'
         )
 
     def reject(self, reason: str) -> None:
@@ -218,15 +251,21 @@ class OnlineIdentifier:
             self._polynomial.reset()
             return None
         self._fastest = np.maximum(self._fastest, np.abs(sample.velocities))
-        used = sample.slowest > self.settings.slow * self._fastest
+        used = sample.slowest > np.maximum(self.settings.slow * self._fastest, RESTING * sample.velocity_std)
         self._is_moving = bool(used.any())
-        self._white_noise = sample.effort_scatter * sample.noise_share
+        self._follow_white_noise(sample, used)
         predicted = rows.forces + rows.matrix @ self._filter.parameters
         if not self.is_frozen:
             self._learn(sample, rows, used)
         return OnlineSample(
             sample.stamp, sample.positions, sample.velocities, sample.efforts, predicted, used
         )
+
+    def _follow_white_noise(self, sample: WindowSample, used: NDArray[np.bool_]) -> None:
+        """Mean of what white noise of the efforts makes of a smoothed sample; friction that reverses is no noise."""
+        self._white_samples += used
+        share = np.where(used, np.maximum(1.0 / np.maximum(self._white_samples, 1), 1.0 / WHITE_MEMORY), 0.0)
+        self._white_noise += share * (sample.effort_scatter * sample.noise_share - self._white_noise)
 
     def _learn(self, sample: WindowSample, rows: Rows, used: NDArray[np.bool_]) -> None:
         if sample.stamp - self._clean_from < 0:
@@ -244,18 +283,24 @@ class OnlineIdentifier:
         self._keep(sample.stamp)
         self._update(sample, rows.matrix, target, used)
         self.samples += 1
+        slow = self.settings.slow * self._fastest
+        self._watches.add(sample, rows, used, slow, self._polynomial, lambda: self._filter.std)
         if self._followed is not None:
             self._follow(self._followed, sample.stamp)
 
     def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take the rows of one sample."""
-        if self._last_used is not None:
-            self._walk.variances[:] = self._drift * (sample.stamp - self._last_used) / 1e9
+        elapsed = 0.0 if self._last_used is None else (sample.stamp - self._last_used) / 1e9
+        self._walk.variances[:] = self._drift * elapsed
         self._last_used = sample.stamp
-        if self.samples % LOOK == 0:
-            spread = np.einsum('ab,bc,ac->a', matrix, self._filter.covariance, matrix)
-            self._is_known = spread < self._noise.variance
         innovation = target - matrix @ self._filter.parameters
+        share = np.where(used, min(1.0, max(elapsed / RECENT, 1.0 / (self.samples + 1.0))), 0.0)
+        self._power += share * (innovation**2 - self._power)
+        if self.samples % LOOK == 0:
+            # innovations are noise where what is unknown of the parameters makes less than the noise learned so far, or
+            # much less than the innovations are: else too little noise would never be corrected
+            spread = np.einsum('ab,bc,ac->a', matrix, self._filter.covariance, matrix)
+            self._is_known = (spread < self._noise.variance) | (BEYOND * spread < self._power)
         variance = self._noise.weight_variance(sample.noise_share)
         self._filter.update(matrix, target, np.where(used, variance, np.inf))
         self._noise.add(sample.stamp, innovation, used & self._is_known)
@@ -285,7 +330,10 @@ class OnlineIdentifier:
 
     def _follow(self, change: LoadChange, stamp: int) -> None:
         """What the parameters since the change say of the load; a change that they do not confirm was none."""
+        was_confirmed = change.is_confirmed
         has_settled = change.follow(stamp, self._filter.parameters, self._filter.covariance)
+        if change.is_confirmed and not was_confirmed:
+            self._watches.load_has_changed()
         self.payload = change.payload or self.payload
         if has_settled:
             self._watch.restart()  # the next change may come; until then this one is known better and better

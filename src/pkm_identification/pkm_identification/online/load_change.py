@@ -12,6 +12,8 @@ from pkm_identification.online.residual_noise import ResidualNoise
 
 #: s after a change of the load, and part of its mass that its standard deviation may be, before the next is looked for
 SETTLING, SETTLED = 6.0, 0.01
+#: s after which the next change is looked for in any case: a motion may not tell the load that well
+LONGEST = 20.0
 #: standard deviations that a changed mass must be from zero, and s after which a change that is not is none
 CONFIRMED, DISMISSED = 5.0, 3.0
 #: s between two looks
@@ -49,7 +51,7 @@ class LoadChange:
     since, before : as given
     covariance : (B, B) of the base parameters to go on from
     is_confirmed : the mass is beyond doubt
-    is_settled : it is known well enough for the next change to be looked for
+    is_settled : it is known well enough, or long enough, for the next change to be looked for
     is_none : it is not confirmed and will not be
     payload : present; ``None`` before it is confirmed
     """
@@ -74,5 +76,6 @@ class LoadChange:
             self.is_none = True
         if self.is_settled or not self.is_confirmed or stamp - self.since <= SETTLING * 1e9:
             return False
-        self.is_settled = bool(found.mass_std < SETTLED * np.abs(found.mass))
+        is_old = stamp - self.since > LONGEST * 1e9
+        self.is_settled = is_old or bool(found.mass_std < SETTLED * np.abs(found.mass))
         return self.is_settled

@@ -55,6 +55,9 @@ class OnlineObservation:
     scale : (B,) change of each that changes forces as much as the file's forces typically are (their rms)
     typical_force : (A,) rms of the file's forces over the workspace, N or N m
     is_friction, is_offset : (B,) kinds of the base parameters; the others are bodies
+    drive_of : (B,) drive of each friction parameter and offset; -1 for bodies
+    has_offsets : whether offsets of the efforts are among the parameters
+    inertia : (A, A) kg, kg m^2, of the file: forces of the drives per acceleration of each, at home
     payload_map : (B, 10) base parameters per inertial parameter of the platform
     """
 
@@ -62,8 +65,8 @@ class OnlineObservation:
         self.machine = machine
         identical = legs_agree(machine)
         terms: list[Term] = [FrictionTerm.of(machine, 'actuated')]
-        self._has_offsets = machine.actuated_count == machine.degrees_of_freedom
-        if self._has_offsets:
+        self.has_offsets = machine.actuated_count == machine.degrees_of_freedom
+        if self.has_offsets:
             terms.append(OneFactor(OFFSET, machine.actuated_joint_names))
         model = ObservationModel(machine, identical, 'actuated', (), terms)
         states = random_states(machine, SCALING_STATES, seed=0)
@@ -79,11 +82,23 @@ class OnlineObservation:
         self.scale = float(np.sqrt(np.mean(force**2))) / rms
         self.is_offset = np.array([model.names[place].endswith('.effort_offset') for place in self._columns])
         self.is_friction = (self._columns >= model.body_count) & ~self.is_offset
+        places = np.concatenate([term.column_places for term in terms])
+        drive_of_name = np.concatenate([np.full(model.body_count, -1), places])
+        self.drive_of = drive_of_name[self._columns]
         name = f'{machine.platform.name}.'
         self._platform = np.array([place for place, one in enumerate(model.names) if one.startswith(name)])
         self.payload_map = self.base.combination[:, self._platform]
         self._regressor = DriveRegressor(machine, identical)
+        self.inertia = self._inertia_at_home()
         self._offsets = np.eye(machine.actuated_count)
+
+    def _inertia_at_home(self) -> Array:
+        count = self.machine.actuated_count
+        home, rest = self.machine.home_positions[self.machine.drive_columns], np.zeros(count)
+        weight = self._regressor.rows(home, rest, rest).forces
+        forces = [self._regressor.rows(home, rest, unit).forces for unit in np.eye(count)]
+        self._regressor.reset()
+        return np.array(forces).T - weight[:, None]
 
     def reset(self) -> None:
         """Let the next sample start from home, as the first one did."""
@@ -98,7 +113,7 @@ class OnlineObservation:
             Drive positions without a trusted configuration.
         """
         found = self._regressor.rows(sample.positions, sample.velocities, _significant(sample))
-        parts = [found.bodies, found.friction, *([self._offsets] if self._has_offsets else [])]
+        parts = [found.bodies, found.friction, *([self._offsets] if self.has_offsets else [])]
         return Rows(
             np.concatenate(parts, axis=1)[:, self._columns], found.forces, found.bodies[:, self._platform]
         )

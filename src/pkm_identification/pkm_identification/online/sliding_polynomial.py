@@ -16,6 +16,8 @@ from pkm_description.arrays import Array
 SPARE = 3
 #: part of the window that a gap between two samples may have
 LONGEST_GAP = 1.0 / 3.0
+#: frequencies at which the response is known, and rad per window up to which
+RESPONSE = 400
 #: samples that the memory holds before the oldest are moved out
 MEMORY = 4096
 
@@ -32,6 +34,8 @@ class WindowSample(NamedTuple):
     noise_share : of the variance of white noise that smoothing leaves; its inverse counts samples that are alike
     acceleration_std : (A,) standard deviation of the accelerations by the scatter of the positions
     effort_scatter : (A,) variance of the measured efforts about the polynomial
+    effort_rates : (A,) N/s or N m/s, of the efforts
+    velocity_std : (A,) standard deviation of the velocities by the scatter of the positions
     """
 
     stamp: int
@@ -43,6 +47,8 @@ class WindowSample(NamedTuple):
     noise_share: float
     acceleration_std: Array
     effort_scatter: Array
+    effort_rates: Array
+    velocity_std: Array
 
 
 class SlidingPolynomial:
@@ -75,6 +81,13 @@ class SlidingPolynomial:
     def window(self) -> float:
         """Length of the window, s; the lag is half of it."""
         return self._window / 1e9
+
+    @property
+    def response(self) -> tuple[Array, Array]:
+        """Angular frequencies (F,) rad/s, rising, and the parts (F,) of a wave's amplitude that smoothing leaves."""
+        time = self._offsets * 1e-9
+        frequencies = np.linspace(0.0, RESPONSE / self.window, RESPONSE + 1)
+        return frequencies, np.cos(np.outer(frequencies, time)) @ self._weights[0]
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -133,6 +146,7 @@ class SlidingPolynomial:
             middle, value[:drives], rate.copy(), found[2, :drives].copy(), value[drives:],
             np.where(reverses, 0.0, least), float(self._weights[0] @ self._weights[0]),
             np.sqrt(scatter[:drives] * (self._weights[2] @ self._weights[2])), scatter[drives:],
+            found[1, drives:].copy(), np.sqrt(scatter[:drives] * (self._weights[1] @ self._weights[1])),
         )  # fmt: skip
 
 

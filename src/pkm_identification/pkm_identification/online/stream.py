@@ -11,7 +11,9 @@ from pkm_description.joint_states import JointStateReader
 from pkm_description.machine import Machine
 
 from pkm_identification.online.identifier import OnlineIdentifier, OnlineSample
+from pkm_identification.online.news import News
 from pkm_identification.online.settings import OnlineSettings
+from pkm_identification.result import INSUFFICIENT
 
 
 class Report(NamedTuple):
@@ -41,7 +43,7 @@ class OnlineStream:
         self.identifier = OnlineIdentifier(machine.as_converted, settings)
         self._machine = machine
         self._reader = JointStateReader.of_drives(machine)
-        self._announced: int | None = None
+        self._news = News(self.identifier)
 
     def add(
         self, stamp: int, names: Sequence[str], positions: Sequence[float], efforts: Sequence[float]
@@ -55,13 +57,9 @@ class OnlineStream:
             return None
         return self.identifier.add(stamp, position, effort)
 
-    def news(self) -> str:
-        """What has happened since the last call: a change of the load; empty: nothing."""
-        payload = self.identifier.payload
-        if payload is None or payload.since == self._announced:
-            return ''
-        self._announced = payload.since
-        return f'the load on the platform has changed at {payload.since / 1e9:.2f} s: {payload}'
+    def news(self) -> tuple[str, ...]:
+        """What has happened since the last call, see :class:`~pkm_identification.online.news.News`."""
+        return self._news.take()
 
     def report(self) -> Report:
         """State in words, for diagnostics."""
@@ -80,6 +78,8 @@ class OnlineStream:
             values[f'{label}: residual'] = f'{residual:.4g} ({100 * residual / typical:.2g} % of a typical force)'
         if one.payload is not None:
             values['payload'] = str(one.payload)
+        for drift in one.drifts:
+            values[f'{drift.drive}: friction'] = str(drift)
         if rejected:
             reason, count = one.rejected.most_common(1)[0]
             values['rejected most often'] = f'{reason} ({count} times)'
@@ -97,7 +97,8 @@ class OnlineStream:
         """Base parameters: value, standard deviation and the file's value."""
         one = self.identifier
         rows = zip(one.observation.base.names, one.parameters, one.std, one.observation.nominal, strict=True)
-        return {name: f'{value:.6g} +- {std:.2g}, file {nominal:.6g}' for name, value, std, nominal in rows}
+        doubt = '' if one.is_certain else ' (not certain: the model does not fit)'
+        return {name: f'{value:.6g} +- {std:.2g}{doubt}, file {nominal:.6g}' for name, value, std, nominal in rows}
 
     def content(self) -> dict[str, object]:
         """All that is known, for a YAML file."""
@@ -107,11 +108,20 @@ class OnlineStream:
         content: dict[str, object] = {
             'machine': self._machine.name,
             'samples': one.samples,
+            'status': 'fits' if one.is_certain else INSUFFICIENT,
+            'remark': one.misfit,
             'base_parameters': {
-                name: {'value': float(value), 'std': float(std), 'file': float(nominal)}
+                name: {'value': float(value), 'std': float(std), 'file': float(nominal), 'certain': one.is_certain}
                 for name, value, std, nominal in rows
             },
         }
+        content['friction_changes'] = [
+            {
+                'drive': drift.drive, 'since': drift.since / 1e9, 'change': drift.change, 'std': drift.std,
+                'part': drift.part,
+            }
+            for drift in one.drifts
+        ]  # fmt: skip
         payload = one.payload
         if payload is not None:
             content['payload'] = {

@@ -1,0 +1,163 @@
+"""Does the model of the running identification lack a force? The same test as offline, segment by segment.
+
+Each force that the model does not have is offered to the residuals of a segment (:mod:`pkm_identification.judgement.
+score`), with a fit of the segment's own: parameters that drift slowly are no lack of a force. Evidence of segments adds
+up, older ones fade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pkm_description.arrays import Array
+
+from pkm_identification.fitting.lack_of_fit import CHANCE, HARM, VISIBLE
+from pkm_identification.judgement.score import Evidence, Explained, log_probability
+from pkm_identification.online.observation import OnlineObservation
+from pkm_identification.online.offered_forces import Motion, Offered, offered_forces, offered_ripples
+from pkm_identification.online.segment_fit import SegmentFit
+
+#: part that evidence keeps from one segment to the next
+KEPT = 0.8
+#: factor of the travel by which it must grow for other ripples to be offered
+WIDER = 1.3
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A force that the model lacks.
+
+    Attributes
+    ----------
+    title : what it may be
+    log_probability : natural logarithm of the probability that chance makes it seem so clear
+    share : part of the residuals' power that it explains
+    shift : largest change of a base parameter with it, in its stated standard deviations
+    drive : where it is largest
+    size : N, N m, rms of it there
+    part : of a typical force of this drive
+    """
+
+    title: str
+    log_probability: float
+    share: float
+    shift: float
+    drive: str
+    size: float
+    part: float
+
+    @property
+    def is_there(self) -> bool:
+        """Whether chance does not explain it, and it matters for parameters or for predicted forces."""
+        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
+
+    def __str__(self) -> str:
+        return (
+            f'the model lacks a force: {self.title} (clearest in {self.drive}, {self.size:.3g} rms, '
+            f'{100.0 * self.part:.2g} % of a typical force; chance makes it so with probability '
+            f'{np.exp(max(self.log_probability, -230.0)):.1g}): no parameter is certain'
+        )
+
+
+@dataclass
+class _Tested:
+    offered: Offered
+    explained: Explained
+    shift: float
+    log_probability: float
+
+
+class ModelWatch:
+    """Tests segments, and remembers what they say.
+
+    Parameters
+    ----------
+    observation : of the identification
+
+    Attributes
+    ----------
+    lack : the clearest force that is missing; ``None``: nothing is known to be missing
+    lacks : all that was offered, the clearest first
+    segments : how many were tested
+    """
+
+    def __init__(self, observation: OnlineObservation) -> None:
+        self._observation = observation
+        self._joints = observation.machine.actuated_joint_names
+        self._labels = observation.machine.drive_labels
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all evidence."""
+        self.lack: Lack | None = None
+        self.lacks: list[Lack] = []
+        self.segments = 0
+        self._evidence: dict[str, Evidence] = {}
+        self._freedom = self._power = 0.0
+        self._travel = 0.0
+        self._fastest: Array | None = None
+
+    def test(self, fit: SegmentFit, std: Array) -> Generator[None, None, None]:
+        """Test a segment; a generator that yields between its steps.
+
+        Parameters
+        ----------
+        fit : of the segment
+        std : (B,) standard deviations of the base parameters that are stated at present
+        """
+        segment, observation = fit.segment, self._observation
+        predicted = segment.file_forces + segment.matrix @ fit.parameters
+        rubbing = observation.is_friction | observation.is_offset
+        own = segment.matrix[..., rubbing] @ (observation.nominal + fit.parameters)[rubbing]
+        motion = Motion(segment, segment.joint_samples(predicted - own), segment.joint_samples(predicted))
+        self._freedom = fit.freedom + KEPT * self._freedom
+        self._power = float(np.sum(fit.residuals**2)) + KEPT * self._power
+        tested: list[_Tested] = []
+        ripples: list[_Tested] = []
+        for offered in self._offers(fit):
+            products = fit.products(offered.columns(motion))
+            evidence = Evidence.of(products)
+            if offered.key in self._evidence:
+                evidence = evidence.after(self._evidence[offered.key], KEPT)
+            self._evidence[offered.key] = evidence
+            yield
+            found = evidence.explained()
+            if found is None:
+                continue
+            shift = float(np.abs(fit.changes(products, found) / std).max())
+            (ripples if offered.key.startswith('ripple') else tested).append(
+                _Tested(offered, found, shift, log_probability(found, self._freedom))
+            )
+        if ripples:
+            clearest = min(ripples, key=lambda one: one.log_probability)
+            clearest.log_probability = min(0.0, clearest.log_probability + np.log(len(ripples)))
+            tested.append(clearest)
+        self.segments += 1
+        lacks = [self._lack(one, fit, one.offered.columns(motion)) for one in tested]
+        self.lacks = sorted(lacks, key=lambda lack: lack.log_probability)
+        # what does the harm may only resemble what is missing: the clearest has the name
+        self.lack = self.lacks[0] if any(lack.is_there for lack in lacks) else None
+
+    def _offers(self, fit: SegmentFit) -> Iterator[Offered]:
+        positions, speeds = fit.segment.positions, np.abs(fit.segment.velocities).max(axis=0)
+        if self._fastest is None:
+            self._fastest = np.maximum(speeds, 1e-300)
+        travel = float(np.ptp(positions, axis=0).mean())
+        if travel > WIDER * self._travel:
+            self._travel = travel
+            self._evidence = {key: one for key, one in self._evidence.items() if not key.startswith('ripple')}
+        yield from offered_forces(self._fastest, self._observation.has_offsets)
+        yield from offered_ripples(self._joints, self._travel)
+
+    def _lack(self, tested: _Tested, fit: SegmentFit, columns: Array) -> Lack:
+        used = fit.segment.used
+        force = (columns @ tested.explained.factors) * used
+        size = np.sqrt((force**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
+        part = size / self._observation.typical_force
+        worst = int(np.argmax(part))
+        return Lack(
+            tested.offered.title, tested.log_probability, tested.explained.power / max(self._power, 1e-300), tested.shift,
+            self._labels[worst], float(size[worst]), float(part[worst]),
+        )  # fmt: skip

@@ -1,0 +1,161 @@
+"""Identification sample by sample: what is said of forces that are missing, friction that drifts, and little data."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from loaded import loaded_signals
+from pkm_description.arrays import Array
+from pkm_description.dynamics import inverse_dynamics
+from pkm_description.kinematics import drive_positions
+from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.motion.profiles import profile
+from pkm_identification.online.identifier import OnlineIdentifier
+from pkm_identification.online.load_change import LONGEST, Kept, LoadChange
+from pkm_identification.online.residual_noise import ResidualNoise
+from pkm_identification.online.sliding_polynomial import SlidingPolynomial
+from pkm_identification.online.stream import OnlineStream
+
+BEGIN = 10**9
+#: s, and Hz, of the motion, of which half a minute is enough for one segment
+DURATION, RATE = 72.0, 50.0
+SEGMENT = 36.0
+
+
+@pytest.fixture(scope='module')
+def motion(srs: Machine) -> PlatformMotion:
+    """Shifts and turns of the platform."""
+    return profile('fourier', srs, DURATION, RATE, 0)
+
+
+@pytest.fixture(scope='module')
+def signals(srs: Machine, motion: PlatformMotion) -> tuple[Array, Array, Array]:
+    """Positions, efforts with noise and bias, and friction (N, A)."""
+    random, plain = np.random.default_rng(0), inverse_dynamics(srs, motion)
+    positions = drive_positions(srs, motion)
+    typical = float(np.sqrt(np.mean(plain**2)))
+    efforts = plain + typical * (np.linspace(-0.01, 0.005, 6) + random.normal(0.0, 0.003, plain.shape))
+    friction = plain - inverse_dynamics(srs, motion, friction=False)
+    return positions + random.normal(0.0, 2e-6, positions.shape), efforts, friction
+
+
+def fed(stream: OnlineStream, time: Array, positions: Array, efforts: Array, begin: int = BEGIN) -> list[str]:
+    """What a stream says of signals."""
+    names, said = stream.identifier.machine.actuated_joint_names, list[str]()
+    for now, position, effort in zip(time, positions, efforts, strict=True):
+        stream.add(begin + round(now * 1e9), names, position.tolist(), effort.tolist())
+        said += stream.news()
+    return said
+
+
+@pytest.mark.parametrize('part', [0.0, 0.02])
+def test_friction_by_the_load_is_named(
+    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array], part: float
+) -> None:
+    """2 % of the drives' forces rub beside the friction of the model: named, and no parameter is called certain."""
+    positions, efforts, friction = signals
+    speeds = np.gradient(positions, motion.time, axis=0)
+    stream = OnlineStream(srs)
+    efforts = efforts + part * np.abs(efforts - friction) * np.sign(speeds)
+    first = motion.time < SEGMENT
+    said = fed(stream, motion.time[first], positions[first], efforts[first])
+    content, texts, report = stream.content(), stream.parameter_texts(), stream.report()
+    certain = {one['certain'] for one in content['base_parameters'].values()}
+    if part == 0.0:
+        assert not said and content['status'] == 'fits' and certain == {True} and report.healthy
+        return
+    assert len(said) == 1 and "friction that grows with the drive's force" in said[0]
+    assert content['status'] == 'model insufficient' and certain == {False} and not report.healthy
+    assert all('not certain' in text for text in texts.values())
+    assert stream.identifier.lack.log_probability < -50.0
+
+
+def test_friction_that_drifts_is_named(
+    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array]
+) -> None:
+    """Friction of one drive grows by 40 % in a minute: this one is named, no other, with about how much."""
+    positions, efforts, friction = signals
+    grown = 0.4 * motion.time[:, None] / DURATION * friction * (np.arange(6) == 2)
+    stream = OnlineStream(srs)
+    said = fed(stream, motion.time, positions, efforts + grown)
+    identifier = stream.identifier
+    assert said and all('friction of leg3 has changed by +' in text for text in said)
+    (drift,) = identifier.drifts
+    assert 0.1 < drift.part < 0.4 and identifier.payload is None and identifier.lack is None
+    assert abs(drift.change) > 5.0 * drift.std and BEGIN <= drift.since < drift.until
+
+
+def test_few_samples_do_not_set_the_noise() -> None:
+    """A second of which a drive has three samples, small by chance, says nothing of its noise; the others do."""
+    noise = ResidualNoise(np.array([1.0, 1.0]))
+    random = np.random.default_rng(0)
+    for step in range(102):
+        residual = np.array([1e-3 * (step < 3), 0.5]) * random.normal(size=2)
+        noise.add(step * 10**7, residual, np.array([step < 3, True]))
+    assert noise.variance[0] == 1.0 and noise.weight_variance(0.2)[0] >= 5.0
+    assert noise.variance[1] == pytest.approx(0.25, rel=0.5)
+    assert not noise.is_known.any()
+
+
+def test_noise_that_was_taken_for_too_small_is_corrected(
+    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array]
+) -> None:
+    """Parameters seem unknown beside it, and nothing would be learned of the noise any more: the filter diverged."""
+    positions, efforts, _ = signals
+    identifier = OnlineIdentifier(srs)
+    before = np.zeros(6)
+    for time, position, effort in zip(motion.time[:1000], positions, efforts, strict=False):
+        identifier.add(BEGIN + round(time * 1e9), position, effort)
+        if before.sum() == 0.0 and time > 8.0:
+            before = identifier.residual_std
+            identifier._noise.variance *= 1e-6
+            identifier._noise._block_variance *= 1e-6
+    assert (identifier.residual_std > 0.25 * before).all()
+
+
+def test_drives_that_rest_or_just_leave_their_rest_teach_nothing(srs: Machine) -> None:
+    """Noise at rest has a sign, and friction by it is nonsense; so has the first crawl."""
+    home = np.zeros(6)
+    random, identifier = np.random.default_rng(0), OnlineIdentifier(srs)
+    noise = srs.leg_sensors.position_noise
+    used = []
+    for step in range(300):
+        crawl = 1e-3 * max(step - 150, 0) * 0.01  # 1 mm/s
+        sample = identifier.add(BEGIN + step * 10**7, home + crawl + noise * random.normal(size=6), 1e3 * np.ones(6))
+        if sample is not None:
+            used.append(sample.used)
+    assert len(used) > 250 and not np.any(used)
+    assert np.array_equal(identifier.parameters, identifier.observation.nominal)
+
+
+def test_a_load_that_never_settles_does_not_blind_the_watch() -> None:
+    """It is confirmed, but a motion tells it to 10 % only: the next change is looked for nevertheless."""
+    count, load = 12, np.array([100.0, *9 * [1.0]])
+    mapping = np.eye(count, 10)
+    before = Kept(0, np.zeros(count), 1e-6 * np.eye(count), ResidualNoise(np.ones(6)))
+    change = LoadChange(0, before, mapping, load.copy(), np.zeros(count))
+    after, spread = mapping @ load, np.diag([100.0, *11 * [1e-2]])
+    follow = partial(change.follow, parameters=after, covariance=spread)
+    assert not follow(10 * 10**9) and change.is_confirmed and not change.is_settled
+    assert follow(round((LONGEST + 1.0) * 1e9)) and change.is_settled
+
+
+def test_the_response_of_the_window_is_what_it_leaves_of_a_wave() -> None:
+    frequency, window = 80.0, SlidingPolynomial(1, 0.2, 4)
+    for step in range(100):
+        sample = window.add(BEGIN + step * 10**7, np.zeros(1), np.array([np.cos(frequency * step * 0.01)]))
+    assert sample is not None
+    expected = np.interp(frequency, *window.response)
+    middle = np.cos(frequency * (sample.stamp - BEGIN) / 1e9)
+    assert sample.efforts[0] == pytest.approx(expected * middle, abs=1e-3) and expected < 0.7
+
+
+def test_loads_are_still_named_beside_the_watches(srs: Machine) -> None:
+    """A change of the load begins segments anew: it is no lack of a force, and no drift of friction."""
+    motion = profile('mp1', srs, 40.0, RATE)
+    positions, forces = loaded_signals(srs, motion, 22.0, 0.1 * srs.platform.mass, np.array([0.1, -0.06, 0.15]))
+    stream = OnlineStream(srs)
+    said = fed(stream, motion.time, positions, forces)
+    assert len(said) == 1 and 'the load on the platform has changed' in said[0]
