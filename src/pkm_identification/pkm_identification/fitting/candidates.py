@@ -179,6 +179,7 @@ def _coulomb(machine: Machine) -> Array:
 
 
 def fading(speeds: Array, samples: JointSamples) -> Array:
+    """Force (N, A) of 1 N near rest that fades with the speed of the drive, by ``speeds`` (A,)."""
     return samples.signs * np.exp(-np.abs(samples.lively) / speeds)
 
 

@@ -157,7 +157,8 @@ class ModelWatch:
         size = np.sqrt((force**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
         part = size / self._observation.typical_force
         worst = int(np.argmax(part))
+        share = tested.explained.power / max(self._power, 1e-300)
         return Lack(
-            tested.offered.title, tested.log_probability, tested.explained.power / max(self._power, 1e-300), tested.shift,
-            self._labels[worst], float(size[worst]), float(part[worst]),
+            tested.offered.title, tested.log_probability, share, tested.shift, self._labels[worst],
+            float(size[worst]), float(part[worst]),
         )  # fmt: skip

@@ -28,6 +28,8 @@ class Segment:
     file_forces : (n, A) N, N m of the machine as its file has it
     used : (n, A) False where a drive rests, crawls or reverses
     positions, velocities, accelerations, effort_rates : (n, A)
+    acceleration_std : (n, A) of the smoothed noise
+    response : frequencies in rad/s, and the part that smoothing leaves of a wave
     """
 
     stamps: NDArray[np.int64]
@@ -107,7 +109,10 @@ class SegmentCollector:
         if self._count < SAMPLES:
             return None
         self._count = 0
-        targets, forces, *motion, slowest = self._values.copy()
+        targets, forces, positions, velocities, accelerations, rates, spread, slowest = self._values.copy()
         still_used = self._used & (slowest > slow)
         stamps, matrix = self._stamps.copy(), self._matrix.copy()
-        return Segment(stamps, matrix, targets, forces, still_used, *motion, polynomial.response)
+        return Segment(
+            stamps, matrix, targets, forces, still_used, positions, velocities, accelerations, rates, spread,
+            polynomial.response,
+        )  # fmt: skip
