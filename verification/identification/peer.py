@@ -19,8 +19,8 @@ from verification.engines.pinocchio import PinocchioTree
 
 #: Hz, of the low-pass: ten times the excitation's highest frequency
 CUTOFF = 10.0
-#: Hz, at which rows are taken
-RATE = 50.0
+#: Hz, at which rows are taken, and forces predicted: a jump of friction has no place in rows of 50 Hz
+RATE, PREDICTED = 50.0, 500.0
 #: singular values below this part of the largest belong to parameters that no force shows
 _RANK = 1e-9
 
@@ -31,15 +31,15 @@ class TextbookPipeline:
     def __init__(self, machine: Machine) -> None:
         self._tree, self._machine = PinocchioTree(machine), machine
 
-    def rows(self, recording: Recording) -> tuple[Array, Array, Array]:
-        """Instants (n,) s, regressor (n, A, P), filtered efforts (n, A)."""
+    def rows(self, recording: Recording, wanted: float = RATE) -> tuple[Array, Array, Array]:
+        """Instants (n,) s at about a rate [Hz], regressor (n, A, P), filtered efforts (n, A)."""
         rate, machine = recording.sample_rate, self._machine
         low_pass = butter(4, CUTOFF, fs=rate, output='sos')
         positions = sosfiltfilt(low_pass, recording.drive_positions, axis=0)
         efforts = sosfiltfilt(low_pass, recording.forces, axis=0)
         velocities = np.gradient(positions, recording.time, axis=0)
         accelerations = np.gradient(velocities, recording.time, axis=0)
-        every = max(1, round(rate / RATE))
+        every = max(1, round(rate / wanted))
         chosen = slice(every, len(positions) - every, every)
         motion = motion_from_drives(
             machine, recording.time[chosen], positions[chosen], velocities[chosen], accelerations[chosen]
@@ -74,7 +74,7 @@ class TextbookPipeline:
 
     def predict(self, recording: Recording, parameters: Array) -> tuple[Array, Array]:
         """Instants (n,) s and efforts (n, A)."""
-        time, regressor, _ = self.rows(recording)
+        time, regressor, _ = self.rows(recording, PREDICTED)
         return time, regressor @ parameters
 
 

@@ -85,10 +85,9 @@ def run_trial(data: DataSet, settings: dict[str, Any], with_peer: bool = False) 
     along_truth = predict_forces(result, data.validation.noise_free)
     compared = peer = np.nan
     if with_peer:
-        own = make_interp_spline(*along_truth, k=1)
         pipeline = TextbookPipeline(data.nominal)
-        time, predicted = pipeline.predict(data.validation.noise_free, pipeline.identify(training))
-        compared, peer = (_band_error(data, time, forces) for forces in (own(time), predicted))
+        predicted = pipeline.predict(data.validation.noise_free, pipeline.identify(training))
+        compared, peer = (_band_error(data, *forces) for forces in (along_truth, predicted))
     return Outcome(
         result.validation.filtered_error.relative,
         _noise_floor(data, result, *along_truth),
@@ -108,7 +107,7 @@ def _low_passed(values: Array, time: Array, cutoff: float) -> Array:
 
 
 def _band_error(data: DataSet, time: Array, predicted: Array) -> float:
-    """Error (n, A) of predictions against the noise-free effort signals below :data:`BAND`, of the signals."""
+    """Error of predictions (n, A) against the noise-free effort signals below :data:`BAND`, of the signals."""
     truth = data.validation
     clean = make_interp_spline(truth.recording.time, truth.clean_efforts, k=1)(time)
     inside = (time > time[0] + _EDGE) & (time < time[-1] - _EDGE)

@@ -18,7 +18,7 @@ from verification.identification.design import rotor_checks
 from verification.identification.diagnosis import faults_of
 from verification.identification.expectations import EXPECTATIONS, legs_are_alike, settings_for
 from verification.identification.motions import near_singular, several_sines
-from verification.identification.peer import TextbookPipeline
+from verification.identification.peer import PREDICTED, TextbookPipeline
 from verification.identification.plan import FULL, Extent, judged, plan
 from verification.identification.repetitions import measured, with_bodies
 from verification.identification.trial import Outcome, run_trial
@@ -39,6 +39,17 @@ def test_a_wrong_result_fails_every_check(case: str) -> None:
     checks = list(judged(case, expected, [GOOD, BAD]))
     assert checks
     assert all(check.failed for check in checks)
+
+
+def test_noise_above_the_limit_is_told_apart_from_a_wrong_model() -> None:
+    """What noise of the held-out recording makes is not reachable; an error of noise-free forces is one."""
+    noisy = replace(GOOD, held_out=0.00075, noise_floor=0.00072, compared=0.00005)
+    for outcome, status in (
+        (noisy, 'not reachable'), (replace(noisy, compared=0.0007), 'failed'),
+        (replace(noisy, held_out=0.001), 'failed'), (replace(noisy, noise_floor=0.0005), 'failed'),
+    ):  # fmt: skip
+        first = next(iter(judged('plain', EXPECTATIONS['plain'], [outcome])))
+        assert first.status == status
 
 
 def test_nothing_is_wrong_that_is_not_called_identified() -> None:
@@ -91,7 +102,7 @@ def test_the_peer_is_right_on_ideal_data() -> None:
     pipeline = TextbookPipeline(data.nominal)
     parameters = pipeline.identify(data.training.recording)
     time, predicted = pipeline.predict(data.validation.recording, parameters)
-    _, _, measured = pipeline.rows(data.validation.recording)
+    _, _, measured = pipeline.rows(data.validation.recording, PREDICTED)
     assert len(time) == len(predicted)
     assert np.sqrt(np.mean((predicted - measured) ** 2) / np.mean(measured**2)) < 5e-4  # 3e-4: central differences
 
