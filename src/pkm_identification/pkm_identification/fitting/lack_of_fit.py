@@ -30,8 +30,11 @@ from pkm_identification.prepared_data import PreparedData
 #: from which these are not true any more. Complete models, simulated in MuJoCo, stay above 1e-4; what real drives have,
 #: at 1 to 2 % of the force, is below 1e-10
 CHANCE, HARM = 1e-6, 1.0
-#: probability below which a force may be there: legs are looked at one by one, deviations allow for it
+#: probability below which legs are looked at one by one
 SUSPICIOUS = 1e-3
+#: probability below which deviations allow for a force: it is then as likely there as not, if one of ten that are offered
+#: was before. The odds for it are 1 / (-e p ln p) at the most (Sellke, Bayarri & Berger 2001)
+DOUBTFUL = 7.5e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
 #: part of the force below which residuals are what smoothing and differentiation get wrong
@@ -88,7 +91,7 @@ class MissingForce:
     @property
     def is_allowed_for(self) -> bool:
         """Whether it may be there, and deviations have what it would change: no alarm says that values are wrong."""
-        return self.probability < SUSPICIOUS and not self.is_decisive
+        return self.probability < DOUBTFUL and not self.is_decisive
 
 
 def missing_forces(data: PreparedData, fit: ModelFit, waves: Sequence[Candidate]) -> list[MissingForce]:
