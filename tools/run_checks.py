@@ -1,4 +1,7 @@
-"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest."""
+"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest.
+
+``--campaigns`` runs the long tests, too: those that pytest knows by the marker ``campaign``.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,16 @@ def side_by_side(arguments: Sequence[str]) -> list[str]:
     return ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile', '--no-loadscope-reorder']
 
 
+def with_campaigns(arguments: Sequence[str]) -> list[str]:
+    """Arguments of pytest, which leaves the campaigns out unless it is told otherwise (``addopts``)."""
+    chosen = ['-m', ''] if '--campaigns' in arguments else []
+    return [*chosen, *(argument for argument in arguments if argument != '--campaigns')]
+
+
 def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     """Return pytest's exit code, or 1 if only a linter failed."""
     os.chdir(ROOT)
+    arguments = with_campaigns(arguments)
     failed = failed_checks()
     if failed:
         print(f'--- FAILED: {" and ".join(failed)} (see above); the tests still run', flush=True)
