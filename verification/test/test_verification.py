@@ -47,13 +47,15 @@ def test_judgement(check: Check, status: str) -> None:
     assert check.status == status
 
 
-#: groups that another test runs wholly, by suite and source: test_dart, test_estimator_checks, test_heimann_study,
-#: and test_rosyid_study, which runs all of its suite
+#: groups of which another test runs the most, by suite and source: test_dart, test_estimator_checks and the studies'
 ELSEWHERE = {
     ('engines', 'independent engines, simulation of the SDF'),
     ('estimators', 'noisy runs, machines that can exist'),
     ('heimann_abdellatif', 'estimators'),
     ('heimann_abdellatif', 'measured motion and forces'),
+    ('mata_2008', 'models 1 to 4, predicted forces, figures'),
+    ('mata_2008', 'simulator, currents and noise'),
+    ('mata_2008', 'estimation'),
     ('rosyid_2020', 'excitation'),
     ('rosyid_2020', 'identification'),
 }
