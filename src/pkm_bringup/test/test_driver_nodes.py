@@ -70,7 +70,7 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
 
 def test_a_player_that_converts_publishes_the_clean_streams(tmp_path: Path) -> None:
     machine = foreign_machine()
-    foreign = write_foreign_bag(machine, tmp_path / 'foreign', 4.5)
+    foreign = write_foreign_bag(machine, tmp_path / 'foreign')
     clean = write_clean_bag(machine, foreign, tmp_path / 'clean')
     recording = parameters(output=tmp_path / 'copy', topics='[joint_states, imu/data_raw]')
     with ros_domain(), WarmNode('pkm_bringup', 'recorder', recording) as recorder:
