@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,23 @@ CHECKS = {
 
 
 def failed_checks() -> list[str]:
-    """Run the linters; returns the names of those that complain."""
+    """Run the linters side by side; returns the names of those that complain."""
     failed = []
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))  # verification/ is not installed
     environment = os.environ | {'PYTHONPATH': path}
-    for name, command in CHECKS.items():
-        print(f'--- {name}', flush=True)
-        if subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode != 0:
-            failed.append(name)
+    with ThreadPoolExecutor() as pool:
+        started = [
+            pool.submit(
+                subprocess.run, [sys.executable, *command], cwd=ROOT, env=environment, check=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+            for command in CHECKS.values()
+        ]  # fmt: skip
+        for name, running in zip(CHECKS, started, strict=True):
+            done = running.result()
+            print(f'--- {name}', done.stdout.rstrip(), sep='\n', flush=True)
+            if done.returncode != 0:
+                failed.append(name)
     return failed
 
 
