@@ -1,4 +1,7 @@
-"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest."""
+"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest.
+
+``--campaigns`` runs the long tests, too: those that pytest knows by the marker ``campaign``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,14 +24,23 @@ CHECKS = {
 
 
 def failed_checks() -> list[str]:
-    """Run the linters; returns the names of those that complain."""
+    """Run the linters side by side; returns the names of those that complain."""
     failed = []
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))  # verification/ is not installed
     environment = os.environ | {'PYTHONPATH': path}
-    for name, command in CHECKS.items():
-        print(f'--- {name}', flush=True)
-        if subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode != 0:
-            failed.append(name)
+    with ThreadPoolExecutor() as pool:
+        started = [
+            pool.submit(
+                subprocess.run, [sys.executable, *command], cwd=ROOT, env=environment, check=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+            for command in CHECKS.values()
+        ]  # fmt: skip
+        for name, running in zip(CHECKS, started, strict=True):
+            done = running.result()
+            print(f'--- {name}', done.stdout.rstrip(), sep='\n', flush=True)
+            if done.returncode != 0:
+                failed.append(name)
     return failed
 
 
@@ -41,9 +54,16 @@ def side_by_side(arguments: Sequence[str]) -> list[str]:
     return ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile', '--no-loadscope-reorder']
 
 
+def with_campaigns(arguments: Sequence[str]) -> list[str]:
+    """Arguments of pytest, which leaves the campaigns out unless it is told otherwise (``addopts``)."""
+    chosen = ['-m', ''] if '--campaigns' in arguments else []
+    return [*chosen, *(argument for argument in arguments if argument != '--campaigns')]
+
+
 def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     """Return pytest's exit code, or 1 if only a linter failed."""
     os.chdir(ROOT)
+    arguments = with_campaigns(arguments)
     failed = failed_checks()
     if failed:
         print(f'--- FAILED: {" and ".join(failed)} (see above); the tests still run', flush=True)

@@ -81,9 +81,19 @@ def runnable(text: str, folder: Path) -> list[str] | None:
 
 
 def shorter(words: list[str]) -> list[str]:
-    """The same command with a simulated recording of 16 s where the page makes a longer one; it shows as much."""
-    places = [place for place, word in enumerate(words[:-1]) if word == '--duration' and float(words[place + 1]) > 16.0]
-    return ['16' if place - 1 in places else word for place, word in enumerate(words)]
+    """The same command with a shorter simulated recording where the page makes a longer one; it shows as much.
+
+    16 s of a recording of which another command that runs here names the parts, and 10 s of others.
+    """
+    longest = 16.0 if _recordings_in_parts().intersection(words) else 10.0
+    places = {place + 1 for place, word in enumerate(words[:-1]) if word == '--duration'}
+    return [f'{min(float(word), longest):g}' if place in places else word for place, word in enumerate(words)]
+
+
+def _recordings_in_parts() -> set[str]:
+    table = rows()
+    texts = [one.text for one in commands() if '--split' in one.text and row_of(one.text, table) is None]
+    return {word for text in texts for word in text.split() if word.startswith('results/')}
 
 
 def launch_words(text: str, folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from documented_commands import ROOT, Row, commands, launch_words, row_of, rows, runnable, shorter
-from warm_programs import WarmPrograms
+from pkm_description.ros.warm_programs import run_program
 
 #: what a command may need that a test does not have
 NEEDS = ('hardware', 'ros', 'display', 'long', 'internet', 'docker')
@@ -50,13 +50,12 @@ def test_there_are_commands() -> None:
 @pytest.fixture(scope='module')
 def files(folder: Path) -> Path:
     """The folder after all commands that are run here, in one go: they work on what those before have written."""
-    with WarmPrograms(_environment(folder)) as programs:
-        for text, page in {command.text: command.page for command in commands()}.items():
-            if row_of(text, TABLE) is None and '--show-args' not in text:
-                words = runnable(text, folder)
-                assert words is not None, f'{page}: {text}: commands.yaml must say which test runs it, or what it needs'
-                run = programs.run(shorter(words), folder)
-                assert run.returncode == 0, f'{page}: {text}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}'
+    for text, page in {command.text: command.page for command in commands()}.items():
+        if row_of(text, TABLE) is None and '--show-args' not in text:
+            words = runnable(text, folder)
+            assert words is not None, f'{page}: {text}: commands.yaml must say which test runs it, or what it needs'
+            run = run_program(shorter(words), _environment(folder), folder)
+            assert run.returncode == 0, f'{page}: {text}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}'
     return folder
 
 

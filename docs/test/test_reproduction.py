@@ -36,12 +36,12 @@ def test_pages_are_of_papers() -> None:
 
 
 def test_command_writes_a_page(tmp_path: Path) -> None:
-    suite = SUITES['rosyid_2020']
+    suite = SUITES['oh_2003']
     with Processes(1) as workers:
-        request = Request((), True, None)
+        request = Request(('snl',), True, None)
         run = Run(suite, request, suite.plan(request, workers))
         done = list(run_all([run], workers, lambda *_: None))
-    (path,) = write_pages(done, tmp_path, './pkm verify rosyid_2020 --quick')
+    (path,) = write_pages(done, tmp_path, './pkm verify oh_2003 --quick --machine-file snl')
     text = path.read_text()
     assert _ids(text) == [requirement.id for requirement in suite.requirements]
     assert '| failed |' not in text

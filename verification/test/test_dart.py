@@ -16,7 +16,7 @@ from pkm_description.machine import Joint, Machine
 
 from verification.engines import dart, dart_checks
 
-FILES = ['srs', 'msi', 'uf', 'snl', 'palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
+FILES = ['srs', 'palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
 
 
 def built(name: str) -> Machine:

@@ -12,8 +12,6 @@ from pkm_identification.estimator import recursive as recursive_module
 from verification.estimators import feasible_runs
 from verification.heimann_abdellatif import estimators as heimann
 from verification.mata_2008 import estimation as mata
-from verification.rosyid_2020 import searches as rosyid
-from verification.rosyid_2020.table import geometry_of
 
 
 def failed(checks) -> list[str]:
@@ -42,25 +40,6 @@ def test_estimators_of_heimann(monkeypatch: pytest.MonkeyPatch) -> None:
     right = recursive_module.RecursiveLeastSquares
     monkeypatch.setattr(recursive_module, 'RecursiveLeastSquares', lambda count, forgetting: right(count, 0.999))
     assert failed(heimann.checks(machine, True)) == ['R4-37']
-
-
-def test_searches_of_rosyid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Problem and searches pass; a search that steps over the bounds is found out."""
-    machine = load_machine('khalifa_3prr')
-    geometry, data = geometry_of(machine), rosyid.measured(str(machine.path))
-    assert failed(rosyid.truth_checks(geometry, str(machine.path), data)) == []
-    fit = data.fit(rosyid.FRICTION_LIMITS)
-    assert failed(rosyid.problem_checks(fit)) == []
-    assert failed(rosyid.search_checks(geometry, data, fit, True)) == []
-    right = rosyid.pattern_search
-
-    def careless(fit, *arguments, **settings):
-        # the search that is watched: beyond the bounds friction laws refuse
-        wide = fit if settings.get('scaled_mesh', True) else replace(fit, lower=fit.lower - 1.0)
-        return right(wide, *arguments, **settings)
-
-    monkeypatch.setattr(rosyid, 'pattern_search', careless)
-    assert 'R2-33' in failed(rosyid.search_checks(geometry, data, fit, True))
 
 
 def test_constrained_fit_of_mata(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from pkm_estimation.bags.raw_writer import RawBagWriter
 from pkm_estimation.sensors import measure
 from rclpy.serialization import serialize_message
 
-RATE = 500
+#: Hz
+RATE = 100
 
 
 #: actuators backwards, absolute lengths in mm, currents, other topics
@@ -31,7 +32,7 @@ def foreign_machine() -> Machine:
 
 
 def write_foreign_bag(machine: Machine, path: Path, duration: float = 6.0) -> Path:
-    """Bag of the driver's own topics, 500 Hz, with noise and an excitation for identification."""
+    """Bag of the driver's own topics, 100 Hz, with noise and an excitation for identification."""
     motion = profile('fourier', machine, duration, float(RATE), 0)
     random = np.random.default_rng(4)
     data = measure(machine, motion, seed=4)

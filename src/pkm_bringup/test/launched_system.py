@@ -15,6 +15,7 @@ from types import TracebackType
 
 import pytest
 from pkm_description.ros.testing import PATIENCE, ros_environment
+from pkm_description.ros.warm_programs import run_program
 
 RUNNER = Path(__file__).resolve().parents[3] / 'tools' / 'launch_runner'
 
@@ -31,6 +32,14 @@ def launch_command(file: str, *arguments: str) -> list[str]:
     if RUNNER.exists():
         return [sys.executable, str(RUNNER), 'pkm_bringup', file, *arguments]
     pytest.skip('neither ros2 launch nor the launch runner of the repository is there')
+
+
+def run_launch(environment: dict[str, str], file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a launch file of pkm_bringup to its end."""
+    command = launch_command(file, *arguments)
+    if has_real_launch():
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return run_program(command, environment, timeout=120.0)
 
 
 def processes_with(mark: str) -> dict[int, str]:

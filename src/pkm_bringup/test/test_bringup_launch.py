@@ -14,7 +14,7 @@ import yaml
 
 pytest.importorskip('rclpy')
 
-from launched_system import LaunchedSystem, has_real_launch, launch_command
+from launched_system import LaunchedSystem, has_real_launch, run_launch
 from nav_msgs.msg import Odometry
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.controllers import controllers_text
@@ -43,10 +43,7 @@ def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, dry: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        launch_command('bringup.launch.py', *arguments, *(['--dry-run'] if dry else [])),
-        env=ros_environment(), capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return run_launch(ros_environment(), 'bringup.launch.py', *arguments, *(['--dry-run'] if dry else []))
 
 
 def commands(*arguments: str) -> dict[str, list[list[str]]]:

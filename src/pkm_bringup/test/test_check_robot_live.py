@@ -17,7 +17,8 @@ pytest.importorskip('rclpy')
 import rclpy
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, SENSOR_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain
+from pkm_description.ros.testing import ros_domain
+from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -69,7 +70,7 @@ def driver():
 
 def checked(tmp_path, *options: str) -> tuple[int, dict, str]:
     path = tmp_path / 'report.json'
-    with NodeProcess(
+    with WarmNode(
         'pkm_bringup', 'check_robot', ['srs', '--duration', str(DURATION), '--json', str(path), *options]
     ) as run:
         code = run.wait()
@@ -112,7 +113,7 @@ def test_joints_alone_are_judged_as_far_as_they_go(driver, tmp_path):
 
 def test_an_interrupt_ends_it_with_a_report_of_what_came(driver, tmp_path):
     path = tmp_path / 'report.json'
-    with NodeProcess(
+    with WarmNode(
         'pkm_bringup', 'check_robot', ['srs', '--joint-topic', '/drives', '--duration', '600', '--json', str(path)]
     ) as run:
         run.wait_for_output('listening to')

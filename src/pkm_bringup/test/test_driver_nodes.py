@@ -12,7 +12,8 @@ pytest.importorskip('rclpy')
 
 from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_foreign_bag
 from pkm_description.joint_states import JointStateReader
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_description.ros.testing import ros_domain, wait_for
+from pkm_description.ros.warm_programs import WarmNode
 from pkm_estimation.bags import read_bag
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -36,8 +37,8 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
             node.create_subscription(kind, topic, heard[topic].append, QOS)
         given = parameters(machine='srs', driver=DRIVER)
         with (
-            NodeProcess('pkm_bringup', 'leg_controller', given) as controller,
-            NodeProcess('pkm_description', 'driver_bridge', given) as bridge,
+            WarmNode('pkm_bringup', 'leg_controller', given) as controller,
+            WarmNode('pkm_description', 'driver_bridge', given) as bridge,
         ):
             controller.wait_for_output('per drive')
             bridge.wait_for_output('drives/state and /xsens/imu')
@@ -45,7 +46,7 @@ def test_the_loop_closes_in_the_drivers_own_terms() -> None:
             simulated = parameters(
                 machine='srs', driver=DRIVER, controller='effort', noise='false', real_time_factor=0.4
             )
-            with NodeProcess('pkm_bringup', 'simulator', simulated):
+            with WarmNode('pkm_bringup', 'simulator', simulated):
                 wait_for(lambda: len(heard['leg_effort_controller/commands']) > 100, 'commands', spin=node)
                 # each subscription finds its publisher in its own time: wait for every topic that is read below
                 topics = ('imu/data_raw', 'joint_states', 'drives/state', '/xsens/imu')
@@ -72,12 +73,12 @@ def test_a_player_that_converts_publishes_the_clean_streams(tmp_path: Path) -> N
     foreign = write_foreign_bag(machine, tmp_path / 'foreign')
     clean = write_clean_bag(machine, foreign, tmp_path / 'clean')
     recording = parameters(output=tmp_path / 'copy', topics='[joint_states, imu/data_raw]')
-    with ros_domain(), NodeProcess('pkm_bringup', 'recorder', recording) as recorder:
+    with ros_domain(), WarmNode('pkm_bringup', 'recorder', recording) as recorder:
         recorder.wait_for_output('recording to')
         played = parameters(
             machine='srs', driver=DRIVER, bag=foreign, convert='true', rate=4.0, wait_for_subscribers=100.0
         )
-        with NodeProcess('pkm_bringup', 'player', played) as player:
+        with WarmNode('pkm_bringup', 'player', played) as player:
             assert player.wait() == 0, player.output
         assert recorder.stop() == 0, recorder.output
     ours, expected = read_bag(tmp_path / 'copy'), read_bag(clean)
@@ -96,6 +97,6 @@ def test_a_player_that_converts_publishes_the_clean_streams(tmp_path: Path) -> N
     ],
 )
 def test_a_bridge_without_work_ends_with_one_line(given: dict, words: str) -> None:
-    with NodeProcess('pkm_description', 'driver_bridge', parameters(machine='srs', **given)) as bridge:
+    with WarmNode('pkm_description', 'driver_bridge', parameters(machine='srs', **given)) as bridge:
         assert bridge.wait() == 1
         assert words in bridge.output and 'Traceback' not in bridge.output

@@ -15,7 +15,7 @@ from pkm_estimation.stream import EstimatorPipeline
 
 def test_estimate_of_simulated_physics_meets_the_demos_limits():
     machine = load_machine('srs')
-    run = simulate(machine, mp1(machine, duration=45.0), seed=2)
+    run = simulate(machine, mp1(machine, duration=35.0), seed=2)
     pipeline, outputs, names = EstimatorPipeline(machine), [], machine.actuated_joint_names
     for k in range(len(run.joint_stamps)):
         outputs += pipeline.add_imu(int(run.imu_stamps[k]), run.specific_force[k], run.angular_rate[k])

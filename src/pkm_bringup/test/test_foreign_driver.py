@@ -25,7 +25,8 @@ from foreign_driver import DRIVER, foreign_machine, write_clean_bag, write_forei
 from nav_msgs.msg import Odometry
 from pkm_description.ros.conversions import nanoseconds
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for
+from pkm_description.ros.testing import call_service, ros_domain, wait_for
+from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from test_recorder_player import parameters
@@ -58,7 +59,7 @@ def test_the_bag_is_foreign_in_all(recorded: Recorded) -> None:
     actuators = [f'actuator_{number}' for number in (3, 2, 1, 6, 5, 4)]
     assert joints.names == ('gripper_left', *actuators, 'gripper_right')
     assert joints.positions[:, 1:-1].min() > 2000.0  # mm between the joints of a leg
-    assert np.diff(joints.stamps).tolist() == [2_000_000] * (len(joints) - 1)
+    assert np.diff(joints.stamps).tolist() == [10_000_000] * (len(joints) - 1)
     assert imu.specific_force[:, 2].max() < 0.0  # gravity, in g
 
 
@@ -122,7 +123,7 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
             lambda one: figures.update({item.key: item.value for status in one.status for item in status.values}), 10,
         )  # fmt: skip
         started = {
-            name: NodeProcess(package, name, parameters(**driver, **values))
+            name: WarmNode(package, name, parameters(**driver, **values))
             for name, (package, values) in nodes.items()
         }
         with started['recorder'] as recorder, started['estimator'], started['identification'] as identification:
@@ -131,7 +132,7 @@ def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Pa
                 'bag': recorded.foreign, 'wait_for_subscribers': 100.0, 'wait_for_topics': '[joint_states]',
                 'wait_for_nodes': [f'joint_states {name}' for name in nodes],
             }  # fmt: skip
-            with NodeProcess('pkm_bringup', 'player', parameters(**driver, **played)) as player:
+            with WarmNode('pkm_bringup', 'player', parameters(**driver, **played)) as player:
                 assert player.wait() == 0, player.output
                 assert 'no subscriber' not in player.output
             # what the player has sent may still wait in the nodes

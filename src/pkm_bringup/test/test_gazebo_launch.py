@@ -11,7 +11,7 @@ import yaml
 
 pytest.importorskip('rclpy')
 
-from launched_system import LaunchedSystem, has_real_launch, launch_command
+from launched_system import LaunchedSystem, has_real_launch, run_launch
 from pkm_bringup.gazebo.driver_file import driver_text
 from pkm_bringup.gazebo.drives import GazeboDrives
 from pkm_bringup.gazebo.installation import chosen_version, require_gazebo
@@ -33,10 +33,7 @@ def evaluated(gazebo: StandInGazebo, *arguments: str) -> subprocess.CompletedPro
     """The launch file's processes, without starting them."""
     if has_real_launch():
         pytest.skip('ros2 launch cannot evaluate conditions without starting')
-    return subprocess.run(
-        launch_command(FILE, *arguments, '--dry-run'),
-        env=gazebo.environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return run_launch(gazebo.environment, FILE, *arguments, '--dry-run')
 
 
 @pytest.mark.parametrize(('number', 'name'), [(6, 'fortress'), (8, 'harmonic'), (9, 'ionic'), (10, 'jetty')])

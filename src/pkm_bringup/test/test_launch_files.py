@@ -13,7 +13,7 @@ from pkm_estimation.bags import read_bag
 
 pytest.importorskip('rclpy')
 
-from launched_system import LaunchedSystem, has_real_launch, launch_command
+from launched_system import LaunchedSystem, has_real_launch, run_launch
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
@@ -35,14 +35,7 @@ STARTED = {
 
 
 def dry_run(file: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        launch_command(file, *arguments, DRY_RUN),
-        env=ros_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return run_launch(ros_environment(), file, *arguments, DRY_RUN)
 
 
 @pytest.mark.parametrize('file', STARTED)

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from PIL import Image
 from pkm_bringup.viewer.browser import BrowserError, browser_page
-from pkm_description.ros.testing import NodeProcess
+from pkm_description.ros.warm_programs import WarmNode
 
 #: ms; the browser renders on the processor
 PATIENCE = 100_000
 
 
-def _start(package: str, executable: str, **parameters: object) -> NodeProcess:
+def _start(package: str, executable: str, **parameters: object) -> WarmNode:
     arguments = ['--ros-args', '-r', '__ns:=/left', '-p', 'machine:=srs', '-p', 'frame_prefix:=left/']
     for name, value in parameters.items():
         arguments += ['-p', f'{name}:={value}']
-    return NodeProcess(package, executable, arguments)
+    return WarmNode(package, executable, arguments)
 
 
 def _free_port() -> int:

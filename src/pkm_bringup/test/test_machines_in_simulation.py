@@ -22,7 +22,7 @@ Run = tuple[Machine, SimulationRecord]
 def run(request: pytest.FixtureRequest) -> Run:
     """MP1, then the Fourier excitation, driven as in the demo (PD and gravity feed-forward)."""
     machine = load_machine(request.param)
-    motions = [profile('mp1', machine, 25.0), profile('fourier', machine, 20.0)]
+    motions = [profile('mp1', machine, 20.0), profile('fourier', machine, 8.0)]
     return machine, simulate(machine, motions, noise=False)
 
 

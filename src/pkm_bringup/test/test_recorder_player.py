@@ -14,7 +14,8 @@ pytest.importorskip('rclpy')
 
 from pkm_bringup.recording.waiting import in_order_of_sending
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for
+from pkm_description.ros.testing import call_service, ros_domain, wait_for
+from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
@@ -53,11 +54,11 @@ def parameters(**values: object) -> list[str]:
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage: str) -> None:
     source = make_bag(tmp_path / 'source')
-    with NodeProcess(
+    with WarmNode(
         'pkm_bringup', 'recorder', parameters(output=tmp_path / 'copy', storage=storage, use_sim_time='true')
     ) as recorder:
         recorder.wait_for_output('recording to')
-        with NodeProcess(
+        with WarmNode(
             'pkm_bringup', 'player', parameters(bag=source, rate=2.0, wait_for_subscribers=100.0)
         ) as player:
             assert player.wait() == 0, player.output
@@ -78,7 +79,7 @@ def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage
 def test_stop_service_closes_the_bag_and_a_second_sigint_does_no_harm(tmp_path: Path) -> None:
     with (
         ros_domain(),
-        NodeProcess(
+        WarmNode(
             'pkm_bringup', 'recorder', parameters(output=tmp_path / 'run', topics='[imu/data_raw]')
         ) as recorder,
     ):
@@ -138,7 +139,7 @@ def test_bad_parameters_end_with_one_line(tmp_path: Path) -> None:
         ('player', parameters(bag=taken, wait_for_nodes='[joint_states]'), "not of the form 'topic node'"),
         ('player', parameters(bag=taken, from_namespace='left'), 'has no topic below /left/'),
     ):
-        with NodeProcess('pkm_bringup', executable, arguments) as process:
+        with WarmNode('pkm_bringup', executable, arguments) as process:
             assert process.wait() == 1
             assert text in process.output and 'Traceback' not in process.output
 
@@ -156,7 +157,7 @@ def test_player_renames_and_excludes(tmp_path: Path) -> None:
     with ros_domain():
         node = Node('test_player_listener')
         node.create_subscription(Imu, '/left/imu', received.append, 100)
-        with NodeProcess('pkm_bringup', 'player', arguments) as player:
+        with WarmNode('pkm_bringup', 'player', arguments) as player:
             wait_for(lambda: len(received) == 40, 'all IMU messages', spin=node)
             assert not node.get_publishers_info_by_topic('/ground_truth/odometry')
             assert player.wait() == 0

@@ -207,6 +207,7 @@ def test_each_is_identified_by_itself(run: tuple[Path, Observer], name: str) -> 
     assert yaml.safe_load((results / 'overlay.yaml').read_text())['overlay']['machine'] == ROBOTS[name]
 
 
+@pytest.mark.campaign
 def test_a_bag_of_both_is_replayed_robot_by_robot(
     run: tuple[Path, Observer], recorded: dict[str, RecordedData], tmp_path: Path
 ) -> None:

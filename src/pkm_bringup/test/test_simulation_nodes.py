@@ -21,7 +21,8 @@ from pkm_description.motion.recorded_poses import QUATERNION_COLUMNS
 from pkm_description.ros.conversions import nanoseconds, stamp
 from pkm_description.ros.frames import Frames
 from pkm_description.ros.qos import LATCHED_QOS, REFERENCE_QOS
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for, wait_for_node
+from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node
+from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
@@ -76,11 +77,11 @@ def listener() -> Iterator[Listener]:
         node.destroy_node()
 
 
-def _start(executable: str, **parameters: object) -> NodeProcess:
+def _start(executable: str, **parameters: object) -> WarmNode:
     arguments = ['--ros-args']
     for name, value in {'machine': 'palida', **parameters}.items():
         arguments += ['-p', f'{name}:={value}']
-    return NodeProcess('pkm_bringup', executable, arguments)
+    return WarmNode('pkm_bringup', executable, arguments)
 
 
 def _stamps(messages: list[Any]) -> np.ndarray:

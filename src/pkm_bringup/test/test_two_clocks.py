@@ -9,7 +9,8 @@ pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from pkm_description.ros.conversions import nanoseconds, stamp
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_description.ros.testing import ros_domain, wait_for
+from pkm_description.ros.warm_programs import WarmNode
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -19,12 +20,12 @@ STEP = 10_000_000
 OWNERS = '/owner_of_the_clock, /right/simulator'
 
 
-def start(namespace: str, **parameters: object) -> NodeProcess:
+def start(namespace: str, **parameters: object) -> WarmNode:
     """Simulator in a namespace."""
     arguments = ['--ros-args', '-r', f'__ns:=/{namespace}']
     for name, value in {'machine': 'palida', 'use_sim_time': True, **parameters}.items():
         arguments += ['-p', f'{name}:={value}']
-    return NodeProcess('pkm_bringup', 'simulator', arguments)
+    return WarmNode('pkm_bringup', 'simulator', arguments)
 
 
 def test_a_simulator_follows_the_clock_and_two_clocks_are_told() -> None:

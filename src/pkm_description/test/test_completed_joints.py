@@ -15,7 +15,7 @@ from pkm_description.machine import PlatformMotion
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import array3, stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.testing import NodeProcess
+from pkm_description.ros.warm_programs import WarmNode
 from pkm_description.viewing.completed_joints import CompletedJoints
 from sensor_msgs.msg import JointState
 
@@ -69,7 +69,7 @@ def test_the_node_publishes_them_and_their_frames(listener: Listener) -> None:
     )
     message.header.stamp, message.header.frame_id = stamp(TIME), 'driver'
     given = ['--ros-args', '-p', 'machine:=delta', '-p', 'platform_transform:=true', '-p', 'frame_prefix:=left/']
-    with NodeProcess('pkm_description', 'state_publisher', given) as node:
+    with WarmNode('pkm_description', 'state_publisher', given) as node:
 
         def told() -> bool:
             publisher.publish(message)

@@ -21,6 +21,7 @@ from pkm_description.inspection.describe import describe
 from pkm_description.inspection.provenance import count_origins
 from pkm_description.loading import load_machine, machine_file, machine_names, write_overlay
 from pkm_description.nodes import export_machine, inspect_machine
+from pkm_description.ros.warm_programs import run_program
 
 KNOWN = f'machines here: {", ".join(machine_names())}'
 
@@ -28,7 +29,7 @@ KNOWN = f'machines here: {", ".join(machine_names())}'
 def _command(executable: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     program = Path(get_package_prefix('pkm_description')) / 'lib' / 'pkm_description' / executable
     command = [str(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return run_program(command)
 
 
 def test_inspect_machine_prints_the_figures() -> None:

@@ -21,7 +21,8 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion, matrix_f
 from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import PlatformMotion
 from pkm_description.ros.conversions import array3, array4, nanoseconds, quaternion_of_rotation, stamp
-from pkm_description.ros.testing import NodeProcess, ros_domain
+from pkm_description.ros.testing import ros_domain
+from pkm_description.ros.warm_programs import WarmNode
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -29,11 +30,11 @@ MACHINE = load_machine('palida')
 MECHANISM = MACHINE
 
 
-def _start(executable: str, **parameters: object) -> NodeProcess:
+def _start(executable: str, **parameters: object) -> WarmNode:
     arguments = ['--ros-args']
     for name, value in {'machine': 'palida', **parameters}.items():
         arguments += ['-p', f'{name}:={value}']
-    return NodeProcess('pkm_description', executable, arguments)
+    return WarmNode('pkm_description', executable, arguments)
 
 
 def _joints(excursion: list[float]) -> np.ndarray:

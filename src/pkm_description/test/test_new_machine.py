@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pkm_description.inspection.provenance import count_origins
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine
 from pkm_description.nodes import inspect_machine, new_machine
+from pkm_description.ros.warm_programs import run_program
 from pkm_description.skeleton import KINDS, SkeletonError, inertia_from_cad, skeleton_text
 
 from verification.engines.checks import closed_machine_checks
@@ -122,11 +122,9 @@ def test_a_file_is_not_replaced_without_force(tmp_path: Path, capsys: pytest.Cap
 
 def test_as_a_program(tmp_path: Path) -> None:
     command = [sys.executable, '-c', 'import sys; from pkm_description.nodes.new_machine import main; sys.exit(main())']
-    done = subprocess.run(
-        [*command, '--kind', '3rps', '--height', '0.7'], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = run_program([*command, '--kind', '3rps', '--height', '0.7'])
     assert done.stdout == skeleton_text('3rps', sizes={'height': 0.7})
-    refused = subprocess.run([*command, '--kind', '3rps', '--drives', '1'], capture_output=True, text=True, timeout=120)
+    refused = run_program([*command, '--kind', '3rps', '--drives', '1'])
     assert (refused.returncode, refused.stdout) == (2, '')
     assert '--drives has no meaning with --kind' in refused.stderr
 

@@ -25,6 +25,7 @@ from pkm_description.export.ros2_control import (
 from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_description.ros.warm_programs import run_program
 from urdf_trees import urdf_tree
 
 XACRO_FILE = Path(__file__).parents[1] / 'urdf' / 'pkm.urdf.xacro'
@@ -166,7 +167,7 @@ def test_check_urdf_accepts_the_block_and_xacro_says_nothing(hardware: str, tmp_
         sys.executable, '-c', 'import xacro; xacro.main()', str(XACRO_FILE), 'machine:=khalifa_3prr',
         f'hardware:={hardware}', 'plugin:=' + ('a/B' if hardware == 'real' else ''), 'hardware_parameters:=a=1 b=c',
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command)
     assert (done.returncode, done.stderr) == (0, '')
     path = tmp_path / 'machine.urdf'
     path.write_text(done.stdout)

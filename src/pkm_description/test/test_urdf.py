@@ -19,6 +19,7 @@ from pkm_description.kinematics import drive_positions, joint_motion, motion_fro
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
+from pkm_description.ros.warm_programs import run_program
 from uneven_machine import write_uneven_machine
 
 from verification.engines.pinocchio import PinocchioTree
@@ -88,7 +89,7 @@ def test_xacro_says_nothing(machine: Machine, text: str, argument: str) -> None:
         pytest.skip('is not a machine of the package')
     value = machine.name if argument == 'machine' else machine.path
     command = [sys.executable, '-c', 'import xacro; xacro.main()', str(XACRO_FILE), f'{argument}:={value}']
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(command)
     assert (done.returncode, done.stderr) == (0, '')
     assert [joint.name for joint in urdf_joints(done.stdout)] == [joint.name for joint in urdf_joints(text)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from pkm_description.loading import load_machine, machine_file, write_overlay
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.ros.conversions import array3
 from pkm_description.ros.testing import ros_environment
+from pkm_description.ros.warm_programs import run_program
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
@@ -184,7 +184,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
     )
     environment = ros_environment() | (with_program(tmp_path / 'prefix', package, '') if package else {})
     command = view_command('machine:=palida', f'overlay:={overlay}', '--dry-run')
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
+    printed = run_program(command, environment).stdout
     prefix = f'[{package or "state_publisher"}-1] '
     block = [line.removeprefix(prefix) for line in printed.splitlines() if line.startswith(prefix)]
     first = '\n'.join(block[1:]).split('/**:')[1]  # the second has the time's parameter
@@ -203,7 +203,7 @@ def test_either_state_publisher_gets_the_overlay(package: str | None, tmp_path: 
 def test_rviz_starts_with_a_configuration_for_the_machine(tmp_path: Path) -> None:
     environment = ros_environment() | with_program(tmp_path / 'prefix', 'rviz2', '') | {'TMPDIR': str(tmp_path)}
     command = view_command('machine:=palida', '--dry-run')
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
+    printed = run_program(command, environment).stdout
     line = next(line for line in printed.splitlines() if line.startswith('[rviz2-'))
     config = Path(line.split(' -d ')[1].split(' --ros-args')[0])
     assert config.name == 'palida.rviz' and config.is_relative_to(tmp_path)

@@ -17,7 +17,8 @@ from pkm_description.kinematics.rotation import matrix_from_quaternion
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp
-from pkm_description.ros.testing import NodeProcess, wait_for_node
+from pkm_description.ros.testing import wait_for_node
+from pkm_description.ros.warm_programs import WarmNode
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
@@ -89,7 +90,7 @@ def _drives(machine: Machine, message: Any) -> np.ndarray:
 def test_an_open_chain_is_moved_by_its_joints(listener: Listener) -> None:
     machine = load_machine('double_pendulum')
     names = list(machine.joint_names)
-    with NodeProcess('pkm_description', 'platform_poser', ['--ros-args', '-p', 'machine:=double_pendulum']) as node:
+    with WarmNode('pkm_description', 'platform_poser', ['--ros-args', '-p', 'machine:=double_pendulum']) as node:
         sliders = Sliders(listener)
         wanted = np.array([joint.home for leg in machine.legs for joint in leg.joints])
         wanted[1] += 0.3
@@ -110,7 +111,7 @@ def test_measured_efforts_are_shown_as_they_are(listener: Listener) -> None:
     efforts = [120.0, -80.0, 60.5, float('nan'), 1e-3, 100.0]
     held = gravity_forces(machine, position[None], rotation[None])[0]
     publisher = listener.create_publisher(JointState, 'joint_states', 100)
-    with NodeProcess('pkm_description', 'force_markers', ['--ros-args', '-p', 'machine:=palida']) as node:
+    with WarmNode('pkm_description', 'force_markers', ['--ros-args', '-p', 'machine:=palida']) as node:
         missing = JointState(name=[*names[:2], *names[3:]], position=[*drives[:2], *drives[3:]])
         missing.header.stamp = stamp(10**9)
         words = 'no leg forces shown', 'no position of leg3_prismatic'

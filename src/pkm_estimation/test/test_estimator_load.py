@@ -11,7 +11,8 @@ rclpy = pytest.importorskip('rclpy')
 
 from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, nanoseconds, stamp, vector3  # noqa: E402
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for  # noqa: E402
+from pkm_description.ros.testing import ros_domain, wait_for  # noqa: E402
+from pkm_description.ros.warm_programs import WarmNode  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline  # noqa: E402
 from pkm_estimation.stream.books import imu_balance, leg_balance, node_balance  # noqa: E402
@@ -50,7 +51,7 @@ def counters(sensors):
 
 def test_a_node_that_stood_still_says_so_and_gives_the_bits_of_all_samples(sensors):
     """Half a second of samples waits for a process that is stopped; what is published afterwards is that of offline."""
-    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'maximum_lag:=0.3']) as node:
+    with WarmNode('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'maximum_lag:=0.3']) as node:
         sensors.wait_for_estimator()
         send(sensors, range(50))
         sensors.wait_for_estimates(50)
@@ -86,7 +87,7 @@ def test_joint_states_of_a_megabyte_are_counted_and_estimates_go_on(sensors):
         JointState(name=[name + 170_000 * 'x' for name in NAMES], position=[0.0] * 6),
         JointState(name=names, position=[0.0] * len(names)),
     ]
-    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         send(sensors, range(20))
         for _ in range(5):

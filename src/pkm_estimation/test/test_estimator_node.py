@@ -18,7 +18,8 @@ from pkm_description.loading import load_machine  # noqa: E402
 from pkm_description.motion.profiles import mp1  # noqa: E402
 from pkm_description.ros.conversions import array3, array4, nanoseconds, stamp, vector3  # noqa: E402
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS  # noqa: E402
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
+from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node  # noqa: E402
+from pkm_description.ros.warm_programs import WarmNode  # noqa: E402
 from pkm_estimation.offline.collection import collect  # noqa: E402
 from pkm_estimation.sensors import measure  # noqa: E402
 from pkm_estimation.stream import BaselinePipeline, EstimatorPipeline  # noqa: E402
@@ -124,7 +125,7 @@ def expected_outputs(samples):
 
 
 def test_every_sample_gives_every_output(sensors):
-    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         sensors.send(range(300))
         for topic in (
@@ -181,7 +182,7 @@ def test_every_sample_gives_every_output(sensors):
 
 
 def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
-    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         sensors.send(range(20))
         now = stamp(int(DATA.stamps[20]))
@@ -212,7 +213,7 @@ def test_bad_input_is_survived_and_reported_and_reset_works(sensors):
 
 
 def test_wrong_parameter_is_one_clear_line():
-    with ros_domain(), NodeProcess('pkm_estimation', 'estimator', ['--ros-args', '-p', 'alpha:=7.0']) as node:
+    with ros_domain(), WarmNode('pkm_estimation', 'estimator', ['--ros-args', '-p', 'alpha:=7.0']) as node:
         assert node.wait() == 1
         assert 'alpha' in node.output
         assert 'Traceback' not in node.output
@@ -221,7 +222,7 @@ def test_wrong_parameter_is_one_clear_line():
 def test_machine_that_cannot_be_estimated_is_one_clear_line():
     for given, code in (([], 1), (['-p', 'autostart:=false'], 0)):
         arguments = ['--ros-args', '-p', 'machine:=double_pendulum', *given]
-        with ros_domain(), NodeProcess('pkm_estimation', 'estimator', arguments) as node:
+        with ros_domain(), WarmNode('pkm_estimation', 'estimator', arguments) as node:
             if given:  # refuses to be configured, and says why
                 client = rclpy.create_node('test_client')
                 assert not change_state(client, Transition.TRANSITION_CONFIGURE)
@@ -248,7 +249,7 @@ def set_parameters(node, **values):
 
 def test_without_autostart_it_waits_for_activation_and_takes_settings_until_then(sensors):
     given = [*RELIABLE, '-p', 'autostart:=false', '-p', 'q_scal:=2.0']
-    with NodeProcess('pkm_estimation', 'estimator', given) as node:
+    with WarmNode('pkm_estimation', 'estimator', given) as node:
         node.wait_for_output('q_scal = 2.0 is ignored: estimator has none of this name; did you mean q_scale?')
         assert change_state(sensors, Transition.TRANSITION_CONFIGURE)
         assert set_parameters(sensors, view_rate=10.0, filter='ekf') == ''
@@ -284,7 +285,7 @@ def test_without_autostart_it_waits_for_activation_and_takes_settings_until_then
 
 def test_imu_of_another_time_base_is_reported_once_a_second(sensors):
     begun = monotonic()
-    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         for k in range(120):
             message = Imu(linear_acceleration=vector3(DATA.specific_force[k]))
@@ -302,7 +303,7 @@ def test_estimates_of_a_reference_point_and_of_further_constants(sensors):
     """Settings that are lists; a frame of the point's own beside that of the platform."""
     point = [0.4, -0.2, 1.1]
     given = ['-p', f'reference_point:={point}', '-p', "estimate:=['imu_position','leg_offsets']"]
-    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, *given, '-p', 'child_frame:=eye']) as node:
+    with WarmNode('pkm_estimation', 'estimator', [*RELIABLE, *given, '-p', 'child_frame:=eye']) as node:
         sensors.wait_for_estimator()
         sensors.send(range(200))
         sensors.wait_for_estimates(200, '/tf')
@@ -326,14 +327,14 @@ def test_wrong_lists_and_frames_are_one_clear_line():
         (['reference_point:=[1.0, 2.0]'], 'reference_point'),
         (['reference_point:=[1.0, 2.0, 3.0]', '-p', 'child_frame:=platform_link'], 'child_frame'),
     ):
-        with ros_domain(), NodeProcess('pkm_estimation', 'estimator', ['--ros-args', '-p', *wrong]) as node:
+        with ros_domain(), WarmNode('pkm_estimation', 'estimator', ['--ros-args', '-p', *wrong]) as node:
             assert node.wait() == 1
             assert word in node.output
             assert 'Traceback' not in node.output
 
 
 def test_baseline_node_needs_no_imu(sensors):
-    with NodeProcess('pkm_estimation', 'baseline', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'baseline', RELIABLE) as node:
         wait_for_node(sensors, 'baseline', sensors.legs)
         for k in range(150):
             sensors.send_legs(stamp(int(DATA.stamps[k])), NAMES, DATA.drive_positions[k])
@@ -358,7 +359,7 @@ def test_baseline_runs_while_somebody_listens(sensors):
     """The first to listen gets a baseline that starts at the sample from which on somebody listened."""
     sensors.destroy_subscription(sensors.subscriptions_of['baseline/odometry'])
     heard = sensors.heard['baseline/odometry']
-    with NodeProcess('pkm_estimation', 'estimator', RELIABLE) as node:
+    with WarmNode('pkm_estimation', 'estimator', RELIABLE) as node:
         sensors.wait_for_estimator()
         sensors.send(range(100))
         sensors.listen('baseline/odometry')
@@ -386,7 +387,7 @@ def test_nothing_is_lost_at_1_khz(sensors):
     """
     motion = mp1(SRS, duration=30.0, rate=1000.0)[slice(12000, 13000)]
     data = measure(MECHANISM, motion, seed=4)
-    with NodeProcess('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'maximum_lag:=0.0']) as node:
+    with WarmNode('pkm_estimation', 'estimator', [*RELIABLE, '-p', 'maximum_lag:=0.0']) as node:
         sensors.wait_for_estimator()
         for k, time in enumerate(data.stamps):
             message = Imu(

@@ -55,7 +55,7 @@ def test_rows_of_own_legs_need_little_memory(srs: Machine) -> None:
     """
     rate, peaks = 200.0, []
     config = IdentificationConfig.from_mapping({'rows.cutoff_frequency': 4.0})
-    for seconds in (60.0, 180.0):
+    for seconds in (20.0, 60.0):
         run = recording(srs, clean_signals(srs, 'fourier', seconds, rate, 0), 1)
         model = observation_model(srs, config, run.drive_positions, run.sample_rate)
         own = model.with_own_legs()
@@ -66,6 +66,6 @@ def test_rows_of_own_legs_need_little_memory(srs: Machine) -> None:
         peaks.append(tracemalloc.get_traced_memory()[1] / 1e3)
         tracemalloc.stop()
         assert rows.shape[2] == own.structure_count
-    growth = (peaks[1] - peaks[0]) / (120.0 * rate)
+    growth = (peaks[1] - peaks[0]) / (40.0 * rate)
     print(f'{growth:.2f} kB per sample')
     assert growth < 3.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -42,8 +43,8 @@ def test_ladder(name: str, profiles: tuple[str, str]) -> None:
 
 
 def test_results_on_disk(result: IdentificationResult, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    for name in ('first', 'second'):
-        write_result(result, tmp_path / name)
+    write_result(result, tmp_path / 'first')
+    shutil.copytree(tmp_path / 'first', tmp_path / 'second')
     file = tmp_path / 'second' / 'parameters.yaml'
     content = yaml.safe_load(file.read_text())
     moved = content['base_parameters'][3]

@@ -186,7 +186,9 @@ def test_parameters_can_be_held() -> None:
         assert np.abs((found.values - case.truth)[free] / np.maximum(found.std[free], 1e-12)).max() < 5.0
 
 
-@pytest.mark.parametrize('name', ['valencia_3rps', 'delta', 'tricept', 'three_upu'])
+@pytest.mark.parametrize(
+    'name', ['valencia_3rps', 'delta', pytest.param('tricept', marks=pytest.mark.campaign), 'three_upu']
+)
 def test_flat_bodies_and_bodies_without_mass(name: str) -> None:
     """A platform that is drawn as a disc gets a thickness; a joint's massless frame stays one."""
     case = case_of(name, 0.01)

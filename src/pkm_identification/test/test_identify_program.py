@@ -56,7 +56,7 @@ def test_declared_limits_decide_the_exit_code(
 ) -> None:
     settings = tmp_path / 'settings.yaml'
     settings.write_text(f'judgement: {{max_relative_absolute: {limit:f}, direct_window: 0.1}}')
-    arguments = [str(bag), '--split', '0:25,26:41', '--config', str(settings), '-o', str(tmp_path / 'out')]
+    arguments = [str(bag), '--split', '0:12,26:36', '--config', str(settings), '-o', str(tmp_path / 'out')]
     assert main(arguments) == code
     text = capsys.readouterr().out
     assert f'held-out verdict: {word}; eps_RA' in text

@@ -232,7 +232,7 @@ def test_lost_poses_of_an_estimator_are_named() -> None:
         identify(machine, recording, config=IdentificationConfig(MotionSettings('estimator')))
 
 
-@pytest.mark.parametrize('name', ['srs', 'delta'])
+@pytest.mark.parametrize('name', ['srs', pytest.param('delta', marks=pytest.mark.campaign)])
 @pytest.mark.parametrize('source', [one for one in MOTION_SOURCES if one != 'central_differences'])
 def test_every_source_identifies(source: str, name: str) -> None:
     """Honest standard deviations with each source, and small force errors; friction of the drives is found."""

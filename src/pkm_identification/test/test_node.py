@@ -15,7 +15,8 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.testing import NodeProcess, call_service, ros_domain, wait_for, wait_for_node
+from pkm_description.ros.testing import call_service, ros_domain, wait_for, wait_for_node
+from pkm_description.ros.warm_programs import WarmNode
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from synthetic import NOMINAL, recording
@@ -73,7 +74,7 @@ def test_records_identifies_and_survives(
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
     arguments += ['-p', f'output_directory:={tmp_path}', '-p', 'reliability:=reliable']
-    with NodeProcess('pkm_identification', 'identification', arguments) as process:
+    with WarmNode('pkm_identification', 'identification', arguments) as process:
         wait_for_node(tester.node, 'identification', tester.publisher)
         for early in ('identify', 'stop_recording', 'save'):
             answer = tester.call(early)
@@ -111,7 +112,7 @@ def test_records_identifies_and_survives(
 
 def test_refuses_a_wrong_parameter() -> None:
     """One line that names the parameter, no traceback, exit code 1."""
-    with NodeProcess('pkm_identification', 'identification', ['--ros-args', '-p', 'friction:=some']) as process:
+    with WarmNode('pkm_identification', 'identification', ['--ros-args', '-p', 'friction:=some']) as process:
         assert process.wait() == 1
         assert 'friction' in process.output
         assert 'Traceback' not in process.output

@@ -18,7 +18,8 @@ from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_description.ros.conversions import stamp
 from pkm_description.ros.qos import LATCHED_QOS, LOSSLESS_QOS
-from pkm_description.ros.testing import NodeProcess, ros_domain, wait_for
+from pkm_description.ros.testing import ros_domain, wait_for
+from pkm_description.ros.warm_programs import WarmNode
 from pkm_identification.online.stream import OnlineStream
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -42,7 +43,7 @@ def test_a_load_is_named_live_as_from_a_file(srs: Machine, tmp_path: Path) -> No
         save = node.create_client(Trigger, 'online_identification/save')
         reset = node.create_client(Trigger, 'online_identification/reset')
         freeze = node.create_client(SetBool, 'online_identification/freeze')
-        with NodeProcess('pkm_identification', 'online_identification', arguments) as process:
+        with WarmNode('pkm_identification', 'online_identification', arguments) as process:
             wait_for(lambda: publisher.get_subscription_count() > 0, 'the subscription', 60.0, node)
             for service in (save, reset, freeze):
                 wait_for(service.service_is_ready, 'the services', 30.0, node)

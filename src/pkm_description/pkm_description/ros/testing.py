@@ -165,10 +165,14 @@ class NodeProcess:
         program = Path(get_package_prefix(package)) / 'lib' / package / executable
         # two handles: reading must not move the place where the child writes
         self._log = tempfile.NamedTemporaryFile(prefix=f'{executable}-', suffix='.log')  # noqa: SIM115 (closed at the end)
-        self.process = subprocess.Popen(
-            [str(program), *arguments],
+        self.process = self._start([str(program), *arguments], self._log.name)
+
+    def _start(self, words: Sequence[str], log: str) -> Any:
+        """Process as of ``subprocess.Popen``, its output at the end of a file."""
+        return subprocess.Popen(
+            words,
             env=ros_environment(),
-            stdout=open(self._log.name, 'ab'),  # noqa: SIM115 (the child keeps it)
+            stdout=open(log, 'ab'),
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
