@@ -32,8 +32,8 @@ from pkm_identification.prepared_data import PreparedData
 CHANCE, HARM = 1e-6, 1.0
 #: probability below which legs are looked at one by one
 SUSPICIOUS = 1e-3
-#: probability below which deviations allow for a force: it is then as likely there as not, if one of ten that are offered
-#: was before. The odds for it are 1 / (-e p ln p) at the most (Sellke, Bayarri & Berger 2001)
+#: probability below which deviations allow for a force: it is then as likely there as not, if one of ten that are
+#: offered was before. The odds for it are 1 / (-e p ln p) at the most (Sellke, Bayarri & Berger 2001)
 DOUBTFUL = 7.5e-3
 #: part of the residuals' power from which predicted forces are better with it
 VISIBLE = 0.05
