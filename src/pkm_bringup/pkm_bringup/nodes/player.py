@@ -27,6 +27,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReli
 from rosbags.interfaces import Qos, QosDurability, QosReliability
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from pkm_bringup.nodes.congestion import Congestion
 from pkm_bringup.nodes.service_calls import ServiceCalls
 from pkm_bringup.nodes.silence import Silence
 from pkm_bringup.recording import Playback
@@ -34,12 +35,6 @@ from pkm_bringup.recording.message_classes import message_class
 
 #: messages published in one go before the executor gets its turn
 _BATCH = 200
-
-#: messages of a topic after which all of them must have arrived: fewer than a publisher keeps
-_MOST_UNACKNOWLEDGED = 400
-
-#: s after which a subscriber that takes nothing is no longer waited for
-_LONGEST_HOLD = 5.0
 
 #: s between the last subscriber's arrival and the first message
 _SETTLING = 0.5
@@ -106,10 +101,13 @@ class PlayerNode(Node):
         for warning in self._playback.warnings:
             self.get_logger().warning(f'{bag}: {warning}')
         self._conversions = self._conversions_of(machine) if settings.convert else {}
+        self._congestion = Congestion(self._playback.rates)
+        qos = {
+            topic: _publisher_qos(offered, self._congestion.depth(topic))
+            for topic, offered in self._playback.qos.items()
+        }
         self._publishers_by_topic: dict[str, Publisher] = {
-            topic: self.create_publisher(
-                message_class(kind), self._played_as(topic), _publisher_qos(self._playback.qos[topic])
-            )
+            topic: self.create_publisher(message_class(kind), self._played_as(topic), qos[topic])
             for topic, kind in self._playback.types.items()
         }
         self._awaited = self._resolved(awaited) or list(self._publishers_by_topic)
@@ -124,8 +122,6 @@ class PlayerNode(Node):
         self._messages = iter(self._playback)
         self._next = next(self._messages)
         self._last_clock: int | None = None
-        self._unacknowledged: dict[str, int] = {}
-        self._held_since: float | None = None
         self._began: float | None = None
         self._waiting_since = time.monotonic()
         self._heard_since: float | None = None
@@ -200,17 +196,7 @@ class PlayerNode(Node):
             self._next = following
 
     def _is_congested(self, topic: str) -> bool:
-        """Whether subscribers on a busy computer have so much to take that more of it would push out the oldest."""
-        self._unacknowledged[topic] = self._unacknowledged.get(topic, 0) + 1
-        if self._unacknowledged[topic] < _MOST_UNACKNOWLEDGED:
-            return False
-        if self._publishers_by_topic[topic].wait_for_all_acked(Duration(nanoseconds=1)):
-            self._unacknowledged[topic] = 0
-            self._held_since = None
-            return False
-        now = time.monotonic()
-        self._held_since = self._held_since or now
-        return now - self._held_since < _LONGEST_HOLD
+        return self._congestion.holds(topic, self._publishers_by_topic[topic], time.monotonic())
 
     def _may_begin(self) -> bool:
         """Whether all topics have had subscribers for a moment, so that those can connect their own topics, too."""
@@ -285,13 +271,13 @@ def _remapping(entries: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def _publisher_qos(offered: list[Qos]) -> QoSProfile:
+def _publisher_qos(offered: list[Qos], depth: int) -> QoSProfile:
     """Offer again what was offered when the bag was made; reliable when the bag does not tell."""
     best_effort = any(item.reliability == QosReliability.BEST_EFFORT for item in offered)
     latched = bool(offered) and all(item.durability == QosDurability.TRANSIENT_LOCAL for item in offered)
     return QoSProfile(
         history=QoSHistoryPolicy.KEEP_LAST,
-        depth=1000,
+        depth=depth,
         reliability=QoSReliabilityPolicy.BEST_EFFORT if best_effort else QoSReliabilityPolicy.RELIABLE,
         durability=QoSDurabilityPolicy.TRANSIENT_LOCAL if latched else QoSDurabilityPolicy.VOLATILE,
     )

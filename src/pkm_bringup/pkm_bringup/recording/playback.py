@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,13 @@ class Playback:
 
     def __iter__(self) -> Iterator[PlayedMessage]:
         return iter(self._messages)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Messages of each published topic per recorded second."""
+        counts = Counter(message.topic for message in self._messages)
+        duration = max((self.end_time - self.start_time) * 1e-9, 1.0)
+        return {topic: counts[topic] / duration for topic in self.types}
 
     def due_after(self, time: int) -> float:
         """Seconds from the start of the replay until a recorded time [ns] is due."""
