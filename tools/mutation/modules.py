@@ -81,7 +81,8 @@ _TAKING_PART = {
         'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts', 'gate_edges', 'imu_constants',
         'imu_faults', 'imu_gaps', 'imu_jumps', 'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'models',
         'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter', 'stream_parts',
-        'sums_and_noise', 'time', 'time_edges', 'tuning_motion', 'tuning_static', 'turned_imu', 'user_measurements',
+        'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion', 'tuning_numbers', 'tuning_static',
+        'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
         'judged_parameters', 'least_squares', 'observation', 'physical_machine', 'pipeline', 'pooled_spread',

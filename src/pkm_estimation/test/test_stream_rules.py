@@ -1,0 +1,267 @@
+"""Rules of the stream, each alone: trial of the IMU, frozen samples, alarms, lost doubts, prices of causes, delays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pkm_description.driver import STANDARD_IMU
+from pkm_description.loading import load_machine
+from pkm_description.machine import Pose
+from pkm_description.motion.profiles import mp1_profile, profile
+from pkm_estimation.filtering.platform_filter import PlatformFilter
+from pkm_estimation.filtering.singular_reach import SingularReach
+from pkm_estimation.filters import CovarianceError, Innovation
+from pkm_estimation.models import EstimatorGeometry
+from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.offline.collection import collect
+from pkm_estimation.sensors import SensorConditions, measure, simulate_sensors
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline, ranking
+from pkm_estimation.stream.causes import Cause
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.imu_fault import ImuFault
+from pkm_estimation.stream.imu_watch import ImuWatch
+from pkm_estimation.stream.lasting import LastingTest
+from pkm_estimation.stream.live import LivePipeline
+from pkm_estimation.stream.mode_doubt import ModeDoubt
+from pkm_estimation.stream.replay import Replayed, Window, completed, replay_config, replaying
+from pkm_estimation.stream.samples import Instant
+from pkm_estimation.stream.stretch import Stretch
+from test_stretches import assert_same, one_by_one
+
+SRS = load_machine('srs')
+CONFIG = EstimatorConfig(baseline=False)
+SECOND = 10**9
+
+
+def instant(seconds, epoch=0):
+    return Instant(epoch, round(SECOND * seconds))
+
+
+def innovation(nis, count=6):
+    return Innovation(np.zeros(count), np.ones(count), nis)
+
+
+# -- the IMU -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('last', 'agrees'), [(17.9, True), (18.0, True), (18.1, False)])
+def test_an_imu_on_trial_agrees_up_to_three_times_what_is_expected(last, agrees):
+    """Of all innovations of the trial together, by the number of legs in each; those before it do not count."""
+    fault = ImuFault()
+    fault.begin(instant(1.0), 'imu_off_prediction', 'why')
+    fault.begin_trial(instant(1.5))
+    fault.has_passed(instant(1.6), innovation(1e6), 6)
+    fault.begin_trial(instant(2.0))
+    fault.has_passed(instant(2.1), innovation(9.0, 3), 3)
+    fault.has_passed(instant(2.2), innovation(last), 6)
+    assert fault.agrees == agrees
+
+
+def probation(fault, begin):
+    """How long [s] a trial lasts."""
+    fault.begin_trial(instant(begin))
+    return next(k / 4 for k in range(1, 100) if fault.has_passed(instant(begin + k / 4), innovation(1.0), 6))
+
+
+def test_an_imu_that_fails_again_soon_is_tried_for_longer():
+    """Half a second; twice as long within ten seconds after it came back, eight seconds at most; then as at first."""
+    fault, now, found = ImuFault(), 0.0, []
+    for pause in (0.0, 9.99, 5.0, 1.0, 0.5, 9.9, 10.0, 2.0):
+        now += pause
+        fault.begin(instant(now), 'imu_zeros', 'what')
+        assert fault.is_on and fault.description == 'zeros: what' and fault.trial is None
+        found.append(probation(fault, now))
+        now += found[-1]
+        fault.end(instant(now))
+        assert not fault.is_on and not fault.description
+    assert found == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 0.5, 1.0]
+    fault.begin(instant(now + 1.0, epoch=1), 'imu_zeros', 'what')  # another clock: nobody knows how long ago
+    assert probation(fault, now) == 0.5
+
+
+@pytest.mark.parametrize('frozen', [True, False], ids=['frozen', 'out of range'])
+@pytest.mark.parametrize('moving', [True, False], ids=['moving', 'at rest'])
+def test_repeated_samples_are_a_fault_only_where_legs_have_moved(frozen, moving):
+    """At rest a coarse IMU repeats itself; a sample out of range is wrong at rest, too."""
+    motion = mp1_profile(SRS, 60.0).evaluate(20.0 + np.arange(60) / 100) if moving else profile('hold', SRS, 0.6)
+    data = measure(SRS, motion, seed=0)
+    force, rate, pipeline = data.specific_force.copy(), data.angular_rate.copy(), EstimatorPipeline(SRS, CONFIG)
+    if frozen:
+        force[40:], rate[40:] = force[40], rate[40]
+    else:
+        rate[40:, 0] = 1e4
+    for k, stamp in enumerate(data.stamps.tolist()):
+        pipeline.add_imu(stamp, force[k], rate[k])
+        pipeline.add_joint_positions(stamp, SRS.actuated_joint_names, data.drive_positions[k])
+    names = {event.name for event in pipeline.health.report().events}
+    assert names - {'started', 'imu_off_prediction'} == (
+        {'imu_implausible'} if not frozen else {'imu_frozen'} if moving else set()
+    )
+
+
+@pytest.mark.parametrize(('part', 'clipped'), [(1.0, True), (1.0 - 1e-9, False), (-1.0, True)])
+@pytest.mark.parametrize('axis', [0, 5])
+def test_a_number_at_the_end_of_the_range_is_clipped(part, clipped, axis):
+    """From 99.8 % of the range on, of a sensor that feels no gravity; all other numbers are zero."""
+    limit = 0.998 * 3.0
+    assert limit * (1.0 / limit) == 1.0  # no rounding helps
+    imu = replace(SRS.imu, accelerometer_range=3.0, gyroscope_range=3.0)
+    watch = ImuWatch(imu, STANDARD_IMU, feels_gravity=False, history=0.0)
+    watch.take(instant(1.0), np.zeros(6))
+    watch.take(instant(1.01), limit * part * np.eye(6)[axis])
+    span = watch.touching(instant(1.0), instant(1.01))
+    assert (span is not None and span.kind == 'imu_clipped') == clipped
+    assert watch.is_quiet(instant(1.0), instant(1.01)) == (not clipped)
+
+
+# -- alarms ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_alarm_is_one_event_until_it_ends():
+    """Twenty seconds of good innovations, twenty of bad ones, thirty of good ones, and bad ones again."""
+    health = HealthMonitor(6)
+    test = LastingTest(SRS, replace(CONFIG, rank_causes=False), health)
+    random, states = np.random.default_rng(0), []
+    for second in range(100):
+        scale = 2.0 if 20 <= second < 40 or second >= 70 else 1.0
+        residual = scale * random.normal(size=(50, 6))
+        stamps = second * SECOND + np.arange(50) * SECOND // 50
+        test.add_block(SimpleNamespace(
+            epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
+            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1),
+        ))  # fmt: skip
+        states.append(bool(health.lasting))
+    assert health.counters['over_confident'] == 2
+    begun = np.flatnonzero(np.diff(np.array(states, dtype=int)))
+    assert len(begun) == 3 and 20 <= begun[0] < 35 and 40 <= begun[1] < 60 and 70 <= begun[2] < 85
+    assert 'mean NIS' in health.lasting and 'expected 6' in health.lasting
+    assert [event.stamp // SECOND for event in health.report().events] == (begun[[0, 2]] + 1).tolist()
+
+
+# -- doubts about the assembly mode ------------------------------------------------------------------------------------
+
+
+def filter_at(pose):
+    """A filter of the SIMONA whose pose is known to a tenth of a millimetre."""
+    noise = np.diag(SRS.leg_sensors.position_noise**2)
+    made = PlatformFilter(EstimatorGeometry.from_machine(SRS), ImuFrame(SRS.imu).noise_covariance, noise, CONFIG, SRS)
+    made.start_at(pose, 1e-4, 1e-4)
+    return made
+
+
+def doubt_of(*moves):
+    """A doubt between poses that are moved (3,) m from home, and a filter to try them with."""
+    filter_, snapshots = filter_at(SRS.home), []
+    for move in moves:
+        filter_.start_at(Pose(SRS.home.position + np.array(move), SRS.home.rotation_base_platform), 1e-4, 1e-4)
+        snapshots.append(filter_.snapshot())
+    doubt = ModeDoubt(SingularReach(SRS, filter_), SRS.imu.position)
+    doubt.begin_with(snapshots, 'a test')
+    return doubt, filter_
+
+
+def test_a_doubt_is_lost_after_twenty_measurements_in_a_row_that_fit_no_part():
+    doubt, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    for missed in range(1, 21):
+        assert not doubt.is_lost
+        assert doubt.correct(filter_, lambda: (innovation(100.1), 0.0), 100.0, lambda: True) is None
+        assert doubt.missed == missed and len(doubt.parts) == 2
+    assert doubt.is_lost
+    found = doubt.correct(filter_, lambda: (innovation(100.0), 0.0), 100.0, lambda: True)
+    assert found is not None and not doubt.is_lost and doubt.missed == 0
+    with pytest.raises(CovarianceError, match='no assembly mode fits'):
+        doubt.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: False)
+
+
+def test_a_doubt_ends_where_its_parts_are_one_pose_and_not_before():
+    apart, filter_ = doubt_of([0.0, 0.0, 0.0], [0.1, 0.0, 0.0])
+    apart.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: True)
+    assert apart.is_open and len(apart.poses(SRS.imu.position)) == 2
+    assert np.exp([part.logarithm for part in apart.parts]) == pytest.approx([0.5, 0.5])
+    assert '2 poses are possible, the two likeliest 100 mm and 0 degrees apart' in apart.description
+    near, filter_ = doubt_of([0.0, 0.0, 0.0], [1e-4, 0.0, 0.0])
+    near.correct(filter_, lambda: (innovation(1.0), 0.0), 100.0, lambda: True)
+    assert not near.is_open
+    assert filter_.pose.position - SRS.home.position == pytest.approx([0.5e-4, 0.0, 0.0], abs=1e-9)
+
+
+# -- causes ------------------------------------------------------------------------------------------------------------
+
+
+def test_causes_of_many_numbers_pay_for_each(monkeypatch):
+    """Five causes that save more by six numbers each do not take the place of one that saves less by a single one.
+
+    Innovations are a linear world: white noise and the signature of each cause by its parameters. What is saved is
+    twice the logarithm of the likelihood, and each number costs the logarithm of the number of measurements.
+    """
+    random, count = np.random.default_rng(0), 200
+    white = random.normal(size=(count, 6))
+    signatures = {}
+    for name, numbers, saved in (*((f'wide {k}', 6, 50.0) for k in range(5)), ('narrow', 1, 45.0)):
+        signature = np.linalg.qr(random.normal(size=(6 * count, numbers)))[0]
+        flat = white.ravel()
+        flat -= signature @ (signature.T @ flat)
+        flat += saved**0.5 * signature[:, 0]
+        white, signatures[name] = flat.reshape(count, 6), signature.T.reshape(numbers, count, 6)
+
+    def fake(name, numbers):
+        return Cause(
+            name, np.full(numbers, 1e-3), lambda model, p: (*model[:2], (name, p)), lambda p: 'found', lambda m, p: 'so'
+        )
+
+    def replayed(machine, config, window):
+        yield 1
+        moved = 0.0 if window is None else np.tensordot(window[1], signatures[window[0]], 1)
+        return Replayed(white + moved, np.zeros(count))
+
+    monkeypatch.setattr(ranking, 'causes', lambda machine: [fake(n, len(s)) for n, s in signatures.items()])
+    monkeypatch.setattr(ranking, 'spreads', lambda machine: [])
+    monkeypatch.setattr(ranking, 'replaying', replayed)
+    model = type('Model', (tuple,), {'machine': SRS})((SRS, CONFIG, None))
+    found = completed(ranking.rank(model))
+    assert [finding.name for finding in found.findings] == ['narrow']
+    assert found.findings[0].score == pytest.approx(45.0 - np.log(count), abs=1.0)
+    assert found.nis == pytest.approx(np.sum(white**2) / count)
+
+
+def cost_of_replay(every):
+    """Units, of a replay of a second with legs at 50 Hz and every so many samples of an IMU at 400 Hz."""
+    data = simulate_sensors(SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(401) / 400, SensorConditions(), 0)
+    imu = np.hstack([data.specific_force, data.angular_rate])
+    legs = slice(None, None, 8)
+    window = Window(
+        data.stamps[::every], imu[::every], data.stamps[legs], data.drive_positions[legs], int(data.stamps[0])
+    )
+    return sum(replaying(SRS, replay_config(CONFIG), window))
+
+
+def test_cost_of_a_replay_is_counted_in_samples_of_the_imu():
+    assert cost_of_replay(1) - cost_of_replay(2) == pytest.approx(200, abs=12)
+
+
+# -- delay -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('delay', [0.0031, -0.0043])
+def test_stretches_with_a_delay_give_every_bit_of_single_samples(delay):
+    """Stretches of forty messages, with a filter whose time is that of the IMU's stamps at the end of each."""
+    data = simulate_sensors(
+        SRS, mp1_profile(SRS, 60.0).evaluate, 20.0 + np.arange(200) / 500, SensorConditions(imu_delay=delay), 0
+    )
+    config, unknown = replace(CONFIG, imu_delay=delay), np.full((40, 6), np.nan)
+    imu, names = np.hstack([data.specific_force, data.angular_rate]), SRS.actuated_joint_names
+    pipeline, outputs = LivePipeline(SRS, config), []
+    for k in range(40):
+        outputs += pipeline.add_imu(int(data.stamps[k]), data.specific_force[k], data.angular_rate[k])
+        outputs += pipeline.add_joint_positions(int(data.stamps[k]), names, data.drive_positions[k])
+    for begin in range(40, 200, 40):
+        rows = slice(begin, begin + 40)
+        taken = pipeline.add_live_stretch(
+            Stretch(data.stamps[rows], imu[rows], data.stamps[rows], names, data.drive_positions[rows], unknown)
+        )
+        assert taken is not None
+        outputs += taken
+    assert_same(collect(outputs, pipeline.health.report()), one_by_one(data, config), ('estimated', 'extra_states'))
