@@ -81,3 +81,58 @@ def test_error_is_inside_the_bound() -> None:
         estimate = least_squares.ordinary(observation, force)
         error = np.linalg.norm(estimate.parameters - TRUTH) / np.linalg.norm(TRUTH)
         assert error <= least_squares.error_bound(estimate, observation, force)
+
+
+def test_ordinary_estimates_say_how_much_they_err_where_legs_differ() -> None:
+    """All legs have the same weight, so that the loud ones decide: the deviations know of that."""
+    random = np.random.default_rng(5)
+    observation, noise, standardised = problem(random, 100), np.array([1.0, 1.0, 30.0, 1.0, 10.0, 1.0]), []
+    for _ in range(150):
+        estimate = least_squares.ordinary(observation, observation @ TRUTH + noise * random.normal(size=(100, 6)))
+        standardised.append((estimate.parameters - TRUTH) / estimate.std)
+        assert estimate.solver.cost == pytest.approx(np.sum(estimate.residuals**2))
+    assert 0.9 < np.sqrt(np.mean(np.square(standardised))) < 1.12
+
+
+def test_known_noise_is_the_weight_and_is_not_replaced_by_that_of_the_residuals() -> None:
+    """As by the textbook's formula, with a stated noise that is far from that of the residuals."""
+    random = np.random.default_rng(6)
+    observation, noise = problem(random, 60), np.array([1.0, 3.0, 0.2, 1.0, 10.0, 0.5])
+    force = observation @ TRUTH + random.normal(size=(60, 6))
+    estimate = least_squares.weighted(observation, force, force_std=noise)
+    rows, target = (observation / noise[:, None]).reshape(-1, 4), (force / noise).ravel()
+    assert estimate.parameters == pytest.approx(np.linalg.lstsq(rows, target, rcond=None)[0], rel=1e-9)
+    assert estimate.solver.cost == pytest.approx(np.sum((estimate.residuals / noise) ** 2))
+    assert estimate.solver.iterations == 1
+    assert estimate.force_std == pytest.approx(np.ones(6), rel=0.3)  # of the residuals
+
+
+def test_weights_agree_with_the_residuals_after_a_few_passes() -> None:
+    """The solution is the one by the noise that it states itself; passes end once that is so."""
+    random = np.random.default_rng(7)
+    observation, noise = problem(random), np.array([1.0, 1.0, 30.0, 1.0, 10.0, 1.0])
+    force = observation @ TRUTH + noise * random.normal(size=(300, 6))
+    estimate = least_squares.weighted(observation, force)
+    assert 3 <= estimate.solver.iterations <= 8
+    again = least_squares.weighted(observation, force, force_std=estimate.force_std)
+    assert (np.abs(again.parameters - estimate.parameters) < 2e-3 * estimate.std).all()
+    assert again.force_std == pytest.approx(estimate.force_std, rel=1e-3)
+    assert least_squares.weighted(observation, force, iterations=1).solver.iterations == 2
+    assert least_squares.noise_of_legs(observation, force, np.ones((300, 6))) == pytest.approx(estimate.force_std)
+
+
+def test_what_correlation_is_looked_at_by_default() -> None:
+    """Of the residuals the first lag; for the deviations none: those of white noise."""
+    random = np.random.default_rng(8)
+    observation = problem(random)
+    force = observation @ TRUTH + lfilter([1.0], [1.0, -0.6], random.normal(size=(350, 6)), axis=0)[50:]
+    for name in ('ordinary', 'weighted'):
+        estimator = getattr(least_squares, name)
+        estimate, white = estimator(observation, force), estimator(observation, force, correlation_lags=0)
+        assert estimate.autocorrelation.shape == (2, 6)
+        assert estimate.autocorrelation[0] == pytest.approx(np.ones(6))
+        assert estimate.autocorrelation[1].mean() == pytest.approx(0.6, abs=0.06)
+        assert np.array_equal(estimate.covariance, white.covariance)
+        lasting = estimator(observation, force, correlation_lags=1)
+        assert not np.allclose(lasting.std, estimate.std, rtol=1e-3)
+        assert estimator(observation, force, correlation_lags=5).autocorrelation.shape == (6, 6)

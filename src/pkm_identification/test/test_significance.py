@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import legs_agree
@@ -104,3 +105,42 @@ def test_products_of_inertia_of_a_symmetric_platform(result: IdentificationResul
         scale = result.significance.scale[place]
         assert abs(row.truth) < 0.1 * scale and abs(row.identified - row.truth) < 0.03 * scale
         assert result.significance.relative[place] > result.config.judgement.max_relative_std
+
+
+def base_of(names: tuple[str, ...], combination: np.ndarray) -> BaseParameters:
+    """Combinations (B, P) of parameters, each headed by its first one."""
+    heads = np.array([np.flatnonzero(row)[0] for row in combination])
+    none = np.zeros(0, dtype=np.intp)
+    return BaseParameters(names, heads, none, none, combination, np.ones(len(names)))
+
+
+def test_scale_of_a_friction_is_the_value_that_alone_gives_the_forces_of_its_drives() -> None:
+    """Whatever other drives do, and rows that were dropped, or in which it does not act."""
+    random = np.random.default_rng(0)
+    names = tuple(f'leg{leg}.drive.{kind}' for leg in (1, 2) for kind in ('viscous', 'coulomb'))
+    rows, forces = np.zeros((50, 2, 4)), np.full((50, 2), 1e6)
+    rows[:30, 0, 0] = random.normal(size=30)
+    forces[:30, 0] = 3.0 * rows[:30, 0, 0] * random.choice([-1.0, 1.0], size=30)
+    rows[:, 1, 2] = random.normal(size=50)
+    forces[:, 1] = -0.2 * rows[:, 1, 2]
+    weights = np.ones((50, 2))
+    weights[40:, 1] = 0.0
+    forces[40:, 1] = 1e9
+    rows[7, 1, 3] = 2.0  # acts once
+    forces[7, 1], rows[7, 1, 2] = 8.0, 40.0
+    found = body_scale(base_of(names, np.eye(4)), np.zeros(4), rows, forces, weights)
+    assert found == pytest.approx([3.0, 0.0, 0.2, 4.0])
+
+
+def test_signs_of_other_forces_and_of_parts_of_bodies() -> None:
+    """Friction and masses are not negative; offsets, first moments and differences may be either."""
+    names = ('leg1.drive.viscous', 'leg1.drive.coulomb', 'leg1.drive.offset', 'rod.m', 'rod.mx', 'rod.Ixy')
+    rows = {
+        (1.0, 0.0, 0.0, 0.0, 0.0, 0.0): 1.0, (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0): -1.0,
+        (2.0, 3.0, 0.0, 0.0, 0.0, 0.0): 1.0, (1.0, -1.0, 0.0, 0.0, 0.0, 0.0): 0.0,
+        (0.0, 0.0, 1.0, 0.0, 0.0, 0.0): 0.0, (1.0, 0.0, 0.1, 0.0, 0.0, 0.0): 0.0,
+        (0.0, 0.0, 0.0, 1.0, 0.0, 0.0): 1.0, (0.0, 0.0, 0.0, -2.0, 0.0, 0.0): -1.0,
+        (0.0, 0.0, 0.0, 0.0, 1.0, 0.0): 0.0, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0): 0.0,
+        (1.0, 0.0, 0.0, 1.0, 0.0, 0.0): 1.0, (-1.0, 0.0, 0.0, 0.0, -1.0, 0.0): 0.0,
+    }  # fmt: skip
+    assert possible_signs(base_of(names, np.array(list(rows)))) == pytest.approx(list(rows.values()))

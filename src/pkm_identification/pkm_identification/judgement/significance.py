@@ -114,9 +114,8 @@ def body_scale(base: BaseParameters, nominal: Array, rows: Array, forces: Array,
         size[places] = mass * length ** np.repeat([0.0, 1.0, 2.0], [1, 3, 6])
     scale = np.abs(base.combination) @ size
     used = (row_weights > 0.0)[..., None] & (rows != 0.0)
-    count = np.maximum(used.sum(axis=(0, 1)), 1)
-    column = np.sqrt((rows**2 * used).sum(axis=(0, 1)) / count)
-    force = np.sqrt((forces[..., None] ** 2 * used).sum(axis=(0, 1)) / count)
+    column = np.sqrt((rows**2 * used).sum(axis=(0, 1)))
+    force = np.sqrt((forces[..., None] ** 2 * used).sum(axis=(0, 1)))
     by_force = np.divide(force, column, out=np.zeros_like(column), where=column > 0.0)
     return np.asarray(np.where(scale > 0.0, scale, by_force))
 
