@@ -79,6 +79,8 @@ class Recorder:
             lines = {}
             for file in data.measured_files():
                 path = Path(file).resolve()
+                if path.suffix != '.py':  # templates of pages: what runs is compiled, with other lines
+                    continue
                 if (executed := data.lines(file)) and path.is_relative_to(ROOT / 'src'):
                     named = statements(path)
                     lines[path.relative_to(ROOT).as_posix()] = sorted({named.name(line) for line in executed})
