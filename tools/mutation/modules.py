@@ -90,7 +90,7 @@ _TAKING_PART = {
     ),
     BRINGUP: (
         'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
-        'sensor_models', 'servo_edges',
+        'sensor_models', 'servo_edges', 'servo_parts',
     ),
     DESCRIPTION: (
         'c_code', 'controllers', 'export_round_trip', 'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files',

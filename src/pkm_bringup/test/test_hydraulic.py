@@ -87,3 +87,43 @@ def test_what_cannot_be_followed_is_refused() -> None:
         track_hydraulically(MSI, far)
     with pytest.raises(ConfigurationError, match='control_rate = 300 Hz: must be a whole fraction'):
         track_hydraulically(MSI, far, control_rate=300.0)
+
+
+def test_oil_that_leaks_leaves_one_chamber_and_enters_the_other() -> None:
+    """A closed valve and a rod at rest: what flows is leakage times the difference of the pressures."""
+    data = HydraulicSettings()
+    assert data.leakage > 0.0
+    pressures, position = np.array([[9e6, 4e6], [5e6, 4e6]]), np.array([0.1, 0.3])
+    rates = Cylinder(data, np.full(2, 0.4)).pressure_rates(np.zeros(2), pressures, position, np.zeros(2))
+    volumes = data.dead_volume + np.array([data.piston_area * position, data.rod_side_area * (0.4 - position)])
+    flows = volumes / data.bulk_modulus * rates
+    assert flows[0] == pytest.approx([-data.leakage * 4e6, 0.0]) and flows[1] == pytest.approx(-flows[0])
+
+
+def test_each_stage_of_the_control_knows_more_than_the_one_before() -> None:
+    cylinder, zero = Cylinder(HydraulicSettings(), STROKE), np.zeros(6)
+    speed, load = np.full(6, 0.1), np.full(6, 5000.0)
+    stages = {
+        stage: HydraulicAxes(cylinder, HydraulicControlSettings(stage=stage)).openings(zero, speed, load, load)
+        for stage in ('position', 'velocity', 'velocity_and_load')
+    }
+    assert stages['position'].tolist() == [0.0] * 6
+    assert stages['velocity'] == pytest.approx(0.1 / cylinder.largest_speeds()[0])
+    # the opening at which flow and pressures balance: the drop is what the load leaves of the supply
+    drop = cylinder.drop(load, np.ones(6, dtype=bool))
+    data = cylinder.settings
+    flow = data.rated_flow * stages['velocity_and_load'] * np.sqrt(drop / data.rated_drop)
+    assert flow == pytest.approx(data.piston_area * speed)
+
+
+def test_the_desired_velocity_is_taken_ahead_by_what_a_valve_is_behind_a_ramp() -> None:
+    """A valve of second order, simulated: after its start it follows a ramp late by the lead."""
+    data = HydraulicSettings()
+    rate, damping, step, place, speed = 2.0 * np.pi * data.valve_frequency, data.valve_damping, 1e-6, 0.0, 0.0
+    for k in range(round(20.0 / rate / step)):
+        speed += step * (rate**2 * (k * step - place) - 2.0 * damping * rate * speed)
+        place += step * speed
+    late = (k + 1) * step - place
+    axes = HydraulicAxes(Cylinder(data, STROKE))
+    assert axes.settings.compensate_valve and 1e-9 * axes.lead_ns == pytest.approx(late, rel=2e-3)
+    assert HydraulicAxes(Cylinder(data, STROKE), HydraulicControlSettings(compensate_valve=False)).lead_ns == 0

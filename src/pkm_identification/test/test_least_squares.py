@@ -136,3 +136,13 @@ def test_what_correlation_is_looked_at_by_default() -> None:
         lasting = estimator(observation, force, correlation_lags=1)
         assert not np.allclose(lasting.std, estimate.std, rtol=1e-3)
         assert estimator(observation, force, correlation_lags=5).autocorrelation.shape == (6, 6)
+
+
+def test_noise_of_legs_is_that_of_the_weighed_estimate() -> None:
+    """Rows of weight zero may hold anything, those of a half count for less."""
+    random = np.random.default_rng(9)
+    observation, weights = problem(random, 80), random.choice([0.0, 0.5, 1.0], size=(80, 6))
+    force = observation @ TRUTH + np.array([1.0, 3.0, 0.3, 1.0, 1.0, 2.0]) * random.normal(size=(80, 6))
+    force[weights == 0.0] = 1e9
+    found = least_squares.noise_of_legs(observation, force, weights)
+    assert found == pytest.approx(least_squares.weighted(observation, force, weights).force_std)
