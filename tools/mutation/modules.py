@@ -86,7 +86,7 @@ _TAKING_PART = {
     ),
     IDENTIFICATION: (
         'judged_parameters', 'least_squares', 'observation', 'physical_machine', 'pipeline', 'pooled_spread',
-        'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
+        'prepared_rows', 'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
         'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',

@@ -1,0 +1,67 @@
+"""Rows of a short recording: forces of the model by its columns, delayed efforts, weights near reversals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pkm_description.kinematics import drive_positions
+from pkm_description.loading import load_machine
+from pkm_identification.columns.chosen import legs_agree
+from pkm_identification.columns.observation import ObservationModel
+from pkm_identification.configuration import IdentificationConfig
+from pkm_identification.preparation import prepare
+from pkm_identification.prepared_data import PreparedData
+from synthetic import clean_signals, recording
+
+SRS = load_machine('srs')
+SIGNALS = clean_signals(SRS, 'fourier', 8.0, 100.0, 0)
+
+
+@pytest.fixture(scope='module')
+def data() -> PreparedData:
+    """Rows of eight seconds without noise."""
+    model = ObservationModel(SRS, legs_agree(SRS))
+    return prepare(model, recording(SRS, SIGNALS, None), IdentificationConfig())
+
+
+def test_columns_times_parameters_are_the_forces(data: PreparedData) -> None:
+    """Of inverse dynamics with the machine's own numbers, where no drive is near a reversal; friction included."""
+    model, parameters = data.model, data.model.parameters(SRS)
+    found = data.structure_rows @ parameters[: data.structure_rows.shape[-1]]
+    at_all_times = data.structure_forces(parameters[: data.structure_rows.shape[-1]])
+    for term, part in zip(model.terms, model.term_parts, strict=True):
+        rows = data.term_rows(term, data.samples)
+        found = found + rows @ parameters[part]
+        at_all_times = at_all_times + data.term_forces(term, data.samples, parameters[part])
+    wanted, used = data.effort_rows(), data.row_weights > 0.0
+    assert 0.3 < used.mean() < 1.0
+    size = np.abs(wanted).max()
+    assert np.abs(found - wanted)[used].max() < 0.02 * size
+    # the same forces, before they are filtered
+    assert data.row_filter(data.slides * at_all_times) == pytest.approx(found, abs=1e-6 * size)
+
+
+def test_efforts_of_later_are_those_of_the_recording_then(data: PreparedData) -> None:
+    forces = data.recording.forces
+    assert np.array_equal(data.efforts(), forces)
+    shifted = data.efforts(0.03)
+    close = 1e-6 * np.abs(forces).max()
+    np.testing.assert_allclose(shifted[:-3], forces[3:], atol=close)
+    np.testing.assert_allclose(shifted[-1], forces[-1], atol=close)
+    np.testing.assert_allclose(data.efforts(-0.02)[2:], forces[:-2], atol=close)
+    between = data.efforts(0.005)[200:-200]
+    assert np.abs(between - 0.5 * (forces[200:-200] + forces[201:-199])).max() < 0.01 * np.abs(forces).max()
+
+
+def test_rows_near_a_reversal_do_not_count(data: PreparedData) -> None:
+    """By the signs of the true velocities: within the reach, in periods of the cut-off, and none beyond it."""
+    rates = np.gradient(drive_positions(SRS, SIGNALS[0]), SIGNALS[0].time, axis=0)
+    for periods in (0.2, 0.6):
+        weights, reach = data.with_reach(periods).row_weights, periods / data.bands.force_cutoff
+        for drive in range(6):
+            places = np.flatnonzero(np.diff(np.sign(rates[:, drive])))
+            turns = data.recording.time[0] + SIGNALS[0].time[places] - SIGNALS[0].time[0] + 0.005
+            away = np.abs(data.row_time[:, None] - turns).min(axis=1)
+            assert not weights[away < reach - 0.02, drive].any()
+            fast = (data.row_time > 2.5) & (data.row_time < 5.5)  # it neither begins nor ends
+            assert weights[fast & (away > reach + 0.02), drive].all()
