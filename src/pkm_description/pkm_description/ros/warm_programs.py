@@ -174,6 +174,8 @@ def _become(job: dict) -> None:
     os.environ.clear()
     os.environ.update(job['environment'] | {'PWD': job['place']})
     tempfile.tempdir = None  # that of the environment
+    folders = [folder for folder in os.environ.get('PYTHONPATH', '').split(os.pathsep) if folder]
+    sys.path[:] = dict.fromkeys([*folders, *sys.path])
     words = job['words']
     if words[0] == sys.executable:
         words = words[1:]
