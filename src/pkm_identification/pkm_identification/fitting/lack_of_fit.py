@@ -76,14 +76,7 @@ class MissingForce:
     @property
     def shift(self) -> float:
         """Largest change of a base parameter with it, in standard deviations, by whatever weights."""
-        return float(np.abs(self.changes).max(initial=0.0))
-
-    @property
-    def changes(self) -> Array:
-        """Changes (B,) of the base parameters with it, in their standard deviations, by the weights that make more."""
-        if not len(self.by_size):
-            return self.shifts
-        return np.where(np.abs(self.by_size) > np.abs(self.shifts), self.by_size, self.shifts)
+        return float(np.abs(np.concatenate([self.shifts, self.by_size])).max(initial=0.0))
 
     @property
     def is_there(self) -> bool:
@@ -134,10 +127,10 @@ def with_doubtful_forces(estimate: Estimate, missing: Sequence[MissingForce]) ->
     estimate : of the base parameters
     missing : forces that its model may lack
     """
-    allowed_for = [force.changes for force in missing if force.is_allowed_for]
-    if not allowed_for or any(force.is_decisive for force in missing):
+    shifts = [force.shifts for force in missing if force.is_allowed_for]
+    if not shifts or any(force.is_decisive for force in missing):
         return estimate
-    changes = np.array(allowed_for) * estimate.std
+    changes = np.array(shifts) * estimate.std
     return replace(estimate, covariance=estimate.covariance + changes.T @ changes)
 
 
