@@ -193,7 +193,6 @@ class ScoreTest:
         if found is None:
             return None
         count = len(self._std)
-        by_size = self._white.changes(white, found)[:count] / self._std
         shifts = np.zeros(count) if of_fit is None else self._fit.changes(own, of_fit)[:count] / self._std
         return MissingForce(
             candidate.title,
@@ -202,5 +201,5 @@ class ScoreTest:
             len(found.along),
             shifts,
             candidate,
-            np.zeros(0) if self._fit is self._white else by_size,
+            np.zeros(0) if self._fit is self._white else self._white.changes(white, found)[:count] / self._std,
         )

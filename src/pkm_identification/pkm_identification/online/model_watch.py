@@ -8,7 +8,7 @@ up, older ones fade.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pkm_description.arrays import Array
@@ -48,11 +48,6 @@ class Lack:
     size: float
     part: float
 
-    @property
-    def is_there(self) -> bool:
-        """Whether chance does not explain it, and it matters for parameters or for predicted forces."""
-        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
-
     def __str__(self) -> str:
         return (
             f'the model lacks a force: {self.title} (clearest in {self.drive}, {self.size:.3g} rms, '
@@ -66,7 +61,13 @@ class _Tested:
     offered: Offered
     explained: Explained
     shift: float
+    share: float
     log_probability: float
+
+    @property
+    def is_there(self) -> bool:
+        """Whether chance does not explain it, and it matters for parameters or for predicted forces."""
+        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
 
 
 class ModelWatch:
@@ -79,8 +80,6 @@ class ModelWatch:
     Attributes
     ----------
     lack : the clearest force that is missing; ``None``: nothing is known to be missing
-    lacks : all that was offered, the clearest first
-    segments : how many were tested
     """
 
     def __init__(self, observation: OnlineObservation) -> None:
@@ -92,8 +91,6 @@ class ModelWatch:
     def reset(self) -> None:
         """Forget all evidence."""
         self.lack: Lack | None = None
-        self.lacks: list[Lack] = []
-        self.segments = 0
         self._evidence: dict[str, Evidence] = {}
         self._freedom = self._power = 0.0
         self._travel = 0.0
@@ -128,17 +125,17 @@ class ModelWatch:
                 continue
             shift = float(np.abs(fit.changes(products, found) / std).max())
             (ripples if offered.key.startswith('ripple') else tested).append(
-                _Tested(offered, found, shift, log_probability(found, self._freedom))
+                _Tested(
+                    offered, found, shift, found.power / max(self._power, 1e-300),
+                    log_probability(found, self._freedom),
+                )
             )
         if ripples:
-            clearest = min(ripples, key=lambda one: one.log_probability)
-            clearest.log_probability = min(0.0, clearest.log_probability + np.log(len(ripples)))
-            tested.append(clearest)
-        self.segments += 1
-        lacks = [self._lack(one, fit, one.offered.columns(motion)) for one in tested]
-        self.lacks = sorted(lacks, key=lambda lack: lack.log_probability)
+            one = min(ripples, key=_by_chance)
+            tested.append(replace(one, log_probability=min(0.0, one.log_probability + np.log(len(ripples)))))
         # what does the harm may only resemble what is missing: the clearest has the name
-        self.lack = self.lacks[0] if any(lack.is_there for lack in lacks) else None
+        is_lacking = any(one.is_there for one in tested)
+        self.lack = self._lack(min(tested, key=_by_chance), fit, motion) if is_lacking else None
 
     def _offers(self, fit: SegmentFit) -> Iterator[Offered]:
         positions, speeds = fit.segment.positions, np.abs(fit.segment.velocities).max(axis=0)
@@ -151,14 +148,17 @@ class ModelWatch:
         yield from offered_forces(self._fastest, self._observation.has_offsets)
         yield from offered_ripples(self._joints, self._travel)
 
-    def _lack(self, tested: _Tested, fit: SegmentFit, columns: Array) -> Lack:
+    def _lack(self, tested: _Tested, fit: SegmentFit, motion: Motion) -> Lack:
         used = fit.segment.used
-        force = (columns @ tested.explained.factors) * used
+        force = (tested.offered.columns(motion) @ tested.explained.factors) * used
         size = np.sqrt((force**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
         part = size / self._observation.typical_force
         worst = int(np.argmax(part))
-        share = tested.explained.power / max(self._power, 1e-300)
         return Lack(
-            tested.offered.title, tested.log_probability, share, tested.shift, self._labels[worst],
+            tested.offered.title, tested.log_probability, tested.share, tested.shift, self._labels[worst],
             float(size[worst]), float(part[worst]),
         )  # fmt: skip
+
+
+def _by_chance(tested: _Tested) -> float:
+    return tested.log_probability

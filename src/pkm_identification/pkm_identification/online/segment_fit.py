@@ -33,7 +33,6 @@ class SegmentFit:
     parameters : (B,)
     residuals : (n, A) weighted
     basis : (n * A, B) orthonormal, of the weighted rows
-    scatter : (A,) N, N m of the residuals
     freedom : degrees of freedom of the residuals
     """
 
@@ -44,7 +43,6 @@ class SegmentFit:
     parameters: Array
     residuals: Array
     basis: Array
-    scatter: Array
     freedom: int
 
     def products(self, columns: Array) -> Products:
@@ -100,7 +98,7 @@ def fit_segment(
     found[order] = solve_triangular(triangle[:count, :count], inside)
     own, freedom_left = rest[: used.size].reshape(used.shape), int(np.count_nonzero(used)) - count
     return SegmentFit(
-        segment, order, triangle, used / noise, found, own, basis[: used.size], scatter, freedom_left
+        segment, order, triangle, used / noise, found, own, basis[: used.size], freedom_left
     )
 
 
