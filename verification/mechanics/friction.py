@@ -25,7 +25,7 @@ TYPICAL = {
     'coulomb_coefficient': 0.15, 'static_coefficient': 0.3, 'additional_load': 50.0, 'exponent': 0.7, 'slope': 40.0,
     'stribeck_velocity': 0.1, 'static_velocity': 0.002, 'width': 0.002, 'viscous': 80.0, 'viscous_positive': 80.0,
     'viscous_negative': 50.0, 'coulomb': 30.0, 'coulomb_positive': 30.0, 'coulomb_negative': 20.0, 'static': 45.0,
-    'saturation': 12.0,
+    'static_positive': 45.0, 'static_negative': 38.0, 'saturation': 12.0,
 }  # fmt: skip
 
 

@@ -59,6 +59,13 @@ EXAMPLES = {
         {'viscous': 80.0, 'coulomb': 30.0, 'static': 45.0, 'stribeck_velocity': 0.05, 'exponent': 1.6},
         lambda v, n: math.copysign(30.0 + 15.0 * math.exp(-((abs(v) / 0.05) ** 1.6)), v) + 80.0 * v,
     ),
+    'asymmetric_stribeck': (
+        {'viscous': 80.0, 'coulomb': 30.0, 'static_positive': 45.0, 'static_negative': 37.0, 'stribeck_velocity': 0.05,
+         'exponent': 1.6},
+        lambda v, n: (
+            math.copysign(30.0 + (15.0 if v > 0 else 7.0) * math.exp(-((abs(v) / 0.05) ** 1.6)), v) + 80.0 * v
+        ),
+    ),
     'load_dependent_stribeck': (
         {
             'viscous': 83.0,

@@ -10,7 +10,7 @@ from pkm_description.friction_laws.power_law import AsymmetricPowerLaw, PowerLaw
 from pkm_description.friction_laws.registry import friction_law, friction_law_names
 from pkm_description.friction_laws.sign import EXACT_SIGN, Sign
 from pkm_description.friction_laws.static_coulomb import StaticCoulomb
-from pkm_description.friction_laws.stribeck import Stribeck
+from pkm_description.friction_laws.stribeck import AsymmetricStribeck, Stribeck
 from pkm_description.friction_laws.viscous_coulomb import ViscousCoulomb
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     'Asymmetric',
     'AsymmetricCoulomb',
     'AsymmetricPowerLaw',
+    'AsymmetricStribeck',
     'DeadBand',
     'FrictionLaw',
     'LoadDependentStribeck',

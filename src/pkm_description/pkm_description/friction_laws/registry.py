@@ -16,7 +16,7 @@ from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
 from pkm_description.friction_laws.power_law import AsymmetricPowerLaw, PowerLaw
 from pkm_description.friction_laws.sign import Sign
 from pkm_description.friction_laws.static_coulomb import StaticCoulomb
-from pkm_description.friction_laws.stribeck import Stribeck
+from pkm_description.friction_laws.stribeck import AsymmetricStribeck, Stribeck
 from pkm_description.friction_laws.viscous_coulomb import ViscousCoulomb
 
 _LAWS: dict[str, type[FrictionLaw]] = {
@@ -31,6 +31,7 @@ _LAWS: dict[str, type[FrictionLaw]] = {
         PowerLaw,
         AsymmetricPowerLaw,
         Stribeck,
+        AsymmetricStribeck,
         LoadDependentStribeck,
     )
 }

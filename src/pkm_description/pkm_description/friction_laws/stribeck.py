@@ -1,4 +1,4 @@
-"""Stribeck friction with a shape exponent."""
+"""Stribeck friction with a shape exponent; its level at rest may differ with the direction of motion."""
 
 from __future__ import annotations
 
@@ -50,3 +50,36 @@ class Stribeck(FrictionLaw):
         drop = (self.static - self.coulomb) * self.sign(velocity)
         _, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
         return drop * by_velocity, drop * by_exponent
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsymmetricStribeck(FrictionLaw):
+    """The law of :class:`Stribeck` with a level at rest for each direction.
+
+    Cylinders with a rod on one side, screws with a preload and belts are harder to start one way. The sliding level is
+    the same both ways: its half difference is a constant force, which a drive's effort shows as an offset.
+
+    Attributes
+    ----------
+    viscous : N s/m or N m s/rad
+    coulomb : N or N m; level of fast motion
+    static_positive, static_negative : N or N m; limits for slow motion with v > 0 and v < 0
+    stribeck_velocity : m/s or rad/s, > 0
+    exponent : > 0
+    """
+
+    law: ClassVar[str] = 'asymmetric_stribeck'
+    number: ClassVar[int] = kernels.ASYMMETRIC_STRIBECK
+
+    viscous: float = linear()
+    coulomb: float = linear()
+    static_positive: float = linear()
+    static_negative: float = linear()
+    stribeck_velocity: float = nonlinear()
+    exponent: float = nonlinear(1.0)
+
+    def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
+        sign = self.sign(velocity)
+        static = np.where(sign > 0.0, self.static_positive, self.static_negative)
+        _, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
+        return (static - self.coulomb) * sign * by_velocity, (static - self.coulomb) * sign * by_exponent

@@ -27,6 +27,7 @@ POWER = 6
 ASYMMETRIC_POWER = 7
 STRIBECK = 8
 LOAD_DEPENDENT_STRIBECK = 9
+ASYMMETRIC_STRIBECK = 10
 
 #: smallest normal speed: the begin of motion
 ONSET = 2.2250738585072014e-308
@@ -83,6 +84,8 @@ def law_columns(law: int, velocity: float, load: float, sign: float, shape: Arra
     fading = math.exp(-math.pow(speed / a, b))
     if law == STRIBECK:
         return velocity, sign * (1.0 - fading), sign * fading, 0.0
+    if law == ASYMMETRIC_STRIBECK:
+        return velocity, sign * (1.0 - fading), max(sign, 0.0) * fading, min(sign, 0.0) * fading
     # load-dependent Stribeck: c additional load, d viscous count, negative where the additional load fades too
     at_rest = fading if d < 0.0 else (1.0 if speed <= ONSET else 0.0)
     additional = at_rest * c
@@ -130,6 +133,9 @@ def law_slopes(
     sticking = sign_rate * fading + sign * fading_rate
     if law == STRIBECK:
         return (1.0, sliding, sticking, 0.0), none
+    if law == ASYMMETRIC_STRIBECK:
+        sticking_forwards = forwards * fading + max(sign, 0.0) * fading_rate
+        return (1.0, sliding, sticking_forwards, backwards * fading + min(sign, 0.0) * fading_rate), none
     if d < 0.0:
         by_velocity = abs(d), sliding * (load + c), sticking * (load + c), 0.0
     elif speed <= ONSET:
