@@ -34,7 +34,7 @@ def first_calls() -> Iterator[Call]:
     yield partial(load_machine, 'delta')  # rods that may turn about themselves are looked for in a way of their own
     yield partial(turn_about, np.eye(3)[None].copy(), 0, (1.0, 0.0, 0.0), 0.0)  # loading calls it where loops are rigid
     one = np.zeros((1, 1))
-    yield partial(deflect, one, one, 0.0, np.ones(1), one, one)
+    yield partial(deflect, one, one, 0.0, one, np.ones(1), one, one)
     for name in MACHINES:
         machine = load_machine(name)
         yield partial(base_parameters, machine)

@@ -23,6 +23,7 @@ from pkm_identification.fitting.model_fit import ModelFit, fit_model
 from pkm_identification.fitting.motion_band import in_a_fitting_band
 from pkm_identification.fitting.physical_machine import identified_machine, physical_parameters
 from pkm_identification.fitting.prediction import predicted_efforts
+from pkm_identification.fitting.unknown_loads import with_unknown_loads
 from pkm_identification.judgement.significance import (
     KNOWN,
     NOT_TRUSTED,
@@ -92,6 +93,7 @@ def identify(
     periods = tuple({float(one.evidence['period']): None for one in findings if one.code == 'effort_ripple'})
     data, fit = in_a_fitting_band(recording, data, fit_model(data, model, config), config)
     data, fit, missing, added = extended_fit(data, fit, config, say, periods)
+    fit = with_unknown_loads(data, fit)
     fit = replace(fit, estimate=with_doubtful_forces(fit.estimate, missing))
     model, base, estimate = fit.model, fit.base, fit.estimate
     weights = data.row_weights

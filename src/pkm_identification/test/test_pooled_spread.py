@@ -67,8 +67,8 @@ def test_deviations_allow_for_drives_that_differ(dead: int) -> None:
     With a single drive that shows the parameter nothing tells how far drives are apart: the prior's half of a half.
     """
     random, noise, value = np.random.default_rng(0), 0.05, 2.0
-    shared = SimpleNamespace(shape_names=('drives.velocity',), shared_name=lambda name: 'drives.velocity')
-    single = SimpleNamespace(shape_names=tuple(f'leg{drive}.velocity' for drive in range(6)))
+    shared = SimpleNamespace(names=(), shape_names=('drives.velocity',), shared_name=lambda name: 'drives.velocity')
+    single = SimpleNamespace(names=(), shape_names=tuple(f'leg{drive}.velocity' for drive in range(6)))
     normalised, plain, inside = [], [], []
     for _ in range(40):
         columns = random.normal(size=(80, 6, 2))
@@ -83,7 +83,7 @@ def test_deviations_allow_for_drives_that_differ(dead: int) -> None:
         slopes = columns[..., 1, None] * np.eye(6)
         data = SimpleNamespace(row_weights=np.ones((80, 6)), slope_rows=lambda *_, rows=slopes: rows)
         fit = Fit(
-            SimpleNamespace(terms=(shared,), term_parts=(slice(0, 1),)), ('mass',), estimate,
+            SimpleNamespace(with_parameters=lambda values: [(shared, values)]), ('mass',), estimate,
             Shape(shared.shape_names, found[1:], np.sqrt(covariance[1:, 1])), 80, np.zeros(1), columns,
             force - columns @ found, RowNoise(np.full(6, noise)),
         )  # fmt: skip

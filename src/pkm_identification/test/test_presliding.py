@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pkm_description.arrays import Array
@@ -29,33 +31,48 @@ def waves(count: int = 2000) -> JointSamples:
     return JointSamples(*motion, lively=motion[1], sign_shares=np.ones_like(motion[1]))
 
 
-def contact(positions: Array, distance: float, finer: int = 20) -> Array:
-    """Deflections (N,) over positions (N,): Dahl's equation in explicit steps between the samples."""
+def contact(positions: Array, distance: float | Array, finer: int = 20) -> Array:
+    """Deflections (N,) over positions (N,): Dahl's equation in explicit steps between the samples.
+
+    ``distance`` of all samples, or of each (N,).
+    """
+    distances = np.broadcast_to(distance, positions.shape)
     count = len(positions)
     fine = make_interp_spline(np.arange(count), positions, k=3)(np.linspace(0.0, count - 1.0, finer * (count - 1) + 1))
     deflection, found = float(np.sign(fine[1] - fine[0])), []
     for place, step in enumerate(np.diff(fine)):
         if place % finer == 0:
             found.append(deflection)
-        deflection += (np.sign(step) - deflection) * -np.expm1(-abs(step) / distance)
+        deflection += (np.sign(step) - deflection) * -np.expm1(-abs(step) / distances[place // finer + 1])
     return np.array([*found, deflection])
 
 
 def test_deflection_and_its_slope() -> None:
-    samples, distances = waves(), np.array([1e-4, 7e-4])
+    samples, stiffnesses = waves(), np.array([5e5, 1e5])
+    # friction that changes with the load, threefold
+    levels = 50.0 * (1.0 + 0.5 * np.sin(7.0 * PERIOD * np.arange(2000)))[:, None] * np.array([1.0, 1.4])
     found, slopes, higher, lower = np.empty((4, *samples.lively.shape))
-    deflect(samples.lively, samples.directions, PERIOD, distances, found, slopes)
-    for drive, distance in enumerate(distances):
+    deflect(samples.lively, samples.directions, PERIOD, levels, stiffnesses, found, slopes)
+    for drive, distance in enumerate((levels / stiffnesses).T):
         assert found[:, drive] == pytest.approx(contact(samples.positions[:, drive], distance), abs=0.03)
     unused = np.empty_like(found)
-    deflect(samples.lively, samples.directions, PERIOD, distances * (1.0 + 1e-6), higher, unused)
-    deflect(samples.lively, samples.directions, PERIOD, distances * (1.0 - 1e-6), lower, unused)
-    assert slopes == pytest.approx((higher - lower) / (2e-6 * distances), abs=1e-5 * np.abs(slopes).max())
+    deflect(samples.lively, samples.directions, PERIOD, levels, stiffnesses * (1.0 + 1e-6), higher, unused)
+    deflect(samples.lively, samples.directions, PERIOD, levels, stiffnesses * (1.0 - 1e-6), lower, unused)
+    assert slopes == pytest.approx((higher - lower) / (2e-6 * stiffnesses), abs=1e-5 * np.abs(slopes).max())
+
+
+def test_contacts_without_friction_slide_at_once() -> None:
+    samples = waves()
+    found, slopes = np.empty((2, *samples.lively.shape))
+    deflect(samples.lively, samples.directions, PERIOD, np.zeros_like(found), np.ones(2), found, slopes)
+    assert np.array_equal(found, samples.directions)
+    assert not slopes.any()
 
 
 def test_a_short_distance_is_none() -> None:
     samples = waves()
-    term = Presliding(['drives', 'drives'], [1e-12])
+    term = Presliding(['a', 'b'], ['drives', 'drives'], [1e12, 1e12])
+    samples = replace(samples, levels=np.ones_like(samples.lively))
     assert term.deflected(samples, PERIOD).signs[1:] == pytest.approx(samples.signs[1:], abs=1e-9)
 
 
@@ -69,18 +86,21 @@ def test_slopes_of_friction(law: str) -> None:
     )), efforts=np.full((len(samples.lively), 3), -300.0))  # fmt: skip
     model = observation_model(khalifa, IdentificationConfig.from_mapping(names), samples.positions, 1.0 / PERIOD)
     term = presliding_of(model.terms)
-    assert term is not None and term.shape == pytest.approx(1e-4 * 0.04, rel=0.1)
+    coulomb = np.exp(np.mean(np.log([joint.friction.coulomb for joint in khalifa.actuated_joints])))
+    assert term is not None and term.shape == pytest.approx(coulomb / (1e-4 * 0.04), rel=0.1)
     random = np.random.default_rng(0)
-    terms = [(one, random.normal(size=len(one.names))) for one in model.terms]
+    terms = [(one, random.uniform(0.5, 1.5, size=len(one.names))) for one in model.terms]
+    samples = term.at_levels(samples, terms)
+    middle = float(samples.levels.mean()) / 2e-4
 
-    def forces(distance: float) -> Array:
-        deflected = term.with_shape(np.array([distance])).deflected(samples, PERIOD)
+    def forces(stiffness: float) -> Array:
+        deflected = term.with_shape(np.array([stiffness])).deflected(samples, PERIOD)
         drives = np.arange(3)
         own = [(one.column_places[:, None] == drives) * values[:, None] for one, values in terms]
         return np.sum([one.columns(deflected) @ part for (one, _), part in zip(terms, own, strict=True)], axis=0)
 
-    slopes = term.with_shape(np.array([2e-4])).force_slopes(samples, PERIOD, terms)(slice(None))
-    expected = (forces(2e-4 + 1e-9) - forces(2e-4 - 1e-9)) / 2e-9
+    slopes = term.with_shape(np.array([middle])).force_slopes(samples, PERIOD, terms)(slice(None))
+    expected = (forces(middle * (1.0 + 1e-6)) - forces(middle * (1.0 - 1e-6))) / (2e-6 * middle)
     assert slopes == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
 
 
@@ -105,10 +125,12 @@ def identified(machine: Machine, signals: tuple, distance: float, **settings: ob
 def test_it_is_found(srs: Machine, signals: tuple) -> None:
     result = identified(srs, signals, 3e-4)
     assert result.added == (Presliding.title,)
-    place = result.shape.names.index('drives.presliding_distance')
-    value, std = result.shape.values[place], result.shape.std[place]
-    print(f'{value:.3g} +- {std:.2g}')
-    assert value == pytest.approx(3e-4, abs=4.0 * std) and std < 3e-5
+    names = [name for name in result.shape.names if name.endswith('.presliding_stiffness')]
+    places = [result.shape.names.index(name) for name in names]
+    values, std = result.shape.values[places], result.shape.std[places]
+    truth = np.array([joint.friction.coulomb for joint in srs.actuated_joints]) / 3e-4
+    print(f'{names}: {values} +- {std}, {truth}')
+    assert (np.abs(values - truth) < 4.0 * std).all() and (std < 0.15 * values).all()
     assert any(Presliding.title in text for text in result.warnings)
 
 
@@ -117,7 +139,7 @@ def test_what_turns_at_once_has_none(srs: Machine, signals: tuple) -> None:
 
 
 def test_a_drive_that_stands_still_has_no_distance_of_zero() -> None:
-    term = Presliding.of(load_machine('srs'), np.zeros(6))
+    term = Presliding.of(load_machine('srs'), np.zeros(6), np.zeros(6))
     assert (term.shape > 0.0).all() and (term.shape_limits[:, 0] > 0.0).all()
-    still = JointSamples(*np.zeros((4, 10, 6)), np.ones((10, 6)))
+    still = JointSamples(*np.zeros((4, 10, 6)), np.ones((10, 6)), levels=np.ones((10, 6)))
     assert not term.deflected(still, PERIOD).signs.any()

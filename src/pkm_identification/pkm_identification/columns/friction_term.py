@@ -118,8 +118,9 @@ class FrictionTerm(Term):
     def with_law(self, name: str, speeds: Array, **shape: float) -> FrictionTerm:
         """The same joints, the driven ones with another law.
 
-        ``speeds`` (A,) of the fastest motion scale where the search begins. Coefficients that both laws have are kept;
-        the static level begins at that of Coulomb friction.
+        ``speeds`` (A,) of the fastest motion scale where the search begins. Parameters that both laws have are kept,
+        but for those in ``shape``; levels by direction begin at that of both, the static one else at that of Coulomb
+        friction.
         """
         kind = friction_law_class(name)
         laws = []
@@ -129,13 +130,14 @@ class FrictionTerm(Term):
                 continue
             values = {key: float(getattr(law, key, 0.0)) for key in kind.parameter_names('linear')}
             coulomb = float(getattr(law, 'coulomb', 0.0))
-            for key in ('static', 'coulomb_positive', 'coulomb_negative'):
-                if key in values and not hasattr(law, key):
-                    values[key] = coulomb
+            for key in values:
+                if key.startswith(JUMPS) and not hasattr(law, key):
+                    values[key] = float(getattr(law, key.partition('_')[0], coulomb))
             begin = {key: BEGIN.get(key, 1.0) for key in kind.parameter_names('nonlinear')} | shape
             if 'stribeck_velocity' in begin:
                 begin['stribeck_velocity'] *= float(speeds[place])
-            laws.append(friction_law({'law': name} | values | begin))
+            kept = {key: getattr(law, key) for key in begin if key not in shape and hasattr(law, key)}
+            laws.append(friction_law({'law': name} | values | begin | kept))
         return self._changed(laws)
 
     @property

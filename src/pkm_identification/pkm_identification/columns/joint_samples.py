@@ -16,6 +16,8 @@ from pkm_identification.blocks import joined
 
 #: what the motion alone tells
 MOTION = ('positions', 'velocities', 'accelerations', 'lively', 'sign_shares')
+#: what a model adds
+FORCES = ('efforts', 'effort_rates', 'loads', 'passed_on')
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ class JointSamples:
     sign_shares : (N, A) from 0 to 1: size of the sign's average over the sample's interval
     efforts, effort_rates : (N, A) N or N m and their rates: drive forces without friction; zero before there is a
         model
+    passed_on : (N, A) N or N m: what the drives pass on to the machine, without friction, rotors and what only their
+        sensors show; default: ``efforts``
     deflections : (N, A) from -1 to 1, of contacts that do not slide at once after a reversal; none: they do
+    levels : (N, A) N or N m, friction of the drives when their contacts slide; none: not asked for
     loads : (N, A) N, force across the axis in the driven joints; zero before there is a model
     passive : the same of the passive joints, where a term asks for them; of long recordings they are there part by
         part only. Their ``efforts`` are sizes of the forces
@@ -50,13 +55,17 @@ class JointSamples:
     efforts: Array = field(default_factory=lambda: np.zeros((0, 0)))
     effort_rates: Array = field(default_factory=lambda: np.zeros((0, 0)))
     loads: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    passed_on: Array = field(default_factory=lambda: np.zeros((0, 0)))
     passive: JointSamples | PassiveSamples | None = None
     deflections: Array | None = None
+    levels: Array | None = None
 
     def __post_init__(self) -> None:
         for name in ('efforts', 'effort_rates', 'loads'):
             if not getattr(self, name).size:
                 object.__setattr__(self, name, np.broadcast_to(0.0, self.positions.shape))
+        if not self.passed_on.size:
+            object.__setattr__(self, 'passed_on', self.efforts)
 
     @classmethod
     def of(
@@ -91,14 +100,14 @@ class JointSamples:
 
     def __getitem__(self, part: slice) -> JointSamples:
         """Some of the samples."""
-        values = {name: getattr(self, name)[part] for name in (*MOTION, 'efforts', 'effort_rates', 'loads')}
+        values = {name: getattr(self, name)[part] for name in (*MOTION, *FORCES)}
         passive = None if self.passive is None else self.passive[part]
-        deflections = None if self.deflections is None else self.deflections[part]
-        return JointSamples(**values, passive=passive, deflections=deflections)
+        deflections, levels = (None if one is None else one[part] for one in (self.deflections, self.levels))
+        return JointSamples(**values, passive=passive, deflections=deflections, levels=levels)
 
     def with_forces(self, efforts: Array, loads: Array) -> JointSamples:
         """The same motion with forces (N, A) in the joints."""
-        return replace(self, efforts=efforts, loads=loads)
+        return replace(self, efforts=efforts, loads=loads, passed_on=efforts)
 
     @property
     def passive_joints(self) -> JointSamples:

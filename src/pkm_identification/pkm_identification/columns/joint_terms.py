@@ -26,6 +26,7 @@ class Form:
     parameter : name of the factor
     force : force (N, K) per unit of the factor, of samples of K joints
     dissipates : whether it is friction
+    passed_on : see :class:`~pkm_identification.columns.term.Term`
     from_model : whether it goes with forces that the model predicts
     needs_loads : whether these are forces in the joints that a motion of the whole machine gives
     stated : value that a machine file states of a joint; 0 for forces that it does not know
@@ -36,6 +37,7 @@ class Form:
     parameter: str
     force: Callable[[JointSamples], Array]
     dissipates: bool = False
+    passed_on: bool = True
     from_model: bool = False
     needs_loads: bool = False
     stated: Callable[[Joint], float] | None = None
@@ -58,7 +60,7 @@ def _acceleration(samples: JointSamples) -> Array:
 
 
 def _along(samples: JointSamples) -> Array:
-    return np.abs(samples.efforts) * samples.signs
+    return np.abs(samples.passed_on) * samples.signs
 
 
 def _across(samples: JointSamples) -> Array:
@@ -83,8 +85,9 @@ QUADRATIC_FRICTION = Form(
 SPRING = Form('spring', 'a spring, or an effort that depends on the position', 'stiffness', _position)
 #: rotor, gear and screw, reflected to the driven joint (Mata et al. 2008, Eqs. 18 and 19)
 DRIVE_INERTIA = Form('inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, stated=_rotor_inertia)
-#: screws, gears; a coefficient without unit. The force is the effort without friction, as the model predicts it:
-#: measured efforts bear noise, which would explain itself
+#: screws, gears; a coefficient without unit. The force is what the drive passes on to the machine, as the model
+#: predicts it: measured efforts bear noise, which would explain itself. Offsets and inertias of drives count as passed
+#: on: motions hardly tell them from bodies, while their sums are well known (:mod:`fitting.unknown_loads`)
 LOAD_FRICTION = Form(
     'load_friction', "friction that grows with the drive's force", 'load_friction', _along,
     dissipates=True, from_model=True,
@@ -114,6 +117,7 @@ class OneFactor(PerJoint):
     def __init__(self, form: Form, joints: Sequence[str], first: int = 0) -> None:
         self.form, self._first, self.parameters = form, first, (form.parameter,)
         self.kind, self.title, self.dissipates = form.kind, form.title, form.dissipates
+        self.passed_on = form.passed_on
         self.from_model, self.needs_loads = form.from_model, form.needs_loads
         super().__init__(joints)
         self.column_places = self.column_places + first
@@ -146,6 +150,7 @@ class Gain(PerJoint):
     kind = 'gain'
     title = 'gains of the efforts relative to that of one drive'
     parameters = ('gain_error',)
+    passed_on = False
     from_model = True
 
     def __init__(self, joints: Sequence[str], reference: str = '') -> None:
@@ -183,6 +188,7 @@ class Ripple(PerJoint):
     kind = 'ripple'
     title = 'a ripple over the position of the drives'
     parameters = ('ripple_sine', 'ripple_cosine')
+    passed_on = False
     shape_names = ('ripple_period',)
 
     def __init__(self, joints: Sequence[str], period: float, travel: float = 0.0, begin: float = 0.0) -> None:

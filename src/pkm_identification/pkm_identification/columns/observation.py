@@ -131,6 +131,10 @@ class ObservationModel:
         ends = self.structure_count + np.cumsum([0, *(len(term.names) for term in self.terms)])
         return [slice(int(begin), int(end)) for begin, end in pairwise(ends)]
 
+    def with_parameters(self, parameters: Array) -> list[tuple[Term, Array]]:
+        """Terms with their linear parameters, of all parameters in the order of :attr:`all_names`."""
+        return [(term, parameters[part]) for term, part in zip(self.terms, self.term_parts, strict=True)]
+
     def all_parameters(self, machine: Machine) -> Array:
         """All parameters of a machine, free and held, in the order of :attr:`all_names`."""
         bodies = rigid_body_parameters(machine, identical_legs=self.identical_legs)
@@ -194,8 +198,9 @@ class ObservationModel:
         return JointSamples.of(self.machine, smooth, other, sample_period, passive or self.has_passive)
 
     def with_forces(
-        self, samples: JointSamples, motion: PlatformMotion, machine: Machine, efforts: Array, sample_rate: float
-    ) -> JointSamples:
+        self, samples: JointSamples, motion: PlatformMotion, machine: Machine, efforts: Array, sample_rate: float,
+        passed_on: Array | None = None,
+    ) -> JointSamples:  # fmt: skip
         """Samples with the forces that terms ask for.
 
         Parameters
@@ -203,10 +208,14 @@ class ObservationModel:
         machine : with the bodies and the friction that are believed; it gives the forces in the joints
         efforts : (N, A) N or N m, without friction
         sample_rate : Hz, 0 for states by themselves
+        passed_on : (N, A) what the drives pass on of them; default: all
         """
         rates = np.gradient(efforts, 1.0 / sample_rate, axis=0) if sample_rate > 0.0 else np.zeros_like(efforts)
         passive = samples.passive if self.has_passive else None
-        samples = replace(samples, efforts=efforts, effort_rates=rates, passive=passive)
+        samples = replace(
+            samples, efforts=efforts, effort_rates=rates, passive=passive,
+            passed_on=efforts if passed_on is None else passed_on,
+        )  # fmt: skip
         return with_loads(samples, motion, machine) if any(term.needs_loads for term in self.terms) else samples
 
     def shares(self, motion: PlatformMotion) -> Array:

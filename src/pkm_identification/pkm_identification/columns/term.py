@@ -25,6 +25,8 @@ class Term(ABC):
     kind : name in settings
     title : what it is, in words for reports
     dissipates : whether it is friction
+    passed_on : whether friction that grows with the drive's force feels it; what is periodic in the motor, and what
+        only the sensor shows, it does not
     from_model : whether its columns are computed from forces that the model predicts, so that they change with it
     needs_loads : whether they are computed from forces in the joints that a motion of the whole machine gives
     note : what a result with these forces must say; empty: nothing
@@ -38,6 +40,7 @@ class Term(ABC):
     title: str
 
     dissipates: bool = False
+    passed_on: bool = True
     from_model: bool = False
     needs_loads: bool = False
     note: str = ''

@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 from pkm_description.arrays import Array
-from pkm_description.friction_laws import ViscousCoulomb
+from pkm_description.friction_laws import FrictionLaw, Stribeck, ViscousCoulomb
 from pkm_description.machine import Machine
 from scipy.sparse import csr_array
 
 from pkm_identification.columns.chosen import OF_PASSIVE_JOINTS, of_passive_joints
-from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.friction_term import BEGIN, FrictionTerm
 from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import (
     DRIVE_INERTIA,
@@ -40,6 +40,8 @@ STRIBECK = (0.03, 0.1)
 EXPONENTS = (1.0, 2.0)
 #: titles of forces that are offered elsewhere, too
 STRIBECK_TITLE, GAIN_TITLE = 'Stribeck friction', 'a wrong gain of the effort, or legs that differ'
+#: a law, and its title
+DIRECTED, DIRECTED_TITLE = 'asymmetric_stribeck', 'Stribeck friction that differs with the direction'
 
 Extension = Callable[[ObservationModel], ObservationModel | None]
 
@@ -84,10 +86,15 @@ def candidates(data: PreparedData, fit: ModelFit) -> Iterator[Candidate]:
     fades = [partial(fading, part * fastest) for part in STRIBECK]
     stribeck = _per_drive(STRIBECK_TITLE, samples, fades, None)
     stribeck = replace(stribeck, alike=_alike(model.machine))
-    if _may_have_stribeck(model):
-        first, *others = (_with_stribeck(fastest, exponent) for exponent in EXPONENTS)
+    if _have_all_drives(model, ViscousCoulomb):
+        first, *others = _starts('stribeck', fastest)
         stribeck = replace(stribeck, extend=first, others=tuple(others))
     yield stribeck
+    if _have_all_drives(model, Stribeck):
+        fades = [partial(_fading_alike, part * fastest) for part in STRIBECK]
+        kept = _with_law(DIRECTED, fastest)
+        directed = _per_drive(DIRECTED_TITLE, samples, fades, kept)
+        yield replace(directed, others=tuple(_starts(DIRECTED, fastest)))
     rates = np.gradient(fit.efforts, 1.0 / data.recording.sample_rate, axis=0)
     total = replace(samples, efforts=fit.efforts, effort_rates=rates)
     if 'gain' not in kinds:
@@ -180,7 +187,12 @@ def _coulomb(machine: Machine) -> Array:
 
 def fading(speeds: Array, samples: JointSamples) -> Array:
     """Force (N, A) of 1 N near rest that fades with the speed of the drive, by ``speeds`` (A,)."""
-    return samples.signs * np.exp(-np.abs(samples.lively) / speeds)
+    return samples.signs * _fading_alike(speeds, samples)
+
+
+def _fading_alike(speeds: Array, samples: JointSamples) -> Array:
+    """The same with one direction, whichever way the drive moves."""
+    return np.asarray(np.exp(-np.abs(samples.lively) / speeds))
 
 
 def _per_drive(
@@ -199,21 +211,26 @@ def _with(term: PerJoint | FrictionTerm | EffortDelay) -> Extension:
     return lambda model: model.with_terms((*model.terms, term))
 
 
-def _may_have_stribeck(model: ObservationModel) -> bool:
-    """Whether all drives have viscous and Coulomb friction; other laws stay."""
+def _have_all_drives(model: ObservationModel, kind: type[FrictionLaw]) -> bool:
+    """Whether all drives have friction of one law; other laws stay."""
     frictions = [term for term in model.terms if isinstance(term, FrictionTerm)]
     drives = model.machine.actuated_count
     laws = [law for term in frictions for law, place in zip(term.laws, term.places, strict=True) if place < drives]
-    return bool(laws) and all(isinstance(law, ViscousCoulomb) for law in laws)
+    return bool(laws) and all(isinstance(law, kind) for law in laws)
 
 
-def _with_stribeck(fastest: Array, exponent: float) -> Extension:
-    """Stribeck friction in place of viscous and Coulomb friction."""
+def _starts(law: str, fastest: Array) -> Iterator[Extension]:
+    """Models with a law that fades, and exponents from which it is searched."""
+    for exponent in EXPONENTS:
+        yield _with_law(law, fastest, exponent=exponent, stribeck_velocity=BEGIN['stribeck_velocity'])
+
+
+def _with_law(name: str, fastest: Array, **shape: float) -> Extension:
+    """Another law of the drives in place of theirs."""
 
     def extended(model: ObservationModel) -> ObservationModel:
         return model.with_terms([
-            term.with_law('stribeck', fastest, exponent=exponent) if isinstance(term, FrictionTerm) else term
-            for term in model.terms
+            term.with_law(name, fastest, **shape) if isinstance(term, FrictionTerm) else term for term in model.terms
         ])
 
     return extended

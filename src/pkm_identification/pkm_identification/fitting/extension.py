@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from pkm_description.friction_laws.stribeck import Stribeck
+from pkm_description.friction_laws import AsymmetricStribeck, Stribeck
 
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor, Ripple
@@ -152,7 +152,7 @@ def _is_unseen(data: PreparedData, fit: ModelFit) -> bool:
         for term in fit.model.terms
         if isinstance(term, FrictionTerm)
         for law, place in zip(term.laws, term.places, strict=True)
-        if place < len(slow) and isinstance(law, Stribeck)
+        if place < len(slow) and isinstance(law, Stribeck | AsymmetricStribeck)
     ]
     return bool(unseen) and float(np.mean(unseen)) > 0.5
 

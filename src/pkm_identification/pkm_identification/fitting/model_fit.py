@@ -29,7 +29,7 @@ from pkm_identification.estimator.row_noise import RowNoise
 from pkm_identification.fitting.believed import believed_machine
 from pkm_identification.fitting.joint_estimate import JointProblem, joint_estimate
 from pkm_identification.fitting.machine_of_parameters import with_friction_of
-from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, with_forces
+from pkm_identification.fitting.prediction import deflected, effort_delay, efforts_by, slope_rows, with_forces
 from pkm_identification.fitting.shape_search import minimised
 from pkm_identification.judgement.identifiability import excited_parameters
 from pkm_identification.prepared_data import PreparedData
@@ -147,7 +147,8 @@ class _Fitting:
     def run(self) -> ModelFit:
         """Fit until nothing changes."""
         model, parameters, shape = self._model, self._start, self._start_shape
-        follows, before = any(term.from_model for term in model.terms), None
+        # friction by forces, and contacts that turn sooner where friction is small, go with the solution
+        follows, before = any(term.from_model or isinstance(term, Presliding) for term in model.terms), None
         for repetition in range(1, REPETITIONS + 1):
             if repetition == SEARCHES:  # noise of friction and loads that follow each other has no end
                 self._friction_of = self._friction_of or self._believed
@@ -304,15 +305,10 @@ class _Fitting:
 
     def _slopes(self, model: ObservationModel, samples: JointSamples, parameters: Array) -> Array:
         """Rows (n, A, Q) of the derivatives by the nonlinear parameters."""
-        found, data = [], self._data
-        contacts = deflected(model, data, samples)
-        for term, part in zip(model.terms, model.term_parts, strict=True):
-            if isinstance(term, Presliding):
-                terms = [(one, parameters[place]) for one, place in zip(model.terms, model.term_parts, strict=True)]
-                forces = term.force_slopes(samples, 1.0 / data.recording.sample_rate, terms)
-                found.append(term.of_kinds(data.joint_rows(forces, np.arange(len(term.kinds)))))
-            elif term.shape_names:
-                found.append(data.slope_rows(term, contacts, parameters[part]))
+        contacts = deflected(model, self._data, samples)
+        found = [
+            slope_rows(model, self._data, term, contacts, parameters) for term in model.terms if term.shape_names
+        ]
         return np.concatenate([np.zeros((*self._data.row_weights.shape, 0)), *found], axis=-1)
 
     @staticmethod

@@ -110,7 +110,9 @@ def _static_above_coulomb(model: ObservationModel, values: Array, std: Array) ->
     values, found = values.copy(), []
     for name, index in place.items():
         joint, _, kind = name.rpartition('.')
-        other = place.get(f'{joint}.{kind.replace("static", "coulomb")}')
+        # a level at rest by direction has that of both directions below it
+        levels = (kind.replace('static', 'coulomb'), 'coulomb')
+        other = next((place[key] for level in levels if (key := f'{joint}.{level}') in place), None)
         if not kind.startswith('static') or other is None or values[index] >= values[other]:
             continue
         gap = (values[other] - values[index]) / max(float(np.hypot(std[index], std[other])), 1e-300)

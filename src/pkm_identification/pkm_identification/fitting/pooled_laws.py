@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from pkm_description.arrays import Array
 
-from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import Term
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.candidates import Candidate
 from pkm_identification.fitting.lack_of_fit import ScoreTest
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
-from pkm_identification.fitting.pooled_spread import with_spread
+from pkm_identification.fitting.pooled_spread import Pooled, with_spread
+from pkm_identification.fitting.prediction import slope_rows
 from pkm_identification.prepared_data import PreparedData
 
 #: probability that chance alone makes drives seem so different, below which each has its own law
@@ -34,18 +34,18 @@ def with_pooled_laws(model: ObservationModel) -> ObservationModel:
 
 def _pooled(term: Term) -> Term:
     """Friction with shared parameters; another term, and one on which the test has decided, as it is."""
-    if not isinstance(term, FrictionTerm) or term.pooled or term.note or not term.can_be_pooled:
+    if not isinstance(term, Pooled) or term.pooled or term.note or not term.can_be_pooled:
         return term
     return term.pooling(True)
 
 
 def tested_pooling(data: PreparedData, fit: ModelFit, config: IdentificationConfig) -> ModelFit:
     """The fit with a note that its drives share a law; or one in which each has its own, if the recording says so."""
-    for term, part in zip(fit.model.terms, fit.model.term_parts, strict=True):
-        if not (isinstance(term, FrictionTerm) and term.pooled and term.can_be_pooled):
+    for term in fit.model.terms:
+        if not (isinstance(term, Pooled) and term.pooled and term.can_be_pooled):
             continue
         single = term.pooling(False)
-        chance = _probability(data, fit, single, fit.parameters[part])
+        chance = _probability(data, fit, single)
         names = ', '.join(dict.fromkeys(name.rpartition('.')[2] for name in single.shape_names))
         if chance is not None and chance < CHANCE:
             note = (
@@ -61,15 +61,15 @@ def tested_pooling(data: PreparedData, fit: ModelFit, config: IdentificationConf
     return fit
 
 
-def _probability(data: PreparedData, fit: ModelFit, single: FrictionTerm, parameters: Array) -> float | None:
+def _probability(data: PreparedData, fit: ModelFit, single: Pooled) -> float | None:
     """Probability that laws of the drives' own gain as much by chance; ``None`` where their columns add nothing."""
 
     def rows(data: PreparedData) -> Array:
-        return data.slope_rows(single, fit.samples, parameters)
+        return slope_rows(fit.model, data, single, fit.samples, fit.parameters)
 
     found = ScoreTest(data, fit)(Candidate('laws of their own', rows, None))
     return None if found is None else found.probability
 
 
-def _exchanged(model: ObservationModel, old: FrictionTerm, new: FrictionTerm) -> ObservationModel:
+def _exchanged(model: ObservationModel, old: Pooled, new: Pooled) -> ObservationModel:
     return model.with_terms([new if term is old else term for term in model.terms])

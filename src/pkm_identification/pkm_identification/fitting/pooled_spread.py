@@ -15,10 +15,15 @@ from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
 
 from pkm_identification.columns.friction_term import FrictionTerm
+from pkm_identification.columns.presliding import Presliding
 from pkm_identification.estimator.generalised import with_noise
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
+from pkm_identification.fitting.prediction import slope_rows
 from pkm_identification.prepared_data import PreparedData
+
+#: terms whose nonlinear parameters drives of a kind share, or have each
+Pooled = FrictionTerm | Presliding
 
 #: largest standard deviation of the drives of a kind, as a part of the value, and how many are tried
 LARGEST, TRIED = 0.5, 200
@@ -26,7 +31,7 @@ LARGEST, TRIED = 0.5, 200
 SEEN = 1e-3
 
 
-def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single: FrictionTerm) -> ModelFit:
+def with_spread(data: PreparedData, fit: ModelFit, shared: Pooled, single: Pooled) -> ModelFit:
     """The fit with standard deviations that allow for drives which differ.
 
     Parameters
@@ -34,10 +39,9 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single:
     data, fit : a prepared recording, and a fit in which drives share parameters of friction
     shared, single : the friction as it was fitted, and with parameters of the drives' own
     """
-    part = next(part for term, part in zip(fit.model.terms, fit.model.term_parts, strict=True) if term is shared)
     known = [name for name, std in zip(fit.shape.names, fit.shape.std, strict=True) if np.isfinite(std)]
     count, estimate, std = len(fit.base), fit.estimate, fit.shape.std.copy()
-    slopes = data.slope_rows(single, fit.samples, fit.parameters[part])
+    slopes = slope_rows(fit.model, data, single, fit.samples, fit.parameters)
     covariance = estimate.covariance
     for name in set(shared.shape_names) - set(single.shape_names):
         if name not in known:  # it may be anywhere, and the fit knows
@@ -46,10 +50,7 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single:
         others = np.delete(fit.fitted_columns, count + known.index(name), axis=-1)
         value = float(fit.shape.values[fit.shape.names.index(name)])
         variance = _variance(others, slopes[..., own], fit, data.row_weights, value)
-        flat = fit.noise.weighed(fit.fitted_columns, data.row_weights).reshape(-1, fit.fitted_columns.shape[-1])
-        scale = np.linalg.norm(flat, axis=0)
-        offered = fit.noise.weighed(slopes[..., own], data.row_weights).reshape(len(flat), -1)
-        moved = np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None]
+        moved = moved_by(data, fit, slopes[..., own])
         covariance = covariance + variance * moved[:count] @ moved[:count].T
         for place, other in enumerate(fit.shape.names):
             if other == name:
@@ -57,6 +58,14 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: FrictionTerm, single:
             elif other in known:
                 std[place] = np.hypot(std[place], np.sqrt(variance) * np.linalg.norm(moved[count + known.index(other)]))
     return replace(fit, estimate=replace(estimate, covariance=covariance), shape=replace(fit.shape, std=std))
+
+
+def moved_by(data: PreparedData, fit: ModelFit, columns: Array) -> Array:
+    """Changes (C, K) of what was fitted per unit of each of further forces (n, A, K), which are left out of the fit."""
+    flat = fit.noise.weighed(fit.fitted_columns, data.row_weights).reshape(-1, fit.fitted_columns.shape[-1])
+    scale = np.linalg.norm(flat, axis=0)
+    offered = fit.noise.weighed(columns, data.row_weights).reshape(len(flat), -1)
+    return np.asarray(np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])
 
 
 def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, value: float) -> float:

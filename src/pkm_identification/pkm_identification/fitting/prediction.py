@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import presliding_of
+from pkm_identification.columns.presliding import Presliding, presliding_of
 from pkm_identification.columns.term import Term
 from pkm_identification.prepared_data import PreparedData
 
@@ -29,23 +29,29 @@ def efforts_without_friction(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> Array:
     """Forces (N, A) of bodies and rotors, and of the terms that are no friction: no deflection changes them."""
-    efforts = data.structure_forces(parameters[model.inertial]) + data.rotor_forces
-    return _with_terms(model, data, samples, parameters, efforts, dissipates=False)
+    return data.rotor_forces + sum(_forces_without_friction(model, data, samples, parameters))
+
+
+def _forces_without_friction(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
+) -> tuple[Array, Array]:
+    """What the drives pass on to the machine (N, A), and what else is no friction, but for rotors of the file."""
+    passed_on = data.structure_forces(parameters[model.inertial])
+    others = np.zeros_like(passed_on)
+    for term, values in model.with_parameters(parameters):
+        if not term.dissipates:
+            forces = data.term_forces(term, samples, values)
+            passed_on, others = (passed_on + forces, others) if term.passed_on else (passed_on, others + forces)
+    return passed_on, others
 
 
 def friction_forces(model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array) -> Array:
     """Forces (N, A) of the terms that are friction."""
-    return _with_terms(model, data, samples, parameters, np.zeros_like(samples.positions), dissipates=True)
-
-
-def _with_terms(
-    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array, efforts: Array,
-    dissipates: bool,
-) -> Array:  # fmt: skip
-    for term, part in zip(model.terms, model.term_parts, strict=True):
-        if term.dissipates == dissipates:
-            efforts = efforts + data.term_forces(term, samples, parameters[part])
-    return efforts
+    found = np.zeros_like(samples.positions)
+    for term, values in model.with_parameters(parameters):
+        if term.dissipates:
+            found = found + data.term_forces(term, samples, values)
+    return found
 
 
 def measured_efforts(model: ObservationModel, data: PreparedData, efforts: Array) -> Array:
@@ -72,9 +78,9 @@ def with_forces(
     model: ObservationModel, data: PreparedData, parameters: Array, believed: Machine | None = None
 ) -> JointSamples:
     """Samples with the forces by all parameters; loads in the joints are those of a machine."""
-    if not any(term.from_model for term in model.terms):
-        return deflected(model, data, data.samples)
-    return samples_with_efforts(model, data, parameters, believed or model.machine)
+    if any(term.from_model for term in model.terms):
+        return samples_with_efforts(model, data, parameters, believed or model.machine)
+    return _with_contacts(model, data, data.samples, parameters)
 
 
 def samples_with_efforts(
@@ -82,9 +88,37 @@ def samples_with_efforts(
 ) -> JointSamples:
     """Samples with the efforts without friction by all parameters, and the loads in the joints of a machine.
 
-    Whatever is not friction belongs to them. The bodies alone would not do: their forces and those of offsets, springs
-    and rotors may be known together only.
+    Whatever is not friction belongs to them. What the drives pass on is less: a rotor turns before the screw.
     """
-    efforts = efforts_without_friction(model, data, data.samples, parameters)
-    samples = deflected(model, data, data.samples)
-    return model.with_forces(samples, data.motion, believed, efforts, data.recording.sample_rate)
+    passed_on, others = _forces_without_friction(model, data, data.samples, parameters)
+    efforts = data.rotor_forces + passed_on + others
+    samples = model.with_forces(data.samples, data.motion, believed, efforts, data.recording.sample_rate, passed_on)
+    return _with_contacts(model, data, samples, parameters)
+
+
+def _with_contacts(
+    model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
+) -> JointSamples:
+    """Samples with contacts that are deflected up to the friction by all parameters."""
+    presliding = presliding_of(model.terms)
+    if presliding is None:
+        return samples
+    return deflected(model, data, presliding.at_levels(samples, model.with_parameters(parameters)))
+
+
+def slope_rows(
+    model: ObservationModel, data: PreparedData, term: Term, samples: JointSamples, parameters: Array
+) -> Array:
+    """Rows (n, A, Q) of the derivatives of a model's forces by the nonlinear parameters of a term.
+
+    Parameters
+    ----------
+    term : of the model, or the same forces with other nonlinear parameters
+    samples : with deflected contacts
+    parameters : all of the model
+    """
+    if isinstance(term, Presliding):
+        forces = term.force_slopes(samples, 1.0 / data.recording.sample_rate, model.with_parameters(parameters))
+        return term.of_owners(data.joint_rows(forces, np.arange(len(term.drives))))
+    own = next(values for one, values in model.with_parameters(parameters) if one.names == term.names)
+    return data.slope_rows(term, samples, own)

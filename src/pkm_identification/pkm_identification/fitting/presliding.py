@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from pkm_description.arrays import Array
 from scipy.stats import f as f_distribution
 
+from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.presliding import Presliding, presliding_of
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
+from pkm_identification.fitting.pooled_laws import tested_pooling
 from pkm_identification.fitting.prediction import (
     deflected,
     efforts_without_friction,
@@ -50,23 +52,31 @@ def with_presliding(
         return None
     near = data.with_reach(min(NEAREST, data.bands.reversal_reach))
     travel = np.ptp(data.samples.positions, axis=0)
-    at_once, *errors = _errors(near, fit, [fit.model, *(_extended(fit.model, part * travel) for part in DISTANCES)])
+    samples = with_forces(fit.model, near, fit.parameters)
+    terms = fit.model.with_parameters(fit.parameters)
+    plain = Presliding.of(fit.model.machine, travel, np.ones(len(travel)))
+    samples = plain.at_levels(samples, terms)
+    models = [_extended(fit.model, part * travel, samples) for part in DISTANCES]
+    at_once, *errors = _errors(near, fit, samples, [fit.model, *models])
     best = int(np.argmin(errors))
     if best == 0 or errors[best] >= at_once:
         return None
-    model = _extended(fit.model, DISTANCES[best] * travel)
+    model = models[best]
     try:
         with_it, without = (fit_model(near.with_model(one), one, config, fit) for one in (model, fit.model))
         if not _is_known(with_it) or not _is_seen(without, with_it, near):
             return None
+        with_it = tested_pooling(near.with_model(with_it.model), with_it, config)
         far = data.with_model(with_it.model)
         return far, fit_model(far, with_it.model, config, with_it)
     except NotConvergedError:
         return None
 
 
-def _extended(model: ObservationModel, distances: Array) -> ObservationModel:
-    return model.with_terms((*model.terms, Presliding.of(model.machine, distances)))
+def _extended(model: ObservationModel, distances: Array, samples: JointSamples) -> ObservationModel:
+    """The model with distances (A,) at the mean levels of friction."""
+    assert samples.levels is not None
+    return model.with_terms((*model.terms, Presliding.of(model.machine, distances, samples.levels.mean(axis=0))))
 
 
 def _is_known(fit: ModelFit) -> bool:
@@ -77,12 +87,14 @@ def _is_known(fit: ModelFit) -> bool:
     return bool((shape.std[own] < KNOWN * shape.values[own]).all())
 
 
-def _errors(near: PreparedData, fit: ModelFit, models: Sequence[ObservationModel]) -> list[float]:
+def _errors(
+    near: PreparedData, fit: ModelFit, samples: JointSamples, models: Sequence[ObservationModel]
+) -> list[float]:
     """Mean squares of the weighted residuals in the rows near and far, with the parameters of a fit.
 
     Models differ in the deflections of contacts only: neither forces without friction nor loads are computed again.
     """
-    found, samples = [], with_forces(fit.model, near, fit.parameters)
+    found = []
     still = efforts_without_friction(fit.model, near, samples, fit.parameters)
     for model in models:
         friction = friction_forces(model, near, deflected(model, near, samples), fit.parameters)

@@ -17,7 +17,7 @@ _OF_DRIVES = {
     'rotor_inertia': ('kg', 'kg m^2'),
     'stribeck_velocity': ('m/s', 'rad/s'),
     'ripple_period': ('m', 'rad'),
-    'presliding_distance': ('m', 'rad'),
+    'presliding_stiffness': ('N/m', 'N m/rad'),
     'load_friction': ('', ''),
     'transverse_friction': ('', 'm'),
     'thrust_friction': ('', 'm'),
