@@ -26,8 +26,8 @@ RATE = 100.0
 
 @pytest.fixture(scope='module')
 def signals() -> tuple:
-    """Return 25 s of excitation."""
-    return clean_signals(load_machine('srs'), 'fourier', 25.0, RATE, 0)
+    """Return 16 s of excitation."""
+    return clean_signals(load_machine('srs'), 'fourier', 16.0, RATE, 0)
 
 
 def with_force(signals: tuple, force: object) -> tuple:
@@ -92,15 +92,15 @@ def test_stribeck_friction_is_added_and_written(srs: Machine, signals: tuple, tm
     path = write_overlay(result, f'{tmp_path}/overlay.yaml')
     reloaded = load_machine('srs', overlay=path)
     assert result.identified_machine is not None
-    motion = signals[0][slice(0, 2500, 50)]
+    motion = signals[0][slice(0, 1600, 50)]
     expected = inverse_dynamics(result.identified_machine, motion)
     assert inverse_dynamics(reloaded, motion) == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
-def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, signals: tuple) -> None:
+def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, excitation: tuple) -> None:
     from dataclasses import replace
 
-    motion, positions, _ = signals
+    motion, positions, _ = excitation
     legs = list(srs.legs)
     joints = tuple(
         replace(joint, body=replace(joint.body, mass=1.3 * joint.body.mass, inertia=1.3 * joint.body.inertia))

@@ -49,7 +49,7 @@ def with_force(signals: tuple, force: Force | None) -> tuple:
     return motion, positions, forces + force(positions, velocities, forces)
 
 
-@pytest.fixture(scope='module', params=['srs', 'palida'])
+@pytest.fixture(scope='module', params=[pytest.param('srs', marks=pytest.mark.campaign), 'palida'])
 def machine(request: pytest.FixtureRequest) -> Machine:
     """Return two machines with forces of 4000 and 30 N."""
     return load_machine(request.param)
@@ -121,7 +121,7 @@ def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it(
     assert with_doubtful_forces(estimate, [chance]) is estimate
 
 
-@pytest.mark.parametrize(('size', 'seed'), [(0.15, 1), (0.2, 1), (0.2, 2)])
+@pytest.mark.parametrize(('size', 'seed'), [(0.15, 1), (0.2, 1), pytest.param(0.2, 2, marks=pytest.mark.campaign)])
 def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed: int) -> None:
     """Stribeck friction alike in all drives, of 0.3 and 0.4 % of the force, at the edge of what noise lets through."""
     palida = load_machine('palida')
