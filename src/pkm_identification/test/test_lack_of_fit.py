@@ -85,7 +85,7 @@ def test_one_drive_with_an_offset_counts_little(machine: Machine, signals: tuple
     assert result.estimate.force_std[1] > 2.0 * np.median(result.estimate.force_std)
 
 
-@pytest.mark.parametrize('seed', [0, 1, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (2, 3))])
+@pytest.mark.parametrize('seed', [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (1, 2, 3))])
 def test_complete_model_gives_no_alarm(machine: Machine, signals: tuple, seed: int) -> None:
     result = identify(machine, recording(machine, signals, seed))
     assert not [found for found in result.missing_forces if found.is_decisive]

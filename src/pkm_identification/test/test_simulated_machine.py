@@ -40,7 +40,8 @@ def simulated(machine: Machine, seed: int) -> list[Recording]:
     return recordings
 
 
-@pytest.mark.parametrize('name', [pytest.param('srs', marks=pytest.mark.campaign), 'palida'])
+@pytest.mark.campaign
+@pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_simulated_machine_is_identified(name: str) -> None:
     """The acceptance figures, from a nominal machine that is wrong on purpose, on physics that we did not write."""
     machine = load_machine(name)
