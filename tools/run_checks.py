@@ -1,4 +1,4 @@
-"""Ruff, mypy, import-linter and all tests, in this order; ends with pytest's summary. Arguments go to pytest.
+"""All tests, and ruff, mypy and import-linter beside them; ends with pytest's summary. Arguments go to pytest.
 
 ``--campaigns`` runs the long tests, too: those that pytest knows by the marker ``campaign``.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,25 +23,47 @@ CHECKS = {
 }
 
 
-def failed_checks() -> list[str]:
-    """Run the linters side by side; returns the names of those that complain."""
-    failed = []
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))  # verification/ is not installed
-    environment = os.environ | {'PYTHONPATH': path}
-    with ThreadPoolExecutor() as pool:
-        started = [
-            pool.submit(
-                subprocess.run, [sys.executable, *command], cwd=ROOT, env=environment, check=False, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )
-            for command in CHECKS.values()
-        ]  # fmt: skip
-        for name, running in zip(CHECKS, started, strict=True):
-            done = running.result()
-            print(f'--- {name}', done.stdout.rstrip(), sep='\n', flush=True)
-            if done.returncode != 0:
-                failed.append(name)
-    return failed
+class Linters:
+    """The linters, side by side with each other and with the tests: a plugin of pytest, which shows what they say."""
+
+    def __init__(self) -> None:
+        # verification/ is not installed
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')]))
+        self._running = {}
+        self._shown = False
+        for name, command in CHECKS.items():
+            output = tempfile.TemporaryFile('w+')  # noqa: SIM115 (read when the program has ended)
+            program = subprocess.Popen(
+                [sys.executable, *command], cwd=ROOT, env=os.environ | {'PYTHONPATH': path},
+                stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            self._running[name] = program, output
+
+    def failed(self) -> list[str]:
+        """Names of those that complain, when all have ended."""
+        return [name for name, (program, _) in self._running.items() if program.wait() != 0]
+
+    def told(self) -> str:
+        """What each of them says."""
+        texts = []
+        for name, (program, output) in self._running.items():
+            program.wait()
+            output.seek(0)
+            texts.append(f'--- {name}\n{output.read().rstrip()}')
+        return '\n'.join(texts)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Between the failures and the last lines of pytest."""
+        self.show(terminalreporter.write_line)
+
+    def show(self, write: Callable[[str], object] = print) -> None:
+        """Show what they say, once: pytest may end before it has a summary."""
+        if self._shown:
+            return
+        self._shown = True
+        write(self.told())
+        if failed := self.failed():
+            write(f'--- FAILED: {" and ".join(failed)} (see above)')
 
 
 def side_by_side(arguments: Sequence[str]) -> list[str]:
@@ -64,15 +86,13 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     """Return pytest's exit code, or 1 if only a linter failed."""
     os.chdir(ROOT)
     arguments = with_campaigns(arguments)
-    failed = failed_checks()
-    if failed:
-        print(f'--- FAILED: {" and ".join(failed)} (see above); the tests still run', flush=True)
-    print('--- pytest', flush=True)
+    linters = Linters()
     options = side_by_side(arguments)
     if options:
         os.environ.pop('ROS_DOMAIN_ID', None)  # each process takes one of its own
-    code = int(pytest.main([*options, *arguments]))
-    return code or int(bool(failed))
+    code = int(pytest.main([*options, *arguments], plugins=[linters]))
+    linters.show()
+    return code or int(bool(linters.failed()))
 
 
 if __name__ == '__main__':

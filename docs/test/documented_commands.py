@@ -83,9 +83,9 @@ def runnable(text: str, folder: Path) -> list[str] | None:
 def shorter(words: list[str]) -> list[str]:
     """The same command with a shorter simulated recording where the page makes a longer one; it shows as much.
 
-    16 s of a recording of which another command that runs here names the parts, and 10 s of others.
+    16 s of a recording of which another command that runs here names the parts, 10 s at rest, and 6 s of others.
     """
-    longest = 16.0 if _recordings_in_parts().intersection(words) else 10.0
+    longest = 16.0 if _recordings_in_parts().intersection(words) else 10.0 if 'hold' in words else 6.0
     places = {place + 1 for place, word in enumerate(words[:-1]) if word == '--duration'}
     return [f'{min(float(word), longest):g}' if place in places else word for place, word in enumerate(words)]
 

@@ -59,14 +59,14 @@ ELSEWHERE = {
     ('rosyid_2020', 'excitation'),
     ('rosyid_2020', 'identification'),
 }
-#: searches for an excitation, and identifications with what a controller makes of them: half a minute each
+#: searches for an excitation, identifications with what a controller makes of them, axes in MuJoCo
 LONG = {
     ('heimann_abdellatif', source)
     for source in (
         'excitation', 'excitation against random series', 'feed-forward with friction laws',
-        'feed-forward with identified parameters', 'forces with identified parameters',
+        'feed-forward with identified parameters', 'forces with identified parameters', 'hydraulic axes',
     )
-}  # fmt: skip
+} | {('oh_2003', 'estimators of chapter 3')}  # fmt: skip
 ALL = {(suite, group.source) for suite, groups in GROUPS.items() for group in groups}
 
 

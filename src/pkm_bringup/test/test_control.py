@@ -180,7 +180,11 @@ def test_hold_keeps_the_pose_of_the_present_joint_positions() -> None:
 
 
 @pytest.mark.parametrize('periods', [2])
-@pytest.mark.parametrize('machine', [MACHINE, load_machine('srs'), load_machine('palida')], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    'machine',
+    [MACHINE, *(pytest.param(load_machine(name), marks=pytest.mark.campaign) for name in ('srs', 'palida'))],
+    ids=lambda m: m.name,
+)
 def test_lowered_gains_are_stable_over_slow_topics(machine: Machine, periods: int) -> None:
     """Noisy samples at the sensors' rate, forces held for a period and late: the loop of the node leg_controller."""
     period = 1.0 / machine.leg_sensors.rate

@@ -13,7 +13,7 @@ pytest.importorskip('rclpy')
 from launched_system import LaunchedSystem
 
 SHORT = [
-    'tracking_duration:=6',
+    'tracking_duration:=4',
     'excitation_duration:=6',
     'validation_duration:=5',
     'payload_duration:=5',
@@ -55,7 +55,14 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) ->
     assert data.warnings == ()
 
 
-@pytest.mark.parametrize('moment', ['process started', 'recording to', 'the simulation runs'])
+@pytest.mark.parametrize(
+    'moment',
+    [
+        pytest.param('process started', marks=pytest.mark.campaign),
+        pytest.param('recording to', marks=pytest.mark.campaign),
+        'the simulation runs',
+    ],
+)
 def test_ctrl_c_leaves_no_process_and_a_closed_bag(tmp_path: Path, moment: str) -> None:
     output = tmp_path / 'run'
     with LaunchedSystem(tmp_path / 'launch.log', 'demo.launch.py', f'output:={output}', *SHORT) as system:

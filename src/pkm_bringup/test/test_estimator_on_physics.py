@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from pkm_bringup.simulation import simulate
 from pkm_description.kinematics.rotation import quaternion_from_matrix
 from pkm_description.loading import load_machine
@@ -13,6 +14,7 @@ from pkm_estimation.offline.metrics import error_table
 from pkm_estimation.stream import EstimatorPipeline
 
 
+@pytest.mark.campaign
 def test_estimate_of_simulated_physics_meets_the_demos_limits():
     machine = load_machine('srs')
     run = simulate(machine, mp1(machine, duration=35.0), seed=2)

@@ -33,7 +33,10 @@ def test_home_is_held(name: str) -> None:
     assert np.abs(place - machine.home.position).max() < 1e-6
 
 
-@pytest.mark.parametrize('name', ['delta', 'tricept', 'three_upu', 'five_bar'])
+@pytest.mark.parametrize(
+    'name',
+    ['delta', 'five_bar', *(pytest.param(name, marks=pytest.mark.campaign) for name in ('tricept', 'three_upu'))],
+)
 def test_a_motion_of_the_drives_moves_the_platform_as_forward_kinematics_says(name: str) -> None:
     machine = load_machine(name)
     record = simulate(machine, profile('drives', machine, 6.0), noise=False)

@@ -18,7 +18,7 @@ from pkm_estimation.bags import read_bag
 Run = tuple[Machine, SimulationRecord]
 
 
-@pytest.fixture(scope='module', params=['srs', 'palida'])
+@pytest.fixture(scope='module', params=['srs', pytest.param('palida', marks=pytest.mark.campaign)])
 def run(request: pytest.FixtureRequest) -> Run:
     """MP1, then the Fourier excitation, driven as in the demo (PD and gravity feed-forward)."""
     machine = load_machine(request.param)

@@ -51,7 +51,7 @@ def parameters(**values: object) -> list[str]:
     return arguments
 
 
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+@pytest.mark.parametrize('storage', [pytest.param('mcap', marks=pytest.mark.campaign), 'sqlite3'])
 def test_replay_into_a_recording_gives_the_same_messages(tmp_path: Path, storage: str) -> None:
     source = make_bag(tmp_path / 'source')
     with WarmNode(

@@ -30,15 +30,16 @@ from tf2_msgs.msg import TFMessage
 
 ROBOTS = {'left': 'srs', 'right': 'palida'}
 
-#: s of the recordings, at least
-LENGTH = 5.0
+#: s of the recordings, at least: the campaign, which identifies the robots too, needs longer ones
+LENGTH, LONGER = 3.0, 5.0
 
 
 class Observer(Node):
     """Hears what all robots share, and how far each of them is."""
 
-    def __init__(self) -> None:
+    def __init__(self, identifies: bool) -> None:
         super().__init__('observer')
+        self.identifies = identifies
         self.parents: dict[str, set[str]] = {}
         self.diagnosed: dict[str, set[str]] = {}
         self.estimated: dict[str, list[float]] = {name: [] for name in ROBOTS}
@@ -64,7 +65,7 @@ class Observer(Node):
     def wait_for_listeners(self) -> None:
         """Wait until nothing that is sent is lost."""
         listeners = {
-            'joint_states': {'estimator', 'identification', 'recorder'},
+            'joint_states': {'estimator', 'recorder'} | ({'identification'} if self.identifies else set()),
             'imu/data_raw': {'estimator', 'recorder'},
             'platform/odometry': {'recorder'},
             'ground_truth/odometry': {'recorder'},
@@ -76,14 +77,18 @@ class Observer(Node):
                 f'{nodes} on {topic}', spin=self,
             )  # fmt: skip
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What every robot has diagnostics of."""
+        identification = ('identification: identification',) if self.identifies else ()
+        return ('estimator: filter', 'simulator: physics', *identification)
+
     def lacks(self) -> set[str]:
         """Frames and diagnostics that the tests below look at and that have not been heard yet."""
         frames = ('platform_link', 'base_link', 'leg1_rod', 'imu_link')
-        parts = ('estimator: filter', 'simulator: physics', 'identification: identification')
         wanted = {f'{name}/{frame}' for name in ROBOTS for frame in frames}
-        return wanted - set(self.parents) | {f'/{name}/{part}' for name in ROBOTS for part in parts} - set(
-            self.diagnosed
-        )
+        diagnosed = {f'/{name}/{part}' for name in ROBOTS for part in self.parts}
+        return wanted - set(self.parents) | diagnosed - set(self.diagnosed)
 
     def call(self, service: str) -> Trigger.Response:
         return call_service(self, Trigger, service)
@@ -99,32 +104,34 @@ def switch_off(system: LaunchedSystem, count: int) -> None:
 
 
 @pytest.fixture(scope='module')
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Observer]]:
-    """Folder with a bag of both robots, and what was heard meanwhile."""
-    folder = tmp_path_factory.mktemp('several')
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Observer]]:
+    """Folder with a bag of both robots, and what was heard meanwhile; parameter: whether they are identified, too."""
+    folder, identifies = tmp_path_factory.mktemp('several'), getattr(request, 'param', False)
+    length = LONGER if identifies else LENGTH
     arguments = [
         'robots:=' + ' '.join(f'{name}:{machine}' for name, machine in ROBOTS.items()), 'motion:=fourier',
-        'motion_duration:=8.0', 'real_time_factor:=0.8', 'reliability:=reliable', 'identification:=true',
+        'motion_duration:=8.0', 'real_time_factor:=0.8', 'reliability:=reliable',
+        f'identification:={str(identifies).lower()}',
         f'output:={folder / "results"}',
         f'bag:={folder / "bag"}', 'start_paused:=true',
     ]  # fmt: skip
     with ros_domain():
-        observer = Observer()
+        observer = Observer(identifies)
         with LaunchedSystem(folder / 'launch.log', 'several_robots.launch.py', *arguments) as system:
             observer.wait_for_listeners()
-            for name in ROBOTS:
+            for name in ROBOTS if identifies else ():
                 assert observer.call(f'/{name}/identification/start_recording').success
             for name in ROBOTS:
                 assert observer.call(f'/{name}/simulator/start').success
 
             def long_enough() -> bool:
                 assert system.process.poll() is None, system.output
-                return all(stamps and stamps[-1] - stamps[0] > LENGTH for stamps in observer.estimated.values())
+                return all(stamps and stamps[-1] - stamps[0] > length for stamps in observer.estimated.values())
 
-            wait_for(long_enough, f'{LENGTH} s of estimates of both robots', spin=observer)
+            wait_for(long_enough, f'{length} s of estimates of both robots', spin=observer)
             wait_for(lambda: not observer.lacks(), 'frames and diagnostics of both robots', spin=observer)
             switch_off(system, len(ROBOTS))  # or the bag would grow while the robots are identified
-            for name in ROBOTS:
+            for name in ROBOTS if identifies else ():
                 answer = observer.call(f'/{name}/identification/identify')
                 assert answer.success, answer.message
             system.interrupt()
@@ -147,7 +154,7 @@ def test_frames_of_both_robots_are_in_one_tree(run: tuple[Path, Observer]) -> No
 def test_diagnostics_of_both_robots_are_told_apart(run: tuple[Path, Observer]) -> None:
     _, observer = run
     for name in ROBOTS:
-        for part in ('estimator: filter', 'simulator: physics', 'identification: identification'):
+        for part in observer.parts:
             assert observer.diagnosed[f'/{name}/{part}'] == {f'/{name}/{part.partition(":")[0]}'}
     owners = {status.partition(':')[0] for status in observer.diagnosed}
     assert owners - {'/recorder'} == {owner for owner in owners if owner.split('/')[1] in ROBOTS}
@@ -201,6 +208,8 @@ def test_both_machines_have_the_same_time(recorded: dict[str, RecordedData]) -> 
     assert stamps[1][0] < LENGTH * 1e9  # the second one began when the first one did
 
 
+@pytest.mark.campaign
+@pytest.mark.parametrize('run', [True], indirect=True)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_each_is_identified_by_itself(run: tuple[Path, Observer], name: str) -> None:
     results = run[0] / 'results' / name

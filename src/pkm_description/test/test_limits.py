@@ -190,7 +190,7 @@ def test_cones_that_make_no_sense_are_refused(tmp_path: Path, text: str, message
         load_machine(machine_file(tmp_path, f'\nball_joint: {text}\n'))
 
 
-@pytest.mark.parametrize('build', [six_rus, six_pus])
+@pytest.mark.parametrize('build', [pytest.param(six_rus, marks=pytest.mark.campaign), six_pus])
 def test_named_profiles_keep_legs_within_their_reach(build: Callable[[], Machine]) -> None:
     """Nothing but the legs' reach limits these machines; between the samples of the search legs must close, too."""
     machine = build()

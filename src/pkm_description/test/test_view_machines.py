@@ -33,8 +33,10 @@ def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:
     ('name', 'sliders'),
     [
         ('valencia_3rps', {'platform_z': 0.02, 'platform_roll': 0.05, 'platform_pitch': -0.04}),
-        ('khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}),
-        ('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}),
+        pytest.param(
+            'khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}, marks=pytest.mark.campaign
+        ),
+        pytest.param('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}, marks=pytest.mark.campaign),
     ],
 )
 def test_other_machines_are_closed_in_every_frame(

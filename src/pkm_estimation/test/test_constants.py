@@ -31,8 +31,8 @@ RICH, MP1 = rich_scenario(SRS, SHORT), mp1_scenario(SRS, LONG)
         (MP1, ('imu_delay',), SHORT),
         (MP1, ('imu_rotation',), SHORT),
         (RICH, ('imu_position',), SHORT),
-        (MP1, ('imu_delay', 'imu_rotation'), LONG),
-        (MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG),
+        pytest.param(MP1, ('imu_delay', 'imu_rotation'), LONG, marks=pytest.mark.campaign),
+        pytest.param(MP1, ('imu_delay', 'imu_rotation', 'imu_position'), LONG, marks=pytest.mark.campaign),
     ],
     ids=lambda value: '+'.join(value) if isinstance(value, tuple) else '',
 )

@@ -117,34 +117,51 @@ def test_noise_of_samples_grows_as_claimed(machine):
 # -- consistent ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('frequency', [0.1, 2.0])
+@pytest.mark.parametrize('frequency', [pytest.param(0.1, marks=pytest.mark.campaign), 2.0])
 def test_fast_and_slow_motion_at_100_hz(frequency):
     errors = assert_consistent(Motion(SRS, frequency), Sensors(), SEEDS, 4.0)
     assert errors.max() < 6e-6
 
 
-@pytest.mark.parametrize(('rate', 'seeds', 'duration'), [(250.0, 10, 3.5), (1000.0, 6, 2.6)])
+@pytest.mark.parametrize(
+    ('rate', 'seeds', 'duration'), [(250.0, 10, 3.5), pytest.param(1000.0, 6, 2.6, marks=pytest.mark.campaign)]
+)
 def test_faster_sensors(rate, seeds, duration):
     assert_consistent(Motion(SRS), Sensors(rate, rate), seeds, duration)
 
 
+@pytest.mark.campaign
 def test_machine_without_symmetry(lopsided):
     assert assert_consistent(Motion(lopsided), Sensors(), SEEDS, 4.0).max() < 6e-6
 
 
-@pytest.mark.parametrize('frequency', [0.1, 2.0])
+@pytest.mark.parametrize('frequency', [0.1, pytest.param(2.0, marks=pytest.mark.campaign)])
 def test_machine_whose_imu_is_noisy(frequency):
     """A gyroscope's sample moves the legs by four times their noise: what a sample does in four steps is seen."""
     assert_consistent(Motion(PLANAR, frequency, IN_PLANE), Sensors(), SEEDS, 3.0)
 
 
+#: each once by default, on the one machine or the other
+AS_THEY_COME = {
+    'drops': (Sensors(loss=0.02), PLANAR),
+    'gap': (Sensors(gap=0.05), PLANAR),
+    'delay': (Sensors(delay=0.0031), SRS),
+    'fast IMU': (Sensors(imu_rate=1000.0), SRS),
+    'fast legs': (Sensors(leg_rate=500.0), SRS),
+    'gap at 250 Hz': (Sensors(250.0, 250.0, gap=0.05), SRS),
+}
+
+
 @pytest.mark.parametrize(
-    'sensors',
-    [Sensors(loss=0.02), Sensors(gap=0.05), Sensors(delay=0.0031), Sensors(imu_rate=1000.0), Sensors(leg_rate=500.0),
-     Sensors(250.0, 250.0, gap=0.05)],
-    ids=['drops', 'gap', 'delay', 'fast IMU', 'fast legs', 'gap at 250 Hz'],
-)  # fmt: skip
-@pytest.mark.parametrize('machine', [SRS, PLANAR], ids=['srs', 'khalifa_3prr'])
+    ('machine', 'sensors'),
+    [
+        pytest.param(
+            machine, sensors, id=f'{machine.name}-{name}', marks=() if machine is default else pytest.mark.campaign
+        )
+        for name, (sensors, default) in AS_THEY_COME.items()
+        for machine in (SRS, PLANAR)
+    ],
+)
 def test_samples_as_they_come(machine, sensors):
     freedom = np.ones(6) if machine is SRS else IN_PLANE
     assert_consistent(Motion(machine, 2.0, freedom), sensors, 8, 3.5)

@@ -26,9 +26,9 @@ def in_band(outputs):
 @pytest.mark.parametrize(
     ('mode', 'wrong', 'q', 'r'),
     [
-        ('q', {'q_scale': 100.0}, 0.01, 1.0),
+        pytest.param('q', {'q_scale': 100.0}, 0.01, 1.0, marks=pytest.mark.campaign),
         ('q', {'q_scale': 0.01}, 100.0, 1.0),
-        ('q_and_r', {'q_scale': 100.0}, 0.01, 1.0),
+        pytest.param('q_and_r', {'q_scale': 100.0}, 0.01, 1.0, marks=pytest.mark.campaign),
         ('q_and_r', {'r_scale': 100.0}, 1.0, 0.01),
     ],
 )

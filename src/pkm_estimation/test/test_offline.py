@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import redirect_stdout
 from dataclasses import replace
 
 import numpy as np
@@ -226,17 +228,25 @@ def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
     assert (result.health.counters['unknown_joint'], result.health.counters['wrong_number_of_positions']) == (20, 2)
 
 
-def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
-    assert main([str(bag[0]), '-o', str(tmp_path / 'out'), '--settling', '4']) == 0
-    printed = capsys.readouterr().out
+@pytest.fixture(scope='module')
+def written(bag, tmp_path_factory):
+    """Folder that the program has written, and what it printed."""
+    folder, printed = tmp_path_factory.mktemp('written') / 'out', io.StringIO()
+    with redirect_stdout(printed):
+        assert main([str(bag[0]), '-o', str(folder), '--settling', '4']) == 0
+    return folder, printed.getvalue()
+
+
+def test_program_writes_files_and_tells_a_difference(bag, written, capsys):
+    out, printed = written
     assert 'mean NIS' in printed
     assert 'velocity' in printed
-    stored = np.load(tmp_path / 'out' / 'estimate.npz')
+    stored = np.load(out / 'estimate.npz')
     assert stored['position'].shape == stored['baseline_position'].shape == (800, 3)
-    rows = (tmp_path / 'out' / 'estimate.csv').read_text().splitlines()
+    rows = (out / 'estimate.csv').read_text().splitlines()
     assert rows[0].startswith('stamp_ns,position_x')
     assert float(rows[1].split(',')[1]) == stored['position'][0, 0]
-    head, *rows = (tmp_path / 'out' / 'innovations.csv').read_text().splitlines()
+    head, *rows = (out / 'innovations.csv').read_text().splitlines()
     table = np.array([[float(word) for word in row.split(',')] for row in rows])
     assert head.split(',')[:4] == ['stamp_ns', *(f'leg1_prismatic/{part}' for part in ('innovation', 'sigma', 'nis'))]
     assert table[:, 1:-1:3].tobytes() == stored['innovation'].tobytes()
@@ -248,13 +258,12 @@ def test_program_writes_files_and_tells_a_difference(bag, tmp_path, capsys):
     assert 'pose_covariance' in capsys.readouterr().out
 
 
-def test_program_smooths(bag, tmp_path, capsys):
-    assert main([str(bag[0]), '-o', str(tmp_path / 'filter'), '--settling', '4']) == 0
-    capsys.readouterr()
+def test_program_smooths(bag, written, tmp_path, capsys):
     assert main([str(bag[0]), '-o', str(tmp_path / 'smooth'), '--settling', '4', '--smooth']) == 0
     assert 'smoothed: errors are those of the smoothed motion' in capsys.readouterr().out
     assert 'motion, biases and states (smoothed)' in (tmp_path / 'smooth' / 'report.html').read_text()
-    tables = [np.genfromtxt(tmp_path / way / 'estimate.csv', delimiter=',', names=True) for way in ('filter', 'smooth')]
+    folders = written[0], tmp_path / 'smooth'
+    tables = [np.genfromtxt(folder / 'estimate.csv', delimiter=',', names=True) for folder in folders]
     assert tables[0].dtype == tables[1].dtype
     np.testing.assert_array_equal(tables[0]['nis'], tables[1]['nis'])
     truth = read_bag(bag[0]).ground_truth

@@ -118,7 +118,7 @@ def test_a_singular_pose_is_passed(name: str) -> None:
         assert sign * np.linalg.det(length_jacobian(run.machine, home.position, home.rotation_base_platform)) < 0.0
 
 
-@pytest.mark.parametrize('place', [0.9, 1.1])
+@pytest.mark.parametrize('place', [pytest.param(0.9, marks=pytest.mark.campaign), 1.1])
 def test_doubt_after_a_rest_in_a_singular_pose_ends_with_the_right_mode(place: float) -> None:
     """IMU noise is 1000 times that of the file: while the platform rests, it may go either way."""
     run = Run('srs', ((0.0, 0.0), (2.0, 0.0), (4.0, 1.0), (5.0, 1.0), (6.0, place), (7.0, place)), 1000.0)

@@ -103,7 +103,11 @@ def collected(monkeypatch):
 
 @pytest.mark.parametrize(
     ('machine', 'freedom', 'freedoms'),
-    [('srs', np.ones(6), 15), ('khalifa_3prr', PLANAR, 11), ('hexaglide_6pus', np.ones(6), 15)],
+    [
+        pytest.param('srs', np.ones(6), 15, marks=pytest.mark.campaign),
+        ('khalifa_3prr', PLANAR, 11),
+        pytest.param('hexaglide_6pus', np.ones(6), 15, marks=pytest.mark.campaign),
+    ],
 )
 def test_errors_are_smaller_and_as_claimed(machine, freedom, freedoms, collected):
     """At 2 Hz and 100 Hz, from the start on: mean NEES over seeds within its 95 % bounds, each group better."""

@@ -224,6 +224,7 @@ def position_error(result, begin=8.0):
     return np.sqrt(np.mean(error**2)), np.nanmean(result.nis[late])
 
 
+@pytest.mark.campaign
 def test_everything_wrong_at_once_is_found():
     """The first result is within twice the position error of ideal sensors, and consistent."""
     wrong, ideal = everything_wrong(0, 24.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.pipeline import identify
+from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 from synthetic import NOMINAL, clean_signals, recording
 
@@ -40,3 +43,11 @@ def result(srs: Machine, nominal: Machine, excitation: tuple, validation: tuple)
     return identify(
         nominal, recording(srs, excitation, 1, 'excitation run'), recording(srs, validation, 2, 'held-out run')
     )
+
+
+@pytest.fixture(scope='session')
+def written(result: IdentificationResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with everything that an identification leaves, for reading only."""
+    path = tmp_path_factory.mktemp('written')
+    write_result(result, path)
+    return path

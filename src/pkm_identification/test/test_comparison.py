@@ -11,9 +11,7 @@ import yaml
 from pkm_description.loading import load_machine
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.compare import main
-from pkm_identification.report.files import write_result
 from pkm_identification.report.run_comparison import parameter_differences
-from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.ladder import ladder_table, model_ladder
 from synthetic import clean_signals, recording
 
@@ -42,9 +40,9 @@ def test_ladder(name: str, profiles: tuple[str, str]) -> None:
     assert all(len(row) == len(header) for row in rows)
 
 
-def test_results_on_disk(result: IdentificationResult, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    write_result(result, tmp_path / 'first')
-    shutil.copytree(tmp_path / 'first', tmp_path / 'second')
+def test_results_on_disk(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    for name in ('first', 'second'):
+        shutil.copytree(written, tmp_path / name)
     file = tmp_path / 'second' / 'parameters.yaml'
     content = yaml.safe_load(file.read_text())
     moved = content['base_parameters'][3]

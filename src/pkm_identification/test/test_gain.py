@@ -27,13 +27,18 @@ def clean(srs: Machine) -> Recording:
     return recording(srs, clean_signals(srs, 'fourier', 25.0, 100.0, 0), 1)
 
 
+@pytest.fixture(scope='module')
+def right(srs: Machine, clean: Recording) -> IdentificationResult:
+    return identify(srs, clean, config=CONFIG)
+
+
 def gain_errors(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]:
     """Values and standard deviations."""
     places = [place for place, name in enumerate(result.base.names) if name.endswith('.gain_error')]
     return result.estimate.parameters[places], result.estimate.std[places]
 
 
-def test_ratios_to_the_reference_are_found(srs: Machine, clean: Recording) -> None:
+def test_ratios_to_the_reference_are_found(srs: Machine, clean: Recording, right: IdentificationResult) -> None:
     """The wrong gains are known to a thousandth, and the machine as if they were right."""
     found = identify(srs, replace(clean, forces=clean.forces * GAINS), config=CONFIG)
     errors, std = gain_errors(found)
@@ -41,14 +46,13 @@ def test_ratios_to_the_reference_are_found(srs: Machine, clean: Recording) -> No
     assert np.abs((errors - GAINS[1:] + 1.0) / std).max() < 5.0
     assert found.status != 'model insufficient'
     assert found.parameters['platform_link.m + 6 leg_rod.m'] == pytest.approx(
-        identify(srs, clean, config=CONFIG).parameters['platform_link.m + 6 leg_rod.m'], rel=2e-3
+        right.parameters['platform_link.m + 6 leg_rod.m'], rel=2e-3
     )
     assert any('gains are relative to the effort of leg1_prismatic: all gains' in text for text in found.warnings)
 
 
-def test_all_gains_together_are_all_masses(srs: Machine, clean: Recording) -> None:
+def test_all_gains_together_are_all_masses(srs: Machine, clean: Recording, right: IdentificationResult) -> None:
     """Efforts that are all 10 % too large: no gain is found, the bodies are 10 % heavier."""
-    right = identify(srs, clean, config=CONFIG)
     wrong = identify(srs, replace(clean, forces=1.1 * clean.forces), config=CONFIG)
     assert np.abs(gain_errors(wrong)[0]).max() < 2e-3
     name = 'platform_link.m + 6 leg_rod.m'

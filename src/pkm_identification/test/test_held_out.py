@@ -20,7 +20,6 @@ from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.judgement.force_error import force_error
 from pkm_identification.pipeline import identify
 from pkm_identification.preparation import prepare
-from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.delivered import delivered_machine
 from pkm_identification.validation.direct_dynamics import direct_dynamics
@@ -94,10 +93,9 @@ def test_limits_decide(result: IdentificationResult, name: str) -> None:
     assert judge(replace(result.validation, delivered=None), limits, labels).status == FAILED
 
 
-def test_delivered_is_what_the_files_give(result: IdentificationResult, tmp_path: Path) -> None:
+def test_delivered_is_what_the_files_give(result: IdentificationResult, written: Path) -> None:
     """The machine that is judged is the one that a user loads, to the last digit of the forces."""
-    files = write_result(result, tmp_path)
-    loaded = load_machine('srs', files.overlay)
+    loaded = load_machine('srs', written / 'overlay.yaml')
     assert result.delivered is not None and result.delivered.from_files and not result.delivered.lost
     motion = clean_signals(loaded, 'fourier_validation', 6.0, 50.0, 5)[0]
     assert np.array_equal(inverse_dynamics(loaded, motion), inverse_dynamics(result.delivered.machine, motion))
@@ -156,7 +154,10 @@ def test_training_data_are_refused(srs: Machine, nominal: Machine, excitation: t
     require_other_data(whole, recording(srs, excitation, 2))  # the same motion, recorded again: other noise
 
 
-@pytest.mark.parametrize(('name', 'profile', 'limit'), [('srs', 'fourier', 0.01), ('valencia_3rps', 'drives', 0.3)])
+@pytest.mark.parametrize(
+    ('name', 'profile', 'limit'),
+    [('srs', 'fourier', 0.01), pytest.param('valencia_3rps', 'drives', 0.3, marks=pytest.mark.campaign)],
+)
 def test_direct_dynamics(name: str, profile: str, limit: float) -> None:
     """The true machine moves as it was recorded; with other efforts it does not."""
     machine = load_machine(name)

@@ -50,7 +50,10 @@ def test_identifies_a_bag(bag: Path, srs: Machine, tmp_path: Path, capsys: pytes
     assert machine.platform.mass == pytest.approx(srs.platform.mass, rel=0.01)
 
 
-@pytest.mark.parametrize(('limit', 'code', 'word'), [(0.5, 0, 'passed'), (0.000001, 4, 'failed')])
+@pytest.mark.parametrize(
+    ('limit', 'code', 'word'),
+    [pytest.param(0.5, 0, 'passed', marks=pytest.mark.campaign), (0.000001, 4, 'failed')],
+)
 def test_declared_limits_decide_the_exit_code(
     bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture, limit: float, code: int, word: str
 ) -> None:

@@ -72,6 +72,7 @@ def test_records_identifies_and_survives(
     tester: Helper, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path
 ) -> None:
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
+    excitation, validation = (tuple(part[:1000] for part in one) for one in (excitation, validation))
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
     arguments += ['-p', f'output_directory:={tmp_path}', '-p', 'reliability:=reliable']
     with WarmNode('pkm_identification', 'identification', arguments) as process:

@@ -21,8 +21,8 @@ VELOCITY = 0.06
 
 @pytest.fixture(scope='module')
 def signals() -> tuple:
-    """Return 25 s of excitation."""
-    return clean_signals(load_machine('srs'), 'fourier', 25.0, 100.0, 0)
+    """Return 16 s of excitation."""
+    return clean_signals(load_machine('srs'), 'fourier', 16.0, 100.0, 0)
 
 
 def identified(srs: Machine, signals: tuple, velocities: np.ndarray, **settings: object) -> IdentificationResult:

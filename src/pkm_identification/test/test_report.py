@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,17 +20,9 @@ from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import Verdict
 
 
-@pytest.fixture(scope='module')
-def folder(result: IdentificationResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with everything that an identification leaves."""
-    path = tmp_path_factory.mktemp('result')
-    write_result(result, path)
-    return path
-
-
-def test_report_is_self_contained(folder: Path) -> None:
+def test_report_is_self_contained(written: Path) -> None:
     """Nothing is fetched from anywhere: no scripts, no addresses, every picture inline."""
-    text = (folder / 'report.html').read_text()
+    text = (written / 'report.html').read_text()
     sources = re.findall(r'(?:src|href)\s*=\s*"([^"]*)"', text)
     assert len(sources) == 6
     assert all(source.startswith('data:image/') for source in sources)
@@ -37,9 +30,9 @@ def test_report_is_self_contained(folder: Path) -> None:
     assert not re.search(r'https?://|<script|@import|url\(', visible)
 
 
-def test_report_contains_the_numbers(folder: Path, result: IdentificationResult) -> None:
+def test_report_contains_the_numbers(written: Path, result: IdentificationResult) -> None:
     """Every base parameter with value and standard deviation, the force errors and the provenance."""
-    text = (folder / 'report.html').read_text()
+    text = (written / 'report.html').read_text()
     for name, value, std in zip(
         result.base.names, result.estimate.parameters, result.estimate.std, strict=True
     ):
@@ -53,9 +46,9 @@ def test_report_contains_the_numbers(folder: Path, result: IdentificationResult)
     assert f'<td>{ratio:.4f}</td>' in text
 
 
-def test_verdict_comes_first(folder: Path, result: IdentificationResult) -> None:
+def test_verdict_comes_first(written: Path, result: IdentificationResult) -> None:
     """One sentence on the result, one on the residual, before everything else."""
-    text = (folder / 'report.html').read_text()
+    text = (written / 'report.html').read_text()
     box = text[text.index('<p class="box">') : text.index('</p>')]
     assert verdict_sentence(result) in box and str(result.noise_floor)[1:] in box
     assert 'base parameters are identified' in box and 'the machine as delivered predicts forces' in box
@@ -76,9 +69,9 @@ def test_sentences(result: IdentificationResult, changes: dict, words: str) -> N
     assert words in sentence and sentence.endswith('.') and sentence.count('. ') == 0
 
 
-def test_tables_have_units(folder: Path, result: IdentificationResult) -> None:
+def test_tables_have_units(written: Path, result: IdentificationResult) -> None:
     """Every table with numbers says in which unit they are: in its head, or line by line."""
-    text = (folder / 'report.html').read_text()
+    text = (written / 'report.html').read_text()
     for table in re.findall(r'<table>(.*?)</table>', text, re.DOTALL):
         head = table[: table.index('</tr>')]
         assert '<th>unit</th>' in head or '[%]' in head or '<th' not in head
@@ -96,17 +89,18 @@ def test_units_of_mixed_drives() -> None:
     assert unit_of(load_machine('srs'), 'leg1_prismatic.coulomb') == 'N'
 
 
-def test_numbers_file(folder: Path, result: IdentificationResult) -> None:
+def test_numbers_file(written: Path, result: IdentificationResult) -> None:
     """Programs find the same numbers in parameters.yaml."""
-    data = yaml.safe_load((folder / 'parameters.yaml').read_text())
+    data = yaml.safe_load((written / 'parameters.yaml').read_text())
     first = data['base_parameters'][0]
     assert first['value'] == result.estimate.parameters[0]
     assert data['covariance'][0][0] == result.estimate.covariance[0, 0]
     assert data['force_error']['validation']['source'] == 'held-out run'
 
 
-def test_writing_again_replaces_the_files(folder: Path, result: IdentificationResult) -> None:
+def test_writing_again_replaces_the_files(written: Path, result: IdentificationResult, tmp_path: Path) -> None:
     """A second run into the same folder leaves one consistent set."""
+    folder = shutil.copytree(written, tmp_path / 'result')
     before = (folder / 'overlay.yaml').read_text()
     files = write_result(result, folder)
     assert files.overlay is not None

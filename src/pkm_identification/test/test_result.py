@@ -16,7 +16,7 @@ from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import Machine
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify
-from pkm_identification.report.files import write_result
+from pkm_identification.report.overlay import write_overlay as overlay_of_result
 from pkm_identification.result import IdentificationResult
 from synthetic import recording
 
@@ -51,8 +51,7 @@ def test_exports_say_where_values_come_from(srs: Machine, excitation: tuple, tmp
     found = identify(srs, recording(srs, signals, 1), config=IdentificationConfig.from_mapping({
         'columns.terms': ('offset',),
     }))  # fmt: skip
-    files = write_result(found, tmp_path)
-    loaded = load_machine('srs', files.overlay)
+    loaded = load_machine('srs', overlay_of_result(found, tmp_path / 'overlay.yaml'))
     for text_of in (mjcf_text, sdf_text, urdf_text):
         text = text_of(loaded)
         first = next(iter(ElementTree.fromstring(text, ElementTree.XMLParser(target=_with_comments()))))

@@ -40,6 +40,7 @@ def simulated(machine: Machine, seed: int) -> list[Recording]:
     return recordings
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_simulated_machine_is_identified(name: str) -> None:
     """The acceptance figures, from a nominal machine that is wrong on purpose, on physics that we did not write."""
