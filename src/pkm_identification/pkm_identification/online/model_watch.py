@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pkm_description.arrays import Array
 
-from pkm_identification.fitting.lack_of_fit import CHANCE, HARM, VISIBLE
+from pkm_identification.fitting.lack_of_fit import is_there
 from pkm_identification.judgement.score import Evidence, Explained, log_probability
 from pkm_identification.online.observation import OnlineObservation
 from pkm_identification.online.offered_forces import Motion, Offered, offered_forces, offered_ripples
@@ -67,7 +67,7 @@ class _Tested:
     @property
     def is_there(self) -> bool:
         """Whether chance does not explain it, and it matters for parameters or for predicted forces."""
-        return self.log_probability < np.log(CHANCE) and (self.shift > HARM or self.share > VISIBLE)
+        return is_there(self.log_probability, self.shift, self.share)
 
 
 class ModelWatch:
