@@ -71,8 +71,8 @@ class DemoSettings(Settings):
 
     output: str = setting('', 'directory of this run: log, bag, identification')
     tracking_duration: float = setting(70.0, 'tracking motion [s]', 4.0, 3600.0)
-    excitation_duration: float = setting(25.0, 'excitation motion [s]', 4.0, 3600.0)
-    validation_duration: float = setting(20.0, 'validation motion [s]', 4.0, 3600.0)
+    excitation_duration: float = setting(25.0, 'excitation motion [s]', 5.0, 3600.0)
+    validation_duration: float = setting(20.0, 'validation motion [s]', 5.0, 3600.0)
     payload_duration: float = setting(20.0, 'motion on which a payload is dropped [s]', 4.0, 3600.0)
     seed: int = setting(0, 'of the Fourier motions', 0, 2**31 - 1)
     progress_period: float = setting(5.0, 'simulated time between progress lines [s]', 0.1, 3600.0)

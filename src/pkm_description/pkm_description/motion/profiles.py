@@ -113,7 +113,7 @@ def fourier_profile(
     fade = 2.0
     if duration <= 2.0 * fade:
         raise ValueError(
-            f'duration = {duration} s leaves nothing between fades of {fade} s; at least {2 * fade} s needed'
+            f'duration = {duration} s leaves nothing between fades of {fade} s; give more than {2 * fade} s'
         )
     active = duration - 2.0 * fade
     periods = max(1, round(active / 10.0))
