@@ -87,7 +87,7 @@ SPRING = Form('spring', 'a spring, or an effort that depends on the position', '
 DRIVE_INERTIA = Form('inertia', 'inertia of the drives', 'rotor_inertia', _acceleration, stated=_rotor_inertia)
 #: screws, gears; a coefficient without unit. The force is what the drive passes on to the machine, as the model
 #: predicts it: measured efforts bear noise, which would explain itself. Offsets and inertias of drives count as passed
-#: on: motions hardly tell them from bodies, while their sums are well known (:mod:`fitting.unknown_loads`)
+#: on: motions hardly tell them from bodies, while their sums are well known (see fitting/unknown_loads.py)
 LOAD_FRICTION = Form(
     'load_friction', "friction that grows with the drive's force", 'load_friction', _along,
     dissipates=True, from_model=True,
