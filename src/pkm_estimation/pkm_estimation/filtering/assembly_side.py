@@ -88,10 +88,15 @@ class PoseWatch:
     ----------
     machine, side : the machine and its home assembly mode
     maximum_condition : of the length Jacobian in m and rad
+
+    Attributes
+    ----------
+    interval : ns between two looks
     """
 
     def __init__(self, machine: Machine, side: AssemblySide, maximum_condition: float) -> None:
         self._machine, self._side, self._maximum = machine, side, maximum_condition
+        self.interval = _WATCH_INTERVAL
         self.reset()
 
     def reset(self) -> None:
@@ -102,13 +107,13 @@ class PoseWatch:
     @property
     def quiet(self) -> tuple[int, int]:
         """Stamps [ns] from which on and before which there is nothing to look at."""
-        return (0, 0) if self._looked_at is None else (self._looked_at, self._looked_at + _WATCH_INTERVAL)
+        return (0, 0) if self._looked_at is None else (self._looked_at, self._looked_at + self.interval)
 
     def look(self, filter_: PlatformFilter, stamp: int) -> Look:
         """Look at the pose of a filter if it is time to; ``stamp`` [ns] is now."""
         if self._looked_at is None:
             self._looked_at = stamp
-        if 0 <= stamp - self._looked_at < _WATCH_INTERVAL:
+        if 0 <= stamp - self._looked_at < self.interval:
             return Look()
         self._looked_at = stamp
         pose = filter_.pose

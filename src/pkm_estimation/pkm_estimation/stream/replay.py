@@ -31,6 +31,8 @@ _MOST_STARTS = 3
 _NEVER = 1e12
 #: standard deviation of the start, m and of the quaternion's vector part: that of a model that is wrong by millimetres
 _START_STD = 3e-3
+#: ns between two looks at the pose: nobody is told of it, and each one interrupts the compiled loop
+_LOOK_EVERY = 10_000_000_000
 #: units that a portion costs at most; that a measurement costs which is followed, and one that is processed by itself;
 #: that a tracker costs
 _PORTION, _FOLLOWED, _BY_ITSELF, _TRACKER = 1500, 5, 80, 1000
@@ -104,6 +106,7 @@ def replaying(machine: Machine, config: EstimatorConfig, window: Window) -> Gene
     """:func:`replay` in portions; gives what each has cost, in units of a sample of the IMU."""
     try:
         tracker = Tracker(machine, config, ImuFrame(machine.imu))
+        tracker.pose_watch.interval = _LOOK_EVERY
         yield _TRACKER
         return (yield from _replayed(tracker, window))
     except (PkmError, CovarianceError):
