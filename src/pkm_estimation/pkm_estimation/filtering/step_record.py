@@ -106,7 +106,7 @@ class StepRecord:
         self._shift_samples(process)
         if self._is_paused:
             return
-        self._slope = _slope(filter_.ukf) @ self._slope
+        self._slope = step_slope(filter_.ukf) @ self._slope
         if self._newest != NO_STAMP:
             self._slope[:9] += sample_effect(process, duration) @ self._samples
         self._time = end
@@ -193,7 +193,7 @@ def sample_effect(process: ProcessData, duration: float) -> Array:
     return effect.reshape(9, COLUMNS)
 
 
-def _slope(ukf: KalmanFilter) -> Array:
+def step_slope(ukf: KalmanFilter) -> Array:
     """Slope F (n, n) of the last prediction of a filter, by its sigma points or its Jacobian."""
     if isinstance(ukf, ExtendedKalmanFilter):
         return ukf.slope

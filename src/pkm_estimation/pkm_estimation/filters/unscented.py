@@ -11,7 +11,7 @@ from pkm_description.kernels.jit import structure
 from pkm_estimation.filters.interface import CorrectionMemory, FilterMemory, MeasurementModel, ProcessStep
 from pkm_estimation.filters.kalman import CovarianceError, Indices, Innovation, KalmanFilter
 from pkm_estimation.filters.unscented_transform import ScaledUnscentedTransform
-from pkm_estimation.kernels.unscented import STATE_INDEFINITE, draw_points, filter_data, innovate
+from pkm_estimation.kernels.unscented import STATE_INDEFINITE, CorrectionData, draw_points, filter_data, innovate
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -121,6 +121,10 @@ class UnscentedKalmanFilter(KalmanFilter):
             rows = np.arange(len(measurement)) if used is None else used
             data.noise[:], data.used[: len(rows)], data.used_count[0] = noise_covariance, rows, len(rows)
         return work.memory
+
+    def correction(self, count: int) -> CorrectionData:
+        """What was computed for the last correction by ``count`` numbers."""
+        return self._corrections[count].memory.data
 
 
 class _Work:

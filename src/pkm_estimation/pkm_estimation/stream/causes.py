@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import degrees
+from math import degrees, inf
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.kinematics.rotation import rotation_exp, rpy_from_matrix
-from pkm_description.machine import Leg, Machine
+from pkm_description.machine import Leg, Machine, Pose
 from pkm_description.machine.sensors import MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
 
 from pkm_estimation.config import EstimatorConfig
+from pkm_estimation.stream.leg_response import LegErrors
 from pkm_estimation.stream.replay import Window
 
 
@@ -36,6 +37,9 @@ class Cause:
     apply : the model with the parameters (p,)
     describe : the parameters (p,) in words
     mend : what to do, by the parameters
+    of_legs : for a model, what errors of the positions its parameters are to first order, where it is nothing else
+    usual : standard deviation of its parameters before anything is measured, where some of them show so little that
+        they would come out absurd
     """
 
     name: str
@@ -43,6 +47,8 @@ class Cause:
     apply: Callable[[Model, Array], Model]
     describe: Callable[[Array], str]
     mend: Callable[[Model, Array], str]
+    of_legs: Callable[[Model], LegErrors] | None = None
+    usual: float = inf
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ def causes(machine: Machine) -> Iterator[Cause]:
 def _offset(drive: int, name: str) -> Cause:
     return Cause(
         f'offset of {name}', np.array([2e-5]), _longer(drive, False), lambda p: f'{1e3 * p[0]:+.3g} mm',
-        lambda m, p: f'{name}: length at zero, or estimate: [leg_offsets]',
+        lambda m, p: f'{name}: length at zero, or estimate: [leg_offsets]', _length_errors(drive, False),
     )  # fmt: skip
 
 
@@ -116,6 +122,7 @@ def _drift(drive: int, name: str) -> Cause:
     return Cause(
         f'drift of {name}', np.array([2e-5, 2e-6]), _longer(drive, True), lambda p: f'{1e3 * p[1]:+.3g} mm/s',
         lambda m, p: f'{name}: its sensor, or estimate: [leg_offsets] with leg_offset_walk',
+        _length_errors(drive, True),
     )  # fmt: skip
 
 
@@ -124,7 +131,7 @@ def _geometry(index: int, name: str) -> Cause:
         f'geometry of {name}', np.full(6, 2e-5), _moved(index),
         lambda p: f'joints {1e3 * float(np.linalg.norm(p[:3])):.3g} mm (base) and '
         f'{1e3 * float(np.linalg.norm(p[3:])):.3g} mm (platform) off',
-        lambda m, p: f'{name}: calibrate its joint centres',
+        lambda m, p: f'{name}: calibrate its joint centres', _joint_errors(index), _USUAL_MISFIT,
     )  # fmt: skip
 
 
@@ -149,6 +156,8 @@ def spreads(machine: Machine) -> Iterator[Spread]:
     )  # fmt: skip
 
 
+#: m, by which joint centres are off, apart from mistakes: a strut that is moved as a whole hardly shows it
+_USUAL_MISFIT = 0.01
 #: random walks that are tried, times factors: those of a usual MEMS IMU
 _WALKS = MEMS_ACCELEROMETER_WALK, MEMS_GYROSCOPE_WALK
 
@@ -212,6 +221,42 @@ def _longer(drive: int, grows: bool) -> Callable[[Model, Array], Model]:
         return m._replace(window=m.window._replace(positions=positions))
 
     return apply
+
+
+def _length_errors(drive: int, grows: bool) -> Callable[[Model], LegErrors]:
+    def of(m: Model) -> LegErrors:
+        elapsed, drives = m.window.elapsed, m.window.positions.shape[1]
+        since = elapsed - elapsed.mean()
+
+        def errors(k: int, pose: Pose) -> Array:
+            found = np.zeros((drives, 1 + grows))
+            found[drive, 0] = -1.0
+            if grows:
+                found[drive, 1] = -since[k]
+            return found
+
+        return errors
+
+    return of
+
+
+def _joint_errors(index: int) -> Callable[[Model], LegErrors]:
+    """A joint centre that is elsewhere makes the strut longer than was taken into account, by its direction."""
+
+    def of(m: Model) -> LegErrors:
+        leg, drives = m.machine.legs[index], m.window.positions.shape[1]
+        base, platform = leg.joints[0].translation, leg.platform_closures[0].other_point
+
+        def errors(k: int, pose: Pose) -> Array:
+            rotation, found = pose.rotation_base_platform, np.zeros((drives, 6))
+            strut = pose.position + rotation @ platform - base
+            strut /= strut.dot(strut) ** 0.5
+            found[index, :3], found[index, 3:] = strut, -strut @ rotation
+            return found
+
+        return errors
+
+    return of
 
 
 def _moved(index: int) -> Callable[[Model, Array], Model]:

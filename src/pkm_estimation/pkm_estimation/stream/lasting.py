@@ -42,8 +42,9 @@ from pkm_estimation.stream.suspicion import UNEXPLAINED, Suspicion
 _BLOCK, _WINDOW, _SHORTEST, _SHORTEST_RANKED = 50, 20.0, 5.0, 10.0
 #: s, of the window for what is small, and shortest for it; score of a cause that makes a small excess an alarm
 _LONG_WINDOW, _SHORTEST_LONG, _CONVINCING = 60.0, 30.0, 100.0
-#: s between two rankings, at least; after one of a small excess that no cause explains
-_PAUSE, _LONG_PAUSE = 60.0, 600.0
+#: s between two rankings, at least, doubled each time that a lasting alarm gets the same answer, and at most; after one
+#: of a small excess that no cause explains
+_PAUSE, _LONGEST_PAUSE, _LONG_PAUSE = 60.0, 960.0, 600.0
 #: s between two tests, at least
 _TESTED_EVERY = 0.4
 #: ns, of the IMU's samples before a window that are kept
@@ -82,6 +83,8 @@ class LastingTest:
         self._health.imu_because = ''
         self._tested_at = -(2**62)
         self._alarm, self._ranked_at = '', -(2**62)
+        #: until the causes are ranked again [s], and what was the likeliest
+        self._pause, self._likeliest = _PAUSE, ''
         #: the small excess that is ranked, if one is; whether the last ranking has found a convincing cause
         self._small, self._is_explained = '', False
 
@@ -219,13 +222,15 @@ class LastingTest:
         self._alarm = alarm
         if not alarm:
             self._health.lasting, self._health.findings = '', ()
+            self._pause, self._likeliest = _PAUSE, ''
         elif not self._health.lasting:
             self._health.lasting = alarm
         if alarm and self._small:  # what is large goes first
             self._job, self._small = None, ''
         if not (alarm or small) or not self._is_ranked or self._job is not None:
             return
-        if (end - self._ranked_at) * 1e-9 > (_PAUSE if alarm else _LONG_PAUSE) and span(recent) >= _SHORTEST_RANKED:
+        pause = self._pause if alarm else _LONG_PAUSE
+        if (end - self._ranked_at) * 1e-9 > pause and span(recent) >= _SHORTEST_RANKED:
             self._small = '' if alarm else small
             # what was ranked before and goes on shows better in all that there is
             self._begin_ranking(end, *measurements(self._blocks if small or self._ranked_at > 0 else recent))
@@ -279,6 +284,9 @@ class LastingTest:
         if small:
             self._alarm = small
             self._health.event(stamp, 'over_confident', small)
+        likeliest = ranking.findings[0].name if ranking.findings else 'none'
+        self._pause = min(2.0 * self._pause, _LONGEST_PAUSE) if likeliest == self._likeliest else _PAUSE
+        self._likeliest = likeliest
         self._health.findings = ranking.findings
         self._health.lasting = f'{self._alarm or "for a while"}: {told(ranking)}'
         self._health.event(stamp, 'over_confident_because', told(ranking))

@@ -1,22 +1,24 @@
 """Which cause explains the innovations of a window best: each by a test of its own.
 
 A small change of a cause's parameters changes the whitened innovations w along its signature S (a replay for each
-parameter). Least squares ``w + S p = 0`` gives the parameters and the gain that a test of Lagrange multipliers gives
-(Rao 1948), without running the filter with each. The best are then tried: the window is replayed with their
-parameters, and what they save of ``sum w^T w + log det`` (twice the likelihood), less ``p log N`` for p parameters
-(Schwarz 1978), is their score.
+parameter; one for all that are errors of the legs' positions, :mod:`~pkm_estimation.stream.leg_response`). Least
+squares ``w + S p = 0`` gives the parameters and the gain that a test of Lagrange multipliers gives (Rao 1948), without
+running the filter with each. The best are then tried: the window is replayed with their parameters, and what they save
+of ``sum w^T w + log det`` (twice the likelihood), less ``p log N`` for p parameters (Schwarz 1978), is their score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from pkm_description.arrays import Array
 
+from pkm_estimation.models.geometry import measures_lengths
 from pkm_estimation.stream.causes import Cause, Model, causes, spreads
 from pkm_estimation.stream.health import Finding
+from pkm_estimation.stream.leg_response import LegResponse
 from pkm_estimation.stream.replay import Replayed, replaying
 
 #: causes that are tried after the tests, and Newton steps of each; a cause that is worth fewer units is none
@@ -43,9 +45,13 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
         return Ranking(float('nan'), ())
     price, found = float(np.log(base.is_there.sum())), []
     tests: list[tuple[float, Cause, Array]] = []
-    for cause in causes(model.machine):
-        columns = yield from _signature(model, cause, base, np.zeros(len(cause.steps)))
-        parameters, gain = _solved(columns, base.white)
+    everything = list(causes(model.machine))
+    at_once = yield from leg_signatures(model, everything)
+    for cause in everything:
+        columns = at_once.get(cause.name)
+        if columns is None:
+            columns = yield from signature(model, cause, base, np.zeros(len(cause.steps)))
+        parameters, gain = solved(columns, base.white, cause.usual)
         tests.append((gain - price * len(columns), cause, parameters))
     tests.sort(key=lambda test: -test[0])
     for score, cause, parameters in tests[:_TRIED]:
@@ -61,12 +67,13 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
                 break
             best = saved, parameters, nis
             if step + 1 < _NEWTON_STEPS and len(parameters) <= 3:
-                columns = yield from _signature(model, cause, tried, parameters)
-                parameters = parameters + _solved(columns, tried.white)[0]
+                columns = yield from signature(model, cause, tried, parameters)
+                parameters = parameters + solved(columns, tried.white, cause.usual)[0]
         if best is not None:
             saved, parameters, nis = best
             mend = cause.mend(model, parameters)
-            found.append(Finding(cause.name, cause.describe(parameters), mend, nis, saved - price * len(parameters)))
+            score = saved - price * len(parameters) - float(np.square(parameters / cause.usual).sum())
+            found.append(Finding(cause.name, cause.describe(parameters), mend, nis, score))
     for spread in spreads(model.machine):
         at_best: tuple[float, float, float] | None = None
         for level in spread.levels:
@@ -86,7 +93,28 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
     return Ranking(nis, tuple(ranked))
 
 
-def _signature(model: Model, cause: Cause, base: Replayed, parameters: Array) -> Generator[int, None, list[Array]]:
+def leg_signatures(model: Model, everything: Sequence[Cause]) -> Generator[int, None, dict[str, list[Array]]]:
+    """Signatures, as of :func:`signature`, of all causes that are errors of the legs' positions, in one replay."""
+    # constraints are used after the drives: what the correction by these has left says nothing of both
+    of_legs = [
+        (cause, cause.of_legs(model))
+        for cause in everything
+        if cause.of_legs is not None and measures_lengths(model.machine)
+    ]
+    if not of_legs:
+        return {}
+    response = LegResponse([errors for _, errors in of_legs], *model.window.positions.shape)
+    yield from replaying(*model, response)
+    if not response.white.size:
+        return {}
+    ends = np.cumsum([len(cause.steps) for cause, _ in of_legs])
+    return {
+        cause.name: [response.white[:, :, column] for column in range(end - len(cause.steps), end)]
+        for (cause, _), end in zip(of_legs, ends.tolist(), strict=True)
+    }
+
+
+def signature(model: Model, cause: Cause, base: Replayed, parameters: Array) -> Generator[int, None, list[Array]]:
     """Slopes (N, A) of the whitened innovations by each parameter, NaN where unknown."""
     slopes = []
     for index, step in enumerate(cause.steps):
@@ -97,8 +125,11 @@ def _signature(model: Model, cause: Cause, base: Replayed, parameters: Array) ->
     return slopes
 
 
-def _solved(columns: list[Array], white: Array) -> tuple[Array, float]:
-    """Parameters (p,) that the innovations (N, A) ask for, and what they save of the sum of squares."""
+def solved(columns: list[Array], white: Array, usual: float) -> tuple[Array, float]:
+    """Parameters (p,) that the innovations (N, A) ask for, and what they save of the sum of squares.
+
+    Squares of the parameters divided by what is ``usual`` belong to the sum.
+    """
     there = np.isfinite(white).all(axis=1)
     for column in columns:
         there = there & np.isfinite(column).all(axis=1)
@@ -106,7 +137,8 @@ def _solved(columns: list[Array], white: Array) -> tuple[Array, float]:
     sizes = np.linalg.norm(slopes, axis=0)
     if not len(slopes) or not (sizes > 0.0).all():
         return np.zeros(len(columns)), 0.0
-    wanted = -white[there].ravel()
+    wanted = np.concatenate([-white[there].ravel(), np.zeros(len(columns))])
+    slopes = np.vstack([slopes, np.eye(len(columns)) / usual])
     parameters = np.linalg.lstsq(slopes / sizes, wanted, rcond=1e-6)[0] / sizes
     left = wanted - slopes @ parameters
     return parameters, float(wanted @ wanted - left @ left)

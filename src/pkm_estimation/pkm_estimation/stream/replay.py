@@ -21,6 +21,7 @@ from pkm_description.machine import Machine
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filters import CovarianceError
 from pkm_estimation.models.imu_frame import ImuFrame
+from pkm_estimation.stream.leg_response import LegResponse
 from pkm_estimation.stream.messages import LegMeasurement, LegSample
 from pkm_estimation.stream.samples import ImuSample, Instant
 from pkm_estimation.stream.tracker import Tracker
@@ -33,9 +34,9 @@ _NEVER = 1e12
 _START_STD = 3e-3
 #: ns between two looks at the pose: nobody is told of it, and each one interrupts the compiled loop
 _LOOK_EVERY = 10_000_000_000
-#: units that a portion costs at most; that a measurement costs which is followed, and one that is processed by itself;
-#: that a tracker costs
-_PORTION, _FOLLOWED, _BY_ITSELF, _TRACKER = 1500, 5, 80, 1000
+#: units that a portion costs at most; that a measurement costs which is followed, and one that is processed by itself,
+#: the same with a response; that a tracker costs
+_PORTION, _FOLLOWED, _BY_ITSELF, _WITH_RESPONSE, _TRACKER = 1500, 5, 80, 150, 1000
 
 Result = TypeVar('Result')
 
@@ -102,14 +103,20 @@ def replay(machine: Machine, config: EstimatorConfig, window: Window) -> Replaye
     return completed(replaying(machine, config, window))
 
 
-def replaying(machine: Machine, config: EstimatorConfig, window: Window) -> Generator[int, None, Replayed | None]:
-    """:func:`replay` in portions; gives what each has cost, in units of a sample of the IMU."""
+def replaying(
+    machine: Machine, config: EstimatorConfig, window: Window, response: LegResponse | None = None
+) -> Generator[int, None, Replayed | None]:
+    """:func:`replay` in portions; gives what each has cost, in units of a sample of the IMU.
+
+    With a ``response`` it goes measurement by measurement, and all innovations are in that only.
+    """
     try:
         tracker = Tracker(machine, config, ImuFrame(machine.imu))
         tracker.pose_watch.interval = _LOOK_EVERY
+        tracker.filter.record = response
         yield _TRACKER
-        return (yield from _replayed(tracker, window))
-    except (PkmError, CovarianceError):
+        return (yield from _replayed(tracker, window, response))
+    except (PkmError, CovarianceError, np.linalg.LinAlgError):
         return None
 
 
@@ -123,7 +130,7 @@ def completed(portions: Generator[int, None, Result]) -> Result:
             return result
 
 
-def _replayed(tracker: Tracker, window: Window) -> Generator[int, None, Replayed | None]:
+def _replayed(tracker: Tracker, window: Window, response: LegResponse | None) -> Generator[int, None, Replayed | None]:
     count, drives = window.positions.shape
     white, logarithms = np.full((count, drives), np.nan), np.full(count, np.nan)
     everything, unknown = np.arange(drives), np.full(drives, np.nan)
@@ -135,7 +142,7 @@ def _replayed(tracker: Tracker, window: Window) -> Generator[int, None, Replayed
         return LegMeasurement(Instant(0, window.leg_stamps.item(leg)), sample)
 
     while leg < count:
-        if cost >= _PORTION:
+        if 2 * cost > _PORTION:  # the next step may cost a whole one
             yield cost
             cost = 0
         if tracker.now is not None and tracker.can_follow:
@@ -162,8 +169,10 @@ def _replayed(tracker: Tracker, window: Window) -> Generator[int, None, Replayed
         queue = deque(
             ImuSample(Instant(0, stamp), value) for stamp, value in zip(stamps, window.imu[imu:end], strict=True)
         )
-        tracker.process_legs(measurement(), queue)
+        output = tracker.process_legs(measurement(), queue)
+        if response is not None and output is not None and output.innovation is not None:
+            response.corrected(leg, tracker.filter)
         imu, leg = end - len(queue), leg + 1
-        cost += _BY_ITSELF
+        cost += _BY_ITSELF if response is None else _WITH_RESPONSE
     yield cost
     return Replayed(white, logarithms)
