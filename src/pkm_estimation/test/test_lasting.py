@@ -29,6 +29,13 @@ SRS = load_machine('srs')
 CONFIG = EstimatorConfig(baseline=False)
 KEPT = replace(CONFIG, legs_alone=False)  # the IMU is not left out
 RATE = 100.0
+#: its IMU is four times as noisy as the file says
+NOISY = replace(
+    SRS,
+    imu=replace(
+        SRS.imu, accelerometer_noise=4.0 * SRS.imu.accelerometer_noise, gyroscope_noise=4.0 * SRS.imu.gyroscope_noise
+    ),
+)
 
 
 def swinging(seed: int, time: Array) -> PlatformMotion:
@@ -41,13 +48,32 @@ def swinging(seed: int, time: Array) -> PlatformMotion:
     )
 
 
+def jerking(seed: int, time: Array) -> PlatformMotion:
+    """The same with accelerations along the axes that jump by 0.1 m/s^2 two to four times a second, as by dry friction.
+
+    Velocities are triangles, positions parabolas; where between two samples a jump is differs each time.
+    """
+    rates, phases = np.array([1.37, 1.71, 2.13]), np.random.default_rng(seed).uniform(size=3)
+    turn = (np.multiply.outer(np.asarray(time), rates) + phases) % 1.0
+    sign, part = np.where(turn < 0.5, 1.0, -1.0), turn % 0.5
+    smooth, size = swinging(seed, time), 0.05
+    added = [size / rates**2 * sign * (0.5 * part**2 - 0.25 * part), size / rates * sign * (part - 0.25), size * sign]
+    names = ('position', 'linear_velocity', 'linear_acceleration')
+    return replace(smooth, **{name: getattr(smooth, name) + more for name, more in zip(names, added, strict=True)})
+
+
 def measured(
-    duration: float, seed: int = 0, machine: Machine = SRS, slow_down: float = 0.0, **conditions: object
+    duration: float,
+    seed: int = 0,
+    machine: Machine = SRS,
+    slow_down: float = 0.0,
+    motion: Callable[[int, Array], PlatformMotion] = swinging,
+    **conditions: object,
 ) -> SimulatedData:
     """``slow_down``: how much slower the clock of the IMU runs."""
     time = np.arange(round(duration * RATE)) / RATE
     errors = SensorConditions(**conditions)  # type: ignore[arg-type]
-    data = simulate_sensors(machine, lambda at: swinging(seed, at), time, errors, seed)
+    data = simulate_sensors(machine, lambda at: motion(seed, at), time, errors, seed)
     if slow_down:
         late = simulate_sensors(
             machine, lambda at: swinging(seed, (1.0 - slow_down) * np.asarray(at)), time, errors, seed
@@ -83,9 +109,11 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
         (lambda: drifting(measured(18.0), 1, 1e-4), 'drift of leg2', 'leg_offset_walk'),
         (lambda: measured(18.0, leg_offsets=(0.0, 0.0, 0.005, 0.0, 0.0, 0.0)), 'offset of leg3', 'leg_offsets'),
         (lambda: measured(60.0, slow_down=2e-5), 'clock skew', 'imu_delay_walk: 2e-05'),
+        (lambda: measured(20.0, motion=jerking), 'motion between the samples of the IMU', 'a faster IMU'),
+        (lambda: measured(18.0, machine=NOISY), 'noise of the IMU', 'q_scale: '),
         (lambda: scaled(measured(18.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99'),
     ],
-    ids=['delay', 'mounting', 'gravity', 'walk', 'drift', 'offset', 'skew', 'scale'],
+    ids=['delay', 'mounting', 'gravity', 'walk', 'drift', 'offset', 'skew', 'jumps', 'noise', 'scale'],
 )
 def test_causes_are_named_with_what_mends_them(make: Callable[[], SimulatedData], name: str, mend: str) -> None:
     result = estimate(SRS, make(), CONFIG)

@@ -143,6 +143,12 @@ def spreads(machine: Machine) -> Iterator[Spread]:
         lambda m, f: f'accelerometer_bias_walk: {_WALKS[0] * f:.2g}, gyroscope_bias_walk: {_WALKS[1] * f:.2g}',
     )  # fmt: skip
     yield Spread(
+        'motion between the samples of the IMU', (0.1, 0.3, 0.6, 1.2), _kicked,
+        lambda f: f'jumps of acceleration, of which samples miss about {0.5 * f:.2g}',
+        lambda m, f: 'a faster IMU, or samples averaged over their interval (filtered before they are taken), or a '
+        f'larger q_scale, from {2.0 * m.config.q_scale:g} on',
+    )  # fmt: skip
+    yield Spread(
         'noise of the IMU', (2.0, 5.0, 20.0, 100.0),
         lambda m, f: m._replace(config=replace(m.config, q_scale=f * m.config.q_scale)),
         lambda f: f'variance times {f:g}',
@@ -156,6 +162,8 @@ def spreads(machine: Machine) -> Iterator[Spread]:
     )  # fmt: skip
 
 
+#: standard deviations of noise from which on a sample is not on a smooth path
+_SEEN = 4.0
 #: m, by which joint centres are off, apart from mistakes: a strut that is moved as a whole hardly shows it
 _USUAL_MISFIT = 0.01
 #: random walks that are tried, times factors: those of a usual MEMS IMU
@@ -275,6 +283,28 @@ def _moved(index: int) -> Callable[[Model, Array], Model]:
         return m._replace(machine=replace(m.machine, legs=legs))
 
     return apply
+
+
+def _kicked(m: Model, f: float) -> Model:
+    """Where samples are not on a smooth path, their mean over the interval is uncertain by as much.
+
+    A step of size d between two samples, at any time, leaves their mean off by up to d / 2, and the third differences
+    of the samples around it are d, -2 d, d. Those of a smooth motion are as small as noise.
+    """
+    window, imu = m.window, m.machine.imu
+    third = np.diff(window.imu[:, :3], 3, axis=0)
+    rotation = imu.rotation_platform_imu
+    noise = np.sqrt(20.0 * np.diag(rotation @ np.diag(imu.accelerometer_noise**2) @ rotation.T))
+    third[(np.abs(third) < _SEEN * noise).all(axis=1)] = 0.0
+    if not third.any():
+        return m
+    lost = 0.5 * f * third * 1e-9 * np.diff(window.imu_stamps)[1:-1, None]
+    kicks = np.zeros((len(window.leg_stamps), 3, 3))
+    late = round(1e9 * m.config.imu_delay)
+    places = np.searchsorted(window.leg_stamps + late, window.imu_stamps[2:-1])
+    there = places < len(kicks)
+    np.add.at(kicks, places[there], lost[there, :, None] * lost[there, None, :])
+    return m._replace(window=window._replace(kicks=kicks))
 
 
 def _walking(m: Model, f: float) -> Model:

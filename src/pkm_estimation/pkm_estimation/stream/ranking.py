@@ -77,7 +77,8 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
     for spread in spreads(model.machine):
         at_best: tuple[float, float, float] | None = None
         for level in spread.levels:
-            tried = yield from replaying(*spread.apply(model, level))
+            wider = spread.apply(model, level)
+            tried = None if wider is model else (yield from replaying(*wider))
             if tried is None:
                 break
             saved, nis = _saved(base, tried)

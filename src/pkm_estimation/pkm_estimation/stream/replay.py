@@ -20,6 +20,7 @@ from pkm_description.machine import Machine
 
 from pkm_estimation.config import EstimatorConfig
 from pkm_estimation.filters import CovarianceError
+from pkm_estimation.models import VELOCITY
 from pkm_estimation.models.imu_frame import ImuFrame
 from pkm_estimation.stream.leg_response import LegResponse
 from pkm_estimation.stream.messages import LegMeasurement, LegSample
@@ -36,7 +37,7 @@ _START_STD = 3e-3
 _LOOK_EVERY = 10_000_000_000
 #: units that a portion costs at most; that a measurement costs which is followed, and one that is processed by itself,
 #: the same with a response; that a tracker costs
-_PORTION, _FOLLOWED, _BY_ITSELF, _WITH_RESPONSE, _TRACKER = 1500, 5, 80, 150, 1000
+_PORTION, _FOLLOWED, _CALL, _BY_ITSELF, _WITH_RESPONSE, _TRACKER = 1500, 5, 40, 80, 150, 1000
 
 Result = TypeVar('Result')
 
@@ -49,6 +50,8 @@ class Window(NamedTuple):
     imu_stamps, imu : (M,) ns, (M, 6) platform axes
     leg_stamps, positions : (N,) ns, (N, A) m, of all drives
     since : ns, from when on something may have drifted: the first measurement of all
+    kicks : (N, 3, 3) m^2/s^2, platform axes, covariance of what the samples of the IMU miss of the velocity since the
+        measurement before; empty: nothing
     """
 
     imu_stamps: Integers
@@ -56,6 +59,7 @@ class Window(NamedTuple):
     leg_stamps: Integers
     positions: Array
     since: int
+    kicks: Array = np.zeros((0, 3, 3))
 
     @property
     def elapsed(self) -> Array:
@@ -137,6 +141,9 @@ def _replayed(tracker: Tracker, window: Window, response: LegResponse | None) ->
     leg, imu, starts, cost = 0, 0, 0, 0
     most = max(1, _PORTION * count // (_FOLLOWED * count + len(window.imu_stamps)))
 
+    kicked = np.append(np.flatnonzero(window.kicks.any(axis=(1, 2))), count)
+    at, is_kicked = 0, False
+
     def measurement() -> LegMeasurement:
         sample = LegSample(window.positions[leg], unknown, everything)
         return LegMeasurement(Instant(0, window.leg_stamps.item(leg)), sample)
@@ -145,8 +152,13 @@ def _replayed(tracker: Tracker, window: Window, response: LegResponse | None) ->
         if 2 * cost > _PORTION:  # the next step may cost a whole one
             yield cost
             cost = 0
+        while kicked[at] < leg:
+            at, is_kicked = at + 1, False
+        if kicked[at] == leg and tracker.now is not None and not is_kicked:
+            tracker.filter.covariance[VELOCITY, VELOCITY] += window.kicks[leg]
+            is_kicked = True
         if tracker.now is not None and tracker.can_follow:
-            portion = slice(leg, leg + most)
+            portion = slice(leg, min(leg + most, kicked[at + is_kicked]))
             followed = tracker.follow(
                 window.imu_stamps[imu:], window.imu[imu:], window.leg_stamps[portion], window.positions[portion]
             )
@@ -155,7 +167,7 @@ def _replayed(tracker: Tracker, window: Window, response: LegResponse | None) ->
                 white[rows] = followed.data.white
                 logarithms[rows] = np.log(followed.data.variances).sum(axis=1)
                 imu, leg = imu + followed.place, leg + len(followed)
-                cost += _FOLLOWED * len(followed) + followed.place
+                cost += _FOLLOWED * len(followed) + followed.place + (_CALL if len(kicked) > 1 else 0)
                 continue
         due = tracker.due(Instant(0, window.leg_stamps.item(leg)))
         end = int(np.searchsorted(window.imu_stamps, due.stamp)) + 1
