@@ -99,6 +99,7 @@ def test_unknown_delay_is_found_and_an_ignored_one_is_seen():
     assert ignored.error > 2.0 * undelayed.error
 
 
+@pytest.mark.campaign
 def test_failing_legs_are_judged():
     """A leg 5 mm off meets all three requirements; named by a wrong reason, or not at all, it fails."""
     offset = CASES[0]

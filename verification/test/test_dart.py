@@ -36,6 +36,7 @@ def test_dart_needs_the_forces_of_the_inverse_dynamics(name: str) -> None:
     assert len(checks) == 4
 
 
+@pytest.mark.campaign
 def test_a_heavy_machine_needs_a_smaller_step() -> None:
     """18 kN: 20 mN are a millionth of it."""
     pytest.importorskip('dartpy', exc_type=ImportError)

@@ -83,6 +83,7 @@ def test_forces_of_drives_that_stick_reach_the_noise() -> None:
     assert outcome.worst < 4.0
 
 
+@pytest.mark.campaign
 def test_repetitions_share_a_motion() -> None:
     first, second = measured('khalifa_3prr', 'plain', 8, 6.1, 2)
     assert first.true_machine is second.true_machine and first.training.run is second.training.run
@@ -97,6 +98,7 @@ def test_heavy_rotors_are_in_the_observation_matrix() -> None:
     assert len(checks) == 2 and not any(check.failed for check in checks)
 
 
+@pytest.mark.campaign
 def test_the_peer_is_right_on_ideal_data() -> None:
     data = generate('valencia_3rps', 'ideal', 0, (8.0, 6.0))
     pipeline = TextbookPipeline(data.nominal)

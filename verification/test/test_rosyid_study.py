@@ -21,6 +21,7 @@ def failed(checks: Iterable[Check]) -> list[str]:
     return [check.id for check in checks if check.status != 'met']
 
 
+@pytest.mark.campaign
 def test_a_search_that_steps_over_the_bounds_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = load_machine('khalifa_3prr')
     geometry, data = geometry_of(machine), searches.measured(str(machine.path))
@@ -50,6 +51,7 @@ def test_a_model_without_stribeck_friction_is_found_out() -> None:
     assert 'R2-43' in failed(comparison.circle_checks(machine, swapped))
 
 
+@pytest.mark.campaign
 def test_forces_in_the_wrong_unit_and_a_table_without_its_bounds_are_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -101,6 +101,7 @@ def test_settings_that_the_recorder_kept_are_found(
     assert 'this driver is for another machine' in capsys.readouterr().err
 
 
+@pytest.mark.campaign
 def test_live_with_the_bits_of_the_clean_stream(recorded: Recorded, tmp_path: Path) -> None:
     """Player, estimator, identification and recorder get one settings file; nothing else is said of the driver."""
     driver = {'driver': DRIVER, 'machine': 'srs'}

@@ -86,6 +86,7 @@ def test_better_than_random_and_inside_all_limits(sliders: Machine, design: Exci
     assert order.values.max() < 1.0
 
 
+@pytest.mark.campaign
 def test_same_result_in_any_number_of_processes() -> None:
     machine, settings = load_machine('five_bar'), replace(SMALL, starts=2, draws=2, iterations=4)
     lines: list[str] = []

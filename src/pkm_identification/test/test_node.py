@@ -72,7 +72,10 @@ def test_records_identifies_and_survives(
     tester: Helper, srs: Machine, excitation: tuple, validation: tuple, tmp_path: Path
 ) -> None:
     """Commands in a wrong order and bad data are answered in words; good data end in report and overlay."""
-    excitation, validation = (tuple(part[:1000] for part in one) for one in (excitation, validation))
+    # of different lengths: the count of samples that is waited for must not be that of the recording before
+    excitation, validation = (
+        tuple(part[:count] for part in one) for one, count in ((excitation, 1000), (validation, 900))
+    )
     arguments = ['--ros-args', '-p', 'machine:=srs', '-p', f'overlay:={NOMINAL / "nominal_srs.yaml"}']
     arguments += ['-p', f'output_directory:={tmp_path}', '-p', 'reliability:=reliable']
     with WarmNode('pkm_identification', 'identification', arguments) as process:
