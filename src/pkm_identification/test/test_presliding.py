@@ -12,7 +12,7 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.joint_samples import JointSamples
-from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.pipeline import identify
 from pkm_identification.result import IdentificationResult
@@ -90,7 +90,7 @@ def test_slopes_of_friction(law: str) -> None:
     assert term is not None and term.shape == pytest.approx(coulomb / (1e-4 * 0.04), rel=0.1)
     random = np.random.default_rng(0)
     terms = [(one, random.uniform(0.5, 1.5, size=len(one.names))) for one in model.terms]
-    samples = term.at_levels(samples, terms)
+    samples = at_levels(samples, terms)
     middle = float(samples.levels.mean()) / 2e-4
 
     def forces(stiffness: float) -> Array:

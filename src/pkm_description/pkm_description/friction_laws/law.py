@@ -18,6 +18,13 @@ Law = TypeVar('Law', bound='FrictionLaw')
 
 #: smallest normal speed: what :meth:`FrictionLaw.breakaway_force` calls the begin of motion
 ONSET = kernels.ONSET
+#: levels at rest, and that of motion below which none of them is
+SLIDING_LEVELS = {
+    'static': 'coulomb',
+    'static_coefficient': 'coulomb_coefficient',
+    'static_positive': 'coulomb',
+    'static_negative': 'coulomb',
+}
 
 
 def linear() -> Any:

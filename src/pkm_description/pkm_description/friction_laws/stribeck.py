@@ -80,6 +80,6 @@ class AsymmetricStribeck(FrictionLaw):
 
     def _sensitivities(self, velocity: Array, load: Array) -> tuple[Array, ...]:
         sign = self.sign(velocity)
-        static = np.where(sign > 0.0, self.static_positive, self.static_negative)
+        drop = (np.where(sign > 0.0, self.static_positive, self.static_negative) - self.coulomb) * sign
         _, by_velocity, by_exponent = stribeck_fading(velocity, self.stribeck_velocity, self.exponent)
-        return (static - self.coulomb) * sign * by_velocity, (static - self.coulomb) * sign * by_exponent
+        return drop * by_velocity, drop * by_exponent

@@ -8,16 +8,12 @@ import numpy as np
 
 from pkm_description.errors import FrictionLawError
 from pkm_description.friction_laws import FrictionLaw, ViscousCoulomb
+from pkm_description.friction_laws.law import SLIDING_LEVELS
 from pkm_description.friction_laws.registry import friction_law, friction_law_class
 from pkm_description.loading.yaml_reader import Section
 from pkm_description.machine import JointFriction
 
 _SIGN_KEYS = ('sign', 'sign_width')
-#: levels at rest, and that of motion below which none of them is
-_LEVELS = (
-    ('static', 'coulomb'), ('static_coefficient', 'coulomb_coefficient'), ('static_positive', 'coulomb'),
-    ('static_negative', 'coulomb'),
-)  # fmt: skip
 
 
 def read_friction(section: Section, index: int, count: int, speed: float = np.inf) -> JointFriction:
@@ -65,7 +61,7 @@ def _read_law(section: Section, index: int, count: int) -> FrictionLaw:
 
 def _require_static_above_coulomb(section: Section, law: FrictionLaw, index: int) -> None:
     """Identified laws may have it the other way round; in a file it is a mix-up of two numbers."""
-    for static, coulomb in _LEVELS:
+    for static, coulomb in SLIDING_LEVELS.items():
         low, high = getattr(law, static, None), getattr(law, coulomb, None)
         if low is not None and high is not None and low < high:
             key = f'{static}[{index}]' if isinstance(section.content[static], list) else static

@@ -96,13 +96,9 @@ def rank(model: Model) -> Generator[int, None, Ranking]:
 
 def leg_signatures(model: Model, everything: Sequence[Cause]) -> Generator[int, None, dict[str, list[Array]]]:
     """Signatures, as of :func:`signature`, of all causes that are errors of the legs' positions, in one replay."""
+    of_legs = [(cause, cause.of_legs(model)) for cause in everything if cause.of_legs is not None]
     # constraints are used after the drives: what the correction by these has left says nothing of both
-    of_legs = [
-        (cause, cause.of_legs(model))
-        for cause in everything
-        if cause.of_legs is not None and measures_lengths(model.machine)
-    ]
-    if not of_legs:
+    if not of_legs or not measures_lengths(model.machine):
         return {}
     response = LegResponse([errors for _, errors in of_legs], *model.window.positions.shape)
     yield from replaying(*model, response)

@@ -73,8 +73,7 @@ def observation_model(
     if EffortDelay.kind in asked:
         terms.append(EffortDelay())
     if Presliding.kind in asked:
-        travel = np.ptp(positions, axis=0)
-        terms.append(Presliding.of(machine, DEFLECTION * travel, np.zeros(len(travel))))
+        terms.append(Presliding.of(machine, DEFLECTION * np.ptp(positions, axis=0)))
     identical = config.columns.identical_legs and legs_agree(machine)
     return ObservationModel(machine, identical, config.columns.friction, config.columns.fixed, terms)
 

@@ -61,12 +61,14 @@ class Presliding(Term):
         self.places: NDArray[np.intp] = np.array([names.index(owner) for owner in owners], dtype=np.intp)
 
     @classmethod
-    def of(cls, machine: Machine, distances: Array, levels: Array) -> Presliding:
-        """Begin with distances (A,) of the drives, m or rad, at levels (A,) of their friction, N or N m."""
-        joints = machine.actuated_joints
-        sizes = np.array([max(joint.friction.coulomb, 0.0) for joint in joints])
-        sizes = np.where(levels > 0.0, levels, np.where(sizes > 0.0, sizes, 1.0))
-        stiffnesses = sizes / np.maximum(distances, SHORTEST)
+    def of(cls, machine: Machine, distances: Array, levels: Array | None = None) -> Presliding:
+        """Begin with distances (A,) of the drives, m or rad, at levels (A,) of their friction, N or N m.
+
+        Levels that are not given, or not positive, are Coulomb friction of the machine file, or 1.
+        """
+        stated = np.array([joint.friction.coulomb for joint in machine.actuated_joints])
+        levels = stated if levels is None else np.where(levels > 0.0, levels, stated)
+        stiffnesses = np.where(levels > 0.0, levels, 1.0) / np.maximum(distances, SHORTEST)
         return cls(machine.actuated_joint_names, drive_kinds(machine), stiffnesses.tolist())
 
     def columns(self, samples: JointSamples) -> Array:
@@ -105,10 +107,6 @@ class Presliding(Term):
         drive, _, parameter = name.rpartition('.')
         return f'{self.kinds[self.drives.index(drive)]}.{parameter}'
 
-    def at_levels(self, samples: JointSamples, terms: Forces) -> JointSamples:
-        """Samples with the levels of the drives' friction by all terms of a model."""
-        return replace(samples, levels=np.maximum(self._sliding(samples, terms), 0.0))
-
     def deflected(self, samples: JointSamples, period: float) -> JointSamples:
         """Samples with levels, whose contacts are deflected; ``period`` s from sample to sample."""
         return replace(samples, deflections=self._deflections(samples, period)[0])
@@ -116,16 +114,7 @@ class Presliding(Term):
     def force_slopes(self, samples: JointSamples, period: float, terms: Forces) -> Callable[[slice], Array]:
         """Changes (n, A) of each drive's own friction by its stiffness, of a part of the samples."""
         changes = self._deflections(samples, period)[1]
-        return lambda part: changes[part] * self._sliding(samples[part], terms)
-
-    def _sliding(self, samples: JointSamples, terms: Forces) -> Array:
-        """Friction (N, A) of each drive per unit of its deflection: that of sliding."""
-        drives, found = np.arange(len(self.drives)), np.zeros_like(samples.lively)
-        for term, values in terms:
-            if term.dissipates:
-                own = (term.column_places[:, None] == drives) * values[:, None]
-                found = found + term.by_deflection(samples) @ own
-        return found
+        return lambda part: changes[part] * _sliding(samples[part], terms)
 
     def of_owners(self, values: Array) -> Array:
         """Sums (..., Q) over the drives that share a stiffness of values (..., A) of the drives."""
@@ -140,6 +129,21 @@ class Presliding(Term):
         )
         deflect(lively, directions, period, levels, np.array(self.stiffnesses), found[0], found[1])
         return found[0], found[1]
+
+
+def at_levels(samples: JointSamples, terms: Forces) -> JointSamples:
+    """Samples with the levels of the drives' friction by all terms of a model."""
+    return replace(samples, levels=np.maximum(_sliding(samples, terms), 0.0))
+
+
+def _sliding(samples: JointSamples, terms: Forces) -> Array:
+    """Friction (N, A) of each drive per unit of its deflection: that of sliding."""
+    drives, found = np.arange(samples.lively.shape[1]), np.zeros_like(samples.lively)
+    for term, values in terms:
+        if term.dissipates:
+            own = (term.column_places[:, None] == drives) * values[:, None]
+            found = found + term.by_deflection(samples) @ own
+    return found
 
 
 def presliding_of(terms: Sequence[Term]) -> Presliding | None:

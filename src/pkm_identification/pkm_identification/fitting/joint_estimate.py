@@ -11,6 +11,7 @@ from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from pkm_identification.estimator.estimate import Estimate
 from pkm_identification.estimator.interface import estimator_after
 from pkm_identification.estimator.row_noise import RowNoise
+from pkm_identification.fitting.weighed_fit import moved_by
 
 #: lags of the residuals' correlation in the covariance: rows are 0.4 periods of the cut-off apart, so this is
 #: 4 periods
@@ -72,9 +73,6 @@ def _by_open_ones(problem: JointProblem, columns: Array, noise: RowNoise) -> Arr
     others = np.setdiff1d(np.arange(len(problem.limits)), problem.known)
     if not len(others):
         return np.zeros((problem.rows.shape[-1],) * 2)
-    flat = noise.weighed(columns, problem.weights).reshape(-1, columns.shape[-1])
-    scale = np.linalg.norm(flat, axis=0)
     ranges = 0.5 * np.ptp(problem.limits[others], axis=1)
-    offered = noise.weighed(problem.slopes[..., others], problem.weights).reshape(len(flat), -1) * ranges
-    moved = (np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])[: problem.rows.shape[-1]]
+    moved = moved_by(problem.slopes[..., others], columns, noise, problem.weights)[: problem.rows.shape[-1]] * ranges
     return np.asarray(moved @ moved.T)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
+from pkm_description.friction_laws.law import SLIDING_LEVELS
 from pkm_description.machine import Machine
 from scipy.stats import chi2
 
@@ -110,10 +111,8 @@ def _static_above_coulomb(model: ObservationModel, values: Array, std: Array) ->
     values, found = values.copy(), []
     for name, index in place.items():
         joint, _, kind = name.rpartition('.')
-        # a level at rest by direction has that of both directions below it
-        levels = (kind.replace('static', 'coulomb'), 'coulomb')
-        other = next((place[key] for level in levels if (key := f'{joint}.{level}') in place), None)
-        if not kind.startswith('static') or other is None or values[index] >= values[other]:
+        other = place.get(f'{joint}.{SLIDING_LEVELS.get(kind, "")}')
+        if other is None or values[index] >= values[other]:
             continue
         gap = (values[other] - values[index]) / max(float(np.hypot(std[index], std[other])), 1e-300)
         if gap > NEAR:

@@ -8,8 +8,6 @@ these how far drives of a kind are apart (a random-effects model with a flat pri
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from pkm_description.arrays import Array
 from pkm_description.dynamics.parameter_reduction.reduction import Indices
@@ -17,9 +15,11 @@ from pkm_description.dynamics.parameter_reduction.reduction import Indices
 from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.presliding import Presliding
 from pkm_identification.estimator.generalised import with_noise
+from pkm_identification.fitting.allowance import allowing_for
 from pkm_identification.fitting.joint_estimate import CORRELATION_LAGS
 from pkm_identification.fitting.model_fit import ModelFit
 from pkm_identification.fitting.prediction import slope_rows
+from pkm_identification.fitting.weighed_fit import moved_by
 from pkm_identification.prepared_data import PreparedData
 
 #: terms whose nonlinear parameters drives of a kind share, or have each
@@ -40,32 +40,19 @@ def with_spread(data: PreparedData, fit: ModelFit, shared: Pooled, single: Poole
     shared, single : the friction as it was fitted, and with parameters of the drives' own
     """
     known = [name for name, std in zip(fit.shape.names, fit.shape.std, strict=True) if np.isfinite(std)]
-    count, estimate, std = len(fit.base), fit.estimate, fit.shape.std.copy()
     slopes = slope_rows(fit.model, data, single, fit.samples, fit.parameters)
-    covariance = estimate.covariance
     for name in set(shared.shape_names) - set(single.shape_names):
         if name not in known:  # it may be anywhere, and the fit knows
             continue
         own = [place for place, other in enumerate(single.shape_names) if shared.shared_name(other) == name]
-        others = np.delete(fit.fitted_columns, count + known.index(name), axis=-1)
+        column = len(fit.base) + known.index(name)
+        others = np.delete(fit.fitted_columns, column, axis=-1)
         value = float(fit.shape.values[fit.shape.names.index(name)])
-        variance = _variance(others, slopes[..., own], fit, data.row_weights, value)
-        moved = moved_by(data, fit, slopes[..., own])
-        covariance = covariance + variance * moved[:count] @ moved[:count].T
-        for place, other in enumerate(fit.shape.names):
-            if other == name:
-                std[place] = np.hypot(std[place], np.sqrt(variance))
-            elif other in known:
-                std[place] = np.hypot(std[place], np.sqrt(variance) * np.linalg.norm(moved[count + known.index(other)]))
-    return replace(fit, estimate=replace(estimate, covariance=covariance), shape=replace(fit.shape, std=std))
-
-
-def moved_by(data: PreparedData, fit: ModelFit, columns: Array) -> Array:
-    """Changes (C, K) of what was fitted per unit of each of further forces (n, A, K), which are left out of the fit."""
-    flat = fit.noise.weighed(fit.fitted_columns, data.row_weights).reshape(-1, fit.fitted_columns.shape[-1])
-    scale = np.linalg.norm(flat, axis=0)
-    offered = fit.noise.weighed(columns, data.row_weights).reshape(len(flat), -1)
-    return np.asarray(np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])
+        std = np.sqrt(_variance(others, slopes[..., own], fit, data.row_weights, value))
+        changes = std * moved_by(slopes[..., own], fit.fitted_columns, fit.noise, data.row_weights)
+        changes[column] = std * np.eye(len(own))[0]  # it is that of a drive, not of their mean
+        fit = allowing_for(fit, changes)
+    return fit
 
 
 def _variance(others: Array, own: Array, fit: ModelFit, row_weights: Array, value: float) -> float:

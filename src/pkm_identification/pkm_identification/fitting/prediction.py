@@ -9,7 +9,7 @@ from pkm_description.machine import Machine
 from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import EffortDelay
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.columns.term import Term
 from pkm_identification.prepared_data import PreparedData
 
@@ -29,19 +29,23 @@ def efforts_without_friction(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> Array:
     """Forces (N, A) of bodies and rotors, and of the terms that are no friction: no deflection changes them."""
-    return data.rotor_forces + sum(_forces_without_friction(model, data, samples, parameters))
+    passed_on, others = _forces_without_friction(model, data, samples, parameters)
+    return passed_on + others
 
 
 def _forces_without_friction(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> tuple[Array, Array]:
-    """What the drives pass on to the machine (N, A), and what else is no friction, but for rotors of the file."""
-    passed_on = data.structure_forces(parameters[model.inertial])
-    others = np.zeros_like(passed_on)
+    """What the drives pass on to the machine (N, A), and what else is no friction."""
+    passed_on, others = data.structure_forces(parameters[model.inertial]), data.rotor_forces
     for term, values in model.with_parameters(parameters):
-        if not term.dissipates:
-            forces = data.term_forces(term, samples, values)
-            passed_on, others = (passed_on + forces, others) if term.passed_on else (passed_on, others + forces)
+        if term.dissipates:
+            continue
+        forces = data.term_forces(term, samples, values)
+        if term.passed_on:
+            passed_on = passed_on + forces
+        else:
+            others = others + forces
     return passed_on, others
 
 
@@ -91,8 +95,9 @@ def samples_with_efforts(
     Whatever is not friction belongs to them. What the drives pass on is less: a rotor turns before the screw.
     """
     passed_on, others = _forces_without_friction(model, data, data.samples, parameters)
-    efforts = data.rotor_forces + passed_on + others
-    samples = model.with_forces(data.samples, data.motion, believed, efforts, data.recording.sample_rate, passed_on)
+    samples = model.with_forces(
+        data.samples, data.motion, believed, passed_on + others, data.recording.sample_rate, passed_on
+    )
     return _with_contacts(model, data, samples, parameters)
 
 
@@ -100,10 +105,9 @@ def _with_contacts(
     model: ObservationModel, data: PreparedData, samples: JointSamples, parameters: Array
 ) -> JointSamples:
     """Samples with contacts that are deflected up to the friction by all parameters."""
-    presliding = presliding_of(model.terms)
-    if presliding is None:
+    if presliding_of(model.terms) is None:
         return samples
-    return deflected(model, data, presliding.at_levels(samples, model.with_parameters(parameters)))
+    return deflected(model, data, at_levels(samples, model.with_parameters(parameters)))
 
 
 def slope_rows(

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pkm_description.arrays import Array
 from scipy.stats import f as f_distribution
 
 from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.columns.presliding import Presliding, presliding_of
+from pkm_identification.columns.presliding import Presliding, at_levels, presliding_of
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.errors import NotConvergedError
 from pkm_identification.fitting.model_fit import ModelFit, fit_model
@@ -52,11 +51,11 @@ def with_presliding(
         return None
     near = data.with_reach(min(NEAREST, data.bands.reversal_reach))
     travel = np.ptp(data.samples.positions, axis=0)
-    samples = with_forces(fit.model, near, fit.parameters)
-    terms = fit.model.with_parameters(fit.parameters)
-    plain = Presliding.of(fit.model.machine, travel, np.ones(len(travel)))
-    samples = plain.at_levels(samples, terms)
-    models = [_extended(fit.model, part * travel, samples) for part in DISTANCES]
+    samples = at_levels(with_forces(fit.model, near, fit.parameters), fit.model.with_parameters(fit.parameters))
+    assert samples.levels is not None
+    levels = samples.levels.mean(axis=0)
+    begins = [Presliding.of(fit.model.machine, part * travel, levels) for part in DISTANCES]
+    models = [fit.model.with_terms((*fit.model.terms, begin)) for begin in begins]
     at_once, *errors = _errors(near, fit, samples, [fit.model, *models])
     best = int(np.argmin(errors))
     if best == 0 or errors[best] >= at_once:
@@ -71,12 +70,6 @@ def with_presliding(
         return far, fit_model(far, with_it.model, config, with_it)
     except NotConvergedError:
         return None
-
-
-def _extended(model: ObservationModel, distances: Array, samples: JointSamples) -> ObservationModel:
-    """The model with distances (A,) at the mean levels of friction."""
-    assert samples.levels is not None
-    return model.with_terms((*model.terms, Presliding.of(model.machine, distances, samples.levels.mean(axis=0))))
 
 
 def _is_known(fit: ModelFit) -> bool:

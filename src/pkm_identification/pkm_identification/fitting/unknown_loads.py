@@ -9,15 +9,14 @@ or for the estimated one where it is smaller.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from pkm_description.arrays import Array
 
 from pkm_identification.columns.joint_samples import JointSamples
 from pkm_identification.columns.joint_terms import LOAD_FRICTION, OFFSET
+from pkm_identification.fitting.allowance import allowing_for
 from pkm_identification.fitting.model_fit import ModelFit
-from pkm_identification.fitting.pooled_spread import moved_by
+from pkm_identification.fitting.weighed_fit import moved_by
 from pkm_identification.prepared_data import PreparedData
 
 
@@ -25,14 +24,12 @@ def with_unknown_loads(data: PreparedData, fit: ModelFit) -> ModelFit:
     """The fit with deviations that allow for offsets which the drives do not pass on; see the module."""
     if not {LOAD_FRICTION.kind, OFFSET.kind} <= fit.model.kinds:
         return fit
-    kinds = {term.kind: values for term, values in fit.model.with_parameters(fit.parameters)}
+    coefficients = next(
+        values for term, values in fit.model.with_parameters(fit.parameters) if term.kind == LOAD_FRICTION.kind
+    )
     rows = data.joint_rows(lambda part: _columns(fit.samples[part]), np.arange(fit.model.machine.actuated_count))
-    count, known = len(fit.base), np.isfinite(fit.shape.std)
-    changes = moved_by(data, fit, rows) * (kinds[LOAD_FRICTION.kind] * _sizes(fit))
-    covariance = fit.estimate.covariance + changes[:count] @ changes[:count].T
-    std = fit.shape.std.copy()
-    std[known] = np.hypot(std[known], np.linalg.norm(changes[count:], axis=1))
-    return replace(fit, estimate=replace(fit.estimate, covariance=covariance), shape=replace(fit.shape, std=std))
+    moved = moved_by(rows, fit.fitted_columns, fit.noise, data.row_weights)
+    return allowing_for(fit, moved * (coefficients * _sizes(fit)))
 
 
 def _columns(samples: JointSamples) -> Array:
@@ -46,10 +43,8 @@ def _sizes(fit: ModelFit) -> Array:
     fitted = dict(zip(fit.model.all_names, fit.parameters.tolist(), strict=True))
     possible = []
     for joint in fit.model.machine.actuated_joints:
-        size, name = (
-            abs(fitted.get(f'{joint.name}.coulomb', joint.friction.coulomb)),
-            f'{joint.name}.{OFFSET.parameter}',
-        )
+        size = abs(fitted.get(f'{joint.name}.coulomb', joint.friction.coulomb))
+        name = f'{joint.name}.{OFFSET.parameter}'
         if name in base:  # by itself, not in a sum with bodies
             place = base.index(name)
             size = min(size, float(np.hypot(fit.estimate.parameters[place], fit.estimate.std[place])))

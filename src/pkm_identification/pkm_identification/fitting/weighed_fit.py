@@ -70,6 +70,19 @@ class WeighedFit:
         return explained.changes(moved)
 
 
+def moved_by(further: Array, columns: Array, noise: RowNoise, row_weights: Array) -> Array:
+    """Changes (B, K) of fitted parameters per unit of each of further forces, which the fit leaves out.
+
+    Parameters
+    ----------
+    further, columns : (n, A, K), (n, A, B) left out, and fitted
+    noise, row_weights : of the fit
+    """
+    flat, offered = (_flat(noise.weighed(rows, row_weights)) for rows in (columns, further))
+    scale = np.linalg.norm(flat, axis=0)
+    return np.asarray(np.linalg.lstsq(flat / scale, offered, rcond=None)[0] / scale[:, None])
+
+
 def _flat(rows: Array) -> Array:
     """Rows (n, A, C) as (n * A, C)."""
     return rows.reshape(-1, rows.shape[-1])
