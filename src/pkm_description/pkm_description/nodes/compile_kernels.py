@@ -7,10 +7,12 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from multiprocessing import get_context
 
 from pkm_description.errors import PkmError
@@ -20,6 +22,8 @@ GROUP = 'pkm.first_calls'
 #: processes at most: each compiles the kernels that its own call too
 MOST_PROCESSES = 2
 
+#: of a package: calls that reach its kernels
+FirstCalls = Callable[[], Iterable[Callable[[], object]]]
 #: package -> numbers of kernels that were compiled, and that were there; then the folders that were written to
 Done = tuple[dict[str, tuple[int, int]], set[str]]
 
@@ -32,26 +36,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog='The code is kept beside the installed packages if they can be written, for all users; else in the '
         "user's cache folder. It runs on every processor of this kind, so an image or a folder may move.",
     )
-    parser.parse_args(arguments)
+    parser.add_argument(
+        'packages', nargs='*', help='default: all that are installed; those that are named need not be installed yet'
+    )
+    parser.add_argument(
+        '--processes', type=int, default=MOST_PROCESSES,
+        help='default: %(default)s; one alone compiles nothing twice, for a computer that has something else to do',
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    for name in options.packages:
+        if find_spec(name) is None or find_spec(f'{name}.first_calls') is None:
+            print(f'error: {name}: no such Python package here, or one without a module first_calls', file=sys.stderr)
+            return 1
     if 'numba' not in sys.modules:  # Numba reads this once
         os.environ.setdefault('NUMBA_CPU_NAME', 'generic')
     try:
-        return _compile()
+        return _compile(options.packages, max(1, min(options.processes, os.cpu_count() or 1)))
     except PkmError as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
 
 
-def _compile() -> int:
+def _compile(packages: Sequence[str], processes: int) -> int:
     from pkm_description.kernels.jit import COMPILED
 
     if not COMPILED:
         print('error: NUMBA_DISABLE_JIT is set, so nothing is compiled', file=sys.stderr)
         return 1
     print(f'compiling for every {platform.machine()} processor, a minute or two if nothing is there', flush=True)
-    begin, shares = time.monotonic(), min(MOST_PROCESSES, os.cpu_count() or 1)
-    with ProcessPoolExecutor(shares, mp_context=get_context('spawn')) as pool:
-        parts = list(pool.map(partial(compile_share, shares=shares), range(shares)))
+    begin = time.monotonic()
+    with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
+        parts = list(pool.map(partial(compile_share, shares=processes, packages=packages), range(processes)))
     for package in parts[0][0]:
         compiled, loaded = (sum(counts) for counts in zip(*(found[package] for found, _ in parts), strict=True))
         print(f'{package}: {compiled} compiled, {loaded} were there')
@@ -62,19 +77,35 @@ def _compile() -> int:
     return int(any(compiled for found, _ in parts for compiled, _ in found.values()) and not kept)
 
 
-def compile_share(share: int, shares: int) -> Done:
-    """Make every ``shares``-th function's first calls, from ``share`` on: in this process, so that it compiles them."""
+def compile_share(share: int, shares: int, packages: Sequence[str] = ()) -> Done:
+    """Make every ``shares``-th function's first calls, from ``share`` on: in this process, so that it compiles them.
+
+    Parameters
+    ----------
+    packages : names; default: all that are installed
+    """
     from pkm_description.kernels import cache
 
     cache.say_once('compiling')
     functions: dict[str, int] = {}
     found: dict[str, tuple[int, int]] = {}
-    packages = {entry.value: entry for entry in entry_points(group=GROUP)}  # a package may be found twice
-    for entry in sorted(packages.values(), key=lambda entry: entry.name):
+    for package, first_calls in _first_calls(packages):
         compiled, loaded = len(cache.compiled), len(cache.loaded)
-        for call in entry.load()():
+        for call in first_calls():
             name = getattr(call, 'func', call).__qualname__
             if functions.setdefault(name, len(functions)) % shares == share:
                 call()
-        found[entry.name] = len(cache.compiled) - compiled, len(cache.loaded) - loaded
+        found[package] = len(cache.compiled) - compiled, len(cache.loaded) - loaded
     return found, {str(folder) for folder in cache.kept}
+
+
+def _first_calls(packages: Sequence[str]) -> list[tuple[str, FirstCalls]]:
+    """Packages by name, each with the function that gives its first calls."""
+    if packages:
+        return [(name, import_module(f'{name}.first_calls').first_calls) for name in packages]
+    found = {entry.value: entry for entry in entry_points(group=GROUP)}  # a package may be found twice
+    return [(entry.name, entry.load()) for entry in sorted(found.values(), key=lambda entry: entry.name)]
+
+
+if __name__ == '__main__':
+    sys.exit(main())
