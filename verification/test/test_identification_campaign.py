@@ -76,6 +76,7 @@ def test_a_plain_recording_is_identified_and_the_peer_works() -> None:
     assert 0.0 < outcome.noise_floor < 0.01
 
 
+@pytest.mark.campaign
 def test_forces_of_drives_that_stick_reach_the_noise() -> None:
     """A narrow band of the motion spreads what they do when they start, nine times the noise."""
     outcome = run_trial(generate('khalifa_3prr', 'plain', 4, (10.0, 6.1)), {})

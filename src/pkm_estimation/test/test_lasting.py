@@ -108,7 +108,9 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
         (lambda: walking(measured(20.0)), 'bias walk', 'accelerometer_bias_walk: 0.0003'),
         (lambda: drifting(measured(18.0), 1, 1e-4), 'drift of leg2', 'leg_offset_walk'),
         (lambda: measured(18.0, leg_offsets=(0.0, 0.0, 0.005, 0.0, 0.0, 0.0)), 'offset of leg3', 'leg_offsets'),
-        (lambda: measured(60.0, slow_down=2e-5), 'clock skew', 'imu_delay_walk: 2e-05'),
+        pytest.param(
+            lambda: measured(60.0, slow_down=2e-5), 'clock skew', 'imu_delay_walk: 2e-05', marks=pytest.mark.campaign
+        ),
         (lambda: measured(20.0, motion=jerking), 'motion between the samples of the IMU', 'a faster IMU'),
         (lambda: measured(18.0, machine=NOISY), 'noise of the IMU', 'q_scale: '),
         (lambda: scaled(measured(18.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99'),

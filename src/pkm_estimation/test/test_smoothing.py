@@ -111,7 +111,7 @@ def collected(monkeypatch):
 )
 def test_errors_are_smaller_and_as_claimed(machine, freedom, freedoms, collected):
     """At 2 Hz and 100 Hz, from the start on: mean NEES over seeds within its 95 % bounds, each group better."""
-    seeds, motion = 6, Motion(load_machine(machine), freedom=freedom)
+    seeds, motion = 4, Motion(load_machine(machine), freedom=freedom)
     squares, ours, filters = [], [], []
     for seed in range(seeds):
         run = Run(motion, seed, 4.0)

@@ -181,6 +181,7 @@ def test_command_writes_settings_that_the_estimator_takes(tmp_path, capsys):
     assert 0.5 < config.q_scale < 2.0  # with the delay declared nothing is left for Q to cover: without, it is 2000
 
 
+@pytest.mark.campaign
 def test_command_keeps_the_settings_it_began_with_and_finds_a_wrong_mounting(tmp_path, capsys):
     """Before models were compared, a Q of thousands covered the mounting, and the gate accused a leg."""
     rich = fourier_profile(SRS, 40.0)
@@ -244,8 +245,8 @@ def test_everything_wrong_at_once_is_found():
 
 def test_what_does_not_hold_in_the_last_third_is_not_written():
     """The IMU is late in the first two thirds only: the delay that explains these would spoil what follows."""
-    late, right = (record(MP1, SensorConditions(imu_delay=delay), 18.0) for delay in (0.012, 0.0))
-    early = (np.arange(len(late.stamps)) < 1200)[:, None]
+    late, right = (record(MP1, SensorConditions(imu_delay=delay), 12.0) for delay in (0.012, 0.0))
+    early = (np.arange(len(late.stamps)) < 800)[:, None]
     force, rate = (np.where(early, getattr(late, k), getattr(right, k)) for k in ('specific_force', 'angular_rate'))
     streams = streams_of(replace(late, specific_force=force, angular_rate=rate))
     choice = choose_model(SRS, streams, delay=0.012, keep_r=True)

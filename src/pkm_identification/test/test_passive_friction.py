@@ -122,7 +122,9 @@ def test_friction_that_noise_would_lock_does_not_stop_the_fit(seed: int) -> None
     """Loads take friction as far as the data know it: 50 N of noise hide it here."""
     machine = load_machine('valencia_3rps')
     signals = clean_signals(rubbing(machine, BY_LOAD), 'drives', 10.0, 100.0, 0)
-    config = IdentificationConfig.from_mapping({'columns.friction': 'all', 'columns.terms': ['transverse_friction']})
+    config = IdentificationConfig.from_mapping({
+        'columns.friction': 'all', 'columns.terms': ['transverse_friction'], 'columns.extend': False
+    })  # fmt: skip
     result = identify(machine, recording(machine, signals, seed), config=config)
     assert result.training.fitted.filtered_error.relative < 0.1
 

@@ -25,6 +25,9 @@ from pkm_identification.report.overlay import write_overlay
 from pkm_identification.result import IdentificationResult
 from synthetic import clean_signals, recording
 
+#: forces beyond those of the machine file are not looked for
+AS_GIVEN = IdentificationConfig.from_mapping({'columns.extend': False})
+
 
 def test_parameters_are_found(result: IdentificationResult, srs: Machine) -> None:
     """Acceptance: 3 std, platform mass to 1 %, friction to 5 %, held-out force to 3 %, from a wrong nominal machine."""
@@ -47,7 +50,9 @@ def test_standard_deviations_cover_the_errors(srs: Machine, nominal: Machine, ex
         [
             [
                 row.standardised_error
-                for row in compare_with_truth(identify(nominal, recording(srs, excitation, 100 + seed)), srs)
+                for row in compare_with_truth(
+                    identify(nominal, recording(srs, excitation, 100 + seed), None, AS_GIVEN), srs
+                )
             ]
             for seed in range(seeds)
         ]
@@ -80,8 +85,8 @@ def test_overlay_reloads_to_the_same_forces(result: IdentificationResult, srs: M
 
 def test_wide_prior_reproduces_base_parameters(srs: Machine, excitation: tuple) -> None:
     """When the nominal bodies count for nothing, the physical parameters reproduce the base parameters."""
-    config = IdentificationConfig(estimator=EstimatorSettings(platform_uncertainty=1e3, leg_uncertainty=1e3))
-    found = identify(srs, recording(srs, excitation, None), None, config)
+    wide = EstimatorSettings(platform_uncertainty=1e3, leg_uncertainty=1e3)
+    found = identify(srs, recording(srs, excitation, None), None, replace(AS_GIVEN, estimator=wide))
     reproduced = found.base.values(found.physical.values)
     assert np.abs((reproduced - found.estimate.parameters) / found.estimate.std).max() < 0.02
 
@@ -100,7 +105,7 @@ def test_impossible_bodies_are_said_and_not_written(result: IdentificationResult
     light = replace(srs, platform=replace(srs.platform, mass=10.0, inertia=np.diag([5.0, 5.0, 5.0])))
     signals = clean_signals(srs, 'fourier', 12.0, 100.0, 0)
     wrong = Recording(signals[0].time, signals[1], -signals[2])  # sign of the force confused
-    found = identify(light, wrong, None)
+    found = identify(light, wrong, None, AS_GIVEN)
     assert found.status == 'model insufficient'
     assert found.findings and found.findings[0].state.value == 'wrong'
     assert any('no machine that can exist' in text for text in found.physical.infeasible)
@@ -127,7 +132,7 @@ def test_poor_excitation_is_named(srs: Machine) -> None:
     positions = drive_positions(srs, motion.position, motion.rotation_base_platform)
     # without noise the residuals are what smoothing gets wrong: no reason to extend the model
     exact = Recording(motion.time, positions, inverse_dynamics(srs, motion))
-    found = identify(srs, exact, config=IdentificationConfig.from_mapping({'columns.extend': False}))
+    found = identify(srs, exact, config=AS_GIVEN)
     assert found.status == 'partial'
     assert any('platform_link.I' in name for name in found.not_excited)
     assert len(found.base) + len(found.not_excited) == 35
@@ -164,7 +169,7 @@ def test_motion_from_an_estimator(srs: Machine, excitation: tuple) -> None:
     plain = recording(srs, excitation, 3)
     motion = excitation[0]
     poses = PlatformPoses(motion.time[::2], motion.position[::2], motion.rotation_base_platform[::2])
-    found = identify(srs, replace(plain, poses=poses), None, IdentificationConfig(MotionSettings('estimator')))
+    found = identify(srs, replace(plain, poses=poses), None, replace(AS_GIVEN, motion=MotionSettings('estimator')))
     rows = compare_with_truth(found, srs)
     assert max(abs(row.standardised_error) for row in rows if row.status == 'identified') < 4.0
     with pytest.raises(RecordingError, match='start the estimator'):
