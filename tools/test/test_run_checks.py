@@ -15,7 +15,7 @@ def test_every_file_is_run_once() -> None:
     assert Counter(options[options.index('--no-loadscope-reorder') + 1 :]) == Counter(files)
 
 
-def files_with_tests_that_start_nodes_take_turns_with_others() -> None:
+def test_files_that_start_nodes_take_turns_with_others() -> None:
     nodes = [f'{STARTS_NODES}test/test_{place}.py' for place in range(3)]
     others = [f'test_{place}.py' for place in range(2 * OTHERS + 1)]
     first, second = others[:OTHERS], others[OTHERS:-1]
