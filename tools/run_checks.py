@@ -57,6 +57,12 @@ class Linters:
             texts.append(f'--- {name}\n{output.read().rstrip()}')
         return '\n'.join(texts)
 
+    def pytest_keyboard_interrupt(self) -> None:
+        """End them: whoever presses Ctrl-C waits for nothing."""
+        for program, _ in self._running.values():
+            program.terminate()
+        self._running.clear()
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Between the failures and the last lines of pytest."""
         self.show(terminalreporter.write_line)

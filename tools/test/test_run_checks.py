@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+import run_checks
 from run_checks import OTHERS, STARTS_NODES, files_with_tests, in_turns, side_by_side
 
 
@@ -25,3 +27,13 @@ def test_files_that_start_nodes_take_turns_with_others() -> None:
 def test_what_the_user_chose_stays() -> None:
     assert side_by_side(['-n', '1']) == side_by_side(['--pdb']) == []
     assert side_by_side([f'{__file__}::test_every_file_is_run_once'])[-1] == '--no-loadscope-reorder'
+
+
+def test_ctrl_c_does_not_wait_for_the_linters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_checks, 'CHECKS', {'endless': ['-c', 'import time; time.sleep(600)']})
+    linters = run_checks.Linters()
+    program, _ = linters._running['endless']
+    linters.pytest_keyboard_interrupt()
+    linters.show()
+    assert program.wait(30) != 0
+    assert not linters.failed()
