@@ -77,7 +77,7 @@ _STARTS_PROGRAMS = (
 #: test files that take part, by package (in ``test_*.py``): those of the groups above whose tests last seconds
 _TAKING_PART = {
     ESTIMATION: (
-        'absurd_settings', 'alike_messages', 'backward_pass', 'baseline', 'baseline_series', 'constants',
+        'absurd_settings', 'alike_messages', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
         'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts', 'folds_and_rank', 'gate_edges',
         'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_path', 'judgement', 'lasting', 'leg_faults',
         'manifold', 'models', 'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing',
@@ -85,7 +85,8 @@ _TAKING_PART = {
         'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
-        'judged_parameters', 'least_squares', 'observation', 'physical_machine', 'pipeline', 'pooled_spread',
+        'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation', 'overlay_numbers',
+        'physical_machine', 'pipeline', 'pooled_spread',
         'prepared_rows', 'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
