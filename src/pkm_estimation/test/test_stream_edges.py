@@ -1,0 +1,107 @@
+"""Rules of the stream at their edges, and parts that must agree: blocks and single samples, errors and their slopes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pkm_description.machine import Pose
+from pkm_estimation.stream import EstimatorConfig, EstimatorPipeline
+from pkm_estimation.stream.backlog import Backlog
+from pkm_estimation.stream.books import node_balance
+from pkm_estimation.stream.causes import Model, causes
+from pkm_estimation.stream.health import HealthMonitor
+from pkm_estimation.stream.lag_rule import LagRule, Load
+from pkm_estimation.stream.live import LivePipeline
+from pkm_estimation.stream.replay import Window
+from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs
+
+MS = 10**6
+
+
+def wait(backlog: Backlog, k: int) -> None:
+    """Let a sample of both topics wait."""
+    (_, stamp, force, rate), (_, _, names, positions) = imu_message(k), leg_message(k)
+    backlog.add_imu(SimpleNamespace(stamp=stamp, specific_force=force, angular_rate=rate, covariances=()))
+    backlog.add_legs(SimpleNamespace(stamp=stamp, names=names, positions=positions, efforts=np.empty(0)))
+
+
+# -- a node that is behind ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('lag', 'level'), [(0.0999, 'ok'), (0.1, 'warn')])
+def test_a_tenth_of_a_second_behind_is_told(lag: float, level: str) -> None:
+    assert Load(lag, 30, 1).summary()[0] == level
+
+
+@pytest.mark.parametrize(('span', 'used'), [(49, 1), (50, 2)])
+def test_legs_are_used_again_once_it_is_half_of_the_limit_behind(span: int, used: int) -> None:
+    """A limit of 100 ms: every second measurement from 200 ms on, and all of them below 50 ms."""
+    rule = LagRule(0.1, 10, HealthMonitor(6))
+    assert not rule.look(200 * MS, 500, 0, 0) and rule.look(201 * MS, 500, 0, 0)
+    for _ in range(40):
+        rule.is_left_out()
+    assert not rule.look(span * MS, 500, 0, 0)
+    assert rule.report().used == used
+
+
+def test_turns_become_longer_while_samples_are_followed() -> None:
+    """Twice as long each time after the one that starts the filter, so that a long queue costs few turns."""
+    backlog, sizes = Backlog(LivePipeline(SRS, EstimatorConfig(baseline=False)), 0.0), []
+    for k in range(200):
+        wait(backlog, k)
+    while len(backlog):
+        before = len(backlog)
+        backlog.work()
+        sizes.append(before - len(backlog))
+    assert sizes[2:5] == [2 * sizes[1], 4 * sizes[1], 8 * sizes[1]]
+
+
+def test_messages_of_a_node_with_a_reason_are_no_loss() -> None:
+    counters = {'imu_received': 90, 'imu_lost': 4, 'imu_unreadable': 1, 'legs_lost': 50}
+    assert node_balance(counters, 'imu', 95) == 0
+    assert node_balance(counters, 'imu', 97) == 2
+
+
+# -- causes ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_cause_does_to_the_legs_is_told_by_its_slopes() -> None:
+    """Errors of the positions by each parameter, against positions with a little of it."""
+    window = Window(
+        DATA.stamps, np.hstack([DATA.specific_force, DATA.angular_rate]), DATA.stamps, DATA.drive_positions,
+        int(DATA.stamps[0]),
+    )  # fmt: skip
+    model, checked = Model(SRS, EstimatorConfig(), window), 0
+    for cause in causes(SRS):
+        if cause.of_legs is None or not cause.name.startswith(('offset', 'drift')):
+            continue
+        errors = cause.of_legs(model)
+        for k in (3, 150):
+            slopes = errors(k, Pose(MOTION.position[k], MOTION.rotation_base_platform[k]))
+            for place, step in enumerate(cause.steps):
+                moved = cause.apply(model, step * (np.arange(len(cause.steps)) == place)).window.positions[k]
+                assert slopes[:, place] == pytest.approx((moved - window.positions[k]) / step, abs=1e-6)
+        checked += 1
+    assert checked == 12
+
+
+# -- blocks and single samples -----------------------------------------------------------------------------------------
+
+
+def test_samples_that_are_late_by_a_known_delay_are_followed_as_single_ones_are() -> None:
+    config = EstimatorConfig(imu_delay=0.004, baseline=False)
+    single, live = EstimatorPipeline(SRS, config), LivePipeline(SRS, config)
+    expected = feed(single, pairs(range(120)))
+    backlog, found = Backlog(live, 0.0), []
+    for k in range(120):
+        wait(backlog, k)
+        if k in (40, 90):
+            while len(backlog):
+                found += backlog.work()
+    while len(backlog):
+        found += backlog.work()
+    assert live.followed > 0
+    assert as_bytes(found) == as_bytes(expected)
+    assert live.health.report().convergence_time == single.health.report().convergence_time
