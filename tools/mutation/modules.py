@@ -87,8 +87,8 @@ _TAKING_PART = {
     ),
     IDENTIFICATION: (
         'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation', 'overlay_numbers',
-        'physical_machine', 'pipeline', 'pooled_spread',
-        'prepared_rows', 'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
+        'physical_machine', 'pipeline', 'pooled_spread', 'preparation_edges', 'prepared_rows', 'recording',
+        'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
         'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
