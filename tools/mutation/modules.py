@@ -78,12 +78,12 @@ _STARTS_PROGRAMS = (
 _TAKING_PART = {
     ESTIMATION: (
         'absurd_settings', 'alike_messages', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
-        'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts', 'folds_and_rank', 'gate_edges',
-        'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise', 'input_path', 'judgement', 'lasting',
-        'leg_faults', 'manifold', 'message_noise', 'models', 'noise_adaptation', 'offline', 'outputs', 'pipeline',
-        'sensors', 'smoothing', 'stamp_jitter', 'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise',
-        'time', 'time_edges', 'tuning_motion', 'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu',
-        'user_measurements',
+        'constraints', 'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts',
+        'folds_and_rank', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
+        'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'message_noise', 'models',
+        'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter',
+        'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',
+        'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
         'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation', 'overlay_numbers',

@@ -88,3 +88,14 @@ def test_what_is_carried_goes_through_a_step_with_the_states(first: int) -> None
     expected = motion @ carried
     carry(root, points, half, moving, first, carried, np.zeros((size, 12)), np.zeros((size, size)))
     assert carried == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(('name', 'moment'), [('euler', 0.0), ('heun', 0.5), ('rk3', 0.5), ('rk4', 0.5)])
+def test_a_constant_input_moves_the_position_by_half_of_its_square_of_time(name: str, moment: float) -> None:
+    """By all samples together, where an integrator sees the slope of the velocity at all."""
+    process = InertialProcess(np.array([0.0, 0.0, -9.8]), INTEGRATORS[name])
+    for k in range(3):
+        process.take_next(SAMPLES[k], SAMPLES[k + 1], INTERVAL)
+        InertialStep(process).over(0.0, INTERVAL).propagate(STATE[None].copy())
+        assert process.data.pulses.sum() == pytest.approx(1.0)
+        assert process.data.moments.sum() == pytest.approx(moment)

@@ -120,6 +120,18 @@ def test_a_running_node_does_not_wait_for_an_imu_that_is_silent() -> None:
     assert all(output.by_legs_alone for output in outputs)
 
 
+def test_after_a_long_gap_of_the_legs_too_the_filter_starts_anew() -> None:
+    """The IMU has been silent for a while; a gap of the legs below their limit is bridged, a longer one is not."""
+    config = EstimatorConfig(imu_silence=0.2, maximum_leg_gap=0.3, baseline=False)
+    for again, is_new in ((125, False), (135, True)):
+        pipeline = EstimatorPipeline(SRS, config)
+        feed(pipeline, pairs(range(60)))
+        assert feed(pipeline, [leg_message(k) for k in range(60, 101)])[-1].by_legs_alone
+        outputs = feed(pipeline, pairs(range(again, 160)))
+        assert any(output.started for output in outputs) == is_new
+        assert pipeline.health.counters['started'] == 1 + is_new
+
+
 def test_a_message_that_states_no_noise_is_of_the_noise_of_the_machine_file() -> None:
     stated = EstimatorPipeline(SRS, EstimatorConfig(imu_noise='messages', baseline=False))
     plain = EstimatorPipeline(SRS, EstimatorConfig(baseline=False))
