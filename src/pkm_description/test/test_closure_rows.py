@@ -23,6 +23,16 @@ def with_closure(**changes: object) -> list[Leg]:
     return legs
 
 
+@pytest.mark.parametrize(
+    ('planar', 'kind', 'words'),
+    [(False, 'hinge', "kind 'hinge'; choose one of ball, universal, pin, fixed"),
+     (True, 'universal', "kind 'universal'; in a planar machine choose one of ball, pin, fixed")],
+)  # fmt: skip
+def test_kinds_that_there_are_not_are_refused_with_those_that_there_are(planar: bool, kind: str, words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        closure_rows(with_closure(kind=kind), PLATFORM, planar)
+
+
 def test_anchors_of_the_platform_have_the_numbers_of_the_legs() -> None:
     found = [(end.tip, end.anchor, end.link) for end in closure_ends(SRS)]
     assert found == [(f'leg{n}_tip', f'platform_anchor{n}', f'leg{n}_ball') for n in range(1, 7)]
@@ -34,16 +44,6 @@ def test_bodies_are_counted_leg_by_leg_then_platform_and_base() -> None:
     assert rows.closure_other.tolist() == [joints, joints + 1, *[joints] * 4]
     ends = [SRS.joints.index(leg.joints[-1]) for leg in SRS.legs]
     assert rows.closure_body.tolist() == ends
-
-
-@pytest.mark.parametrize(
-    ('planar', 'kind', 'words'),
-    [(False, 'hinge', "kind 'hinge'; choose one of ball, universal, pin, fixed"),
-     (True, 'universal', "kind 'universal'; in a planar machine choose one of ball, pin, fixed")],
-)  # fmt: skip
-def test_kinds_that_there_are_not_are_refused_with_those_that_there_are(planar: bool, kind: str, words: str) -> None:
-    with pytest.raises(KinematicsError, match=words):
-        closure_rows(with_closure(kind=kind), PLATFORM, planar)
 
 
 def test_a_body_is_not_joined_to_itself_or_to_a_stranger() -> None:
