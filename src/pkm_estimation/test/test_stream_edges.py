@@ -14,7 +14,9 @@ from pkm_estimation.stream.books import node_balance
 from pkm_estimation.stream.causes import Model, causes
 from pkm_estimation.stream.health import HealthMonitor
 from pkm_estimation.stream.lag_rule import LagRule, Load
+from pkm_estimation.stream.lasting import LastingTest
 from pkm_estimation.stream.live import LivePipeline
+from pkm_estimation.stream.ranking import Ranking
 from pkm_estimation.stream.replay import Window
 from test_pipeline import DATA, MOTION, SRS, as_bytes, feed, imu_message, leg_message, pairs
 
@@ -176,3 +178,32 @@ def test_innovations_whose_means_scatter_too_much_are_told() -> None:
     told = excess(blocks_of(1.6), names, LARGE)
     assert told.startswith('means of 50 innovations scatter')
     assert float(told.split()[5]) == pytest.approx(ratio, rel=0.15)
+
+
+def test_causes_are_sought_in_ten_seconds_and_later_in_all_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Innovations are too large from the first one on; the search, which finds nothing, is again a minute later."""
+    windows = []
+
+    class NothingFound:
+        def __init__(self, model: Model, stamp: int) -> None:
+            self.due = stamp
+            windows.append((stamp * 1e-9, model.window))
+
+        def advance(self, stamp: int) -> Ranking:
+            return Ranking(24.0, ())
+
+    monkeypatch.setattr('pkm_estimation.stream.lasting.RankingJob', NothingFound)
+    test, random = LastingTest(SRS, EstimatorConfig(baseline=False), HealthMonitor(6)), np.random.default_rng(0)
+    for second in range(75):
+        residual, stamps = 2.0 * random.normal(size=(50, 6)), 1000 * MS * second + 20 * MS * np.arange(50)
+        test.add_imus(stamps, np.zeros((50, 6)))
+        test.add_block(SimpleNamespace(
+            epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
+            variance=np.ones((50, 6)), nis=np.sum(residual**2, axis=1),
+        ))  # fmt: skip
+    assert len(windows) == 2
+    (first, short), (second, long) = windows
+    assert 10.0 <= first < 12.0 and 59.9 < second - first < 62.0
+    assert np.ptp(short.leg_stamps) * 1e-9 == pytest.approx(first, abs=0.1)
+    assert 55.0 < np.ptp(long.leg_stamps) * 1e-9 < 65.0
+
