@@ -77,25 +77,28 @@ _STARTS_PROGRAMS = (
 #: test files that take part, by package (in ``test_*.py``): those of the groups above whose tests last seconds
 _TAKING_PART = {
     ESTIMATION: (
-        'absurd_settings', 'alike_messages', 'backward_pass', 'baseline', 'baseline_series', 'constants',
-        'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts', 'folds_and_rank', 'gate_edges',
-        'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_path', 'judgement', 'lasting', 'leg_faults',
-        'manifold', 'models', 'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing',
-        'stamp_jitter', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',
+        'absurd_settings', 'alike_messages', 'backlog', 'backward_pass', 'baseline', 'baseline_series', 'constants',
+        'constraints', 'correlated_noise', 'extended', 'filter', 'filter_parts', 'filtering_parts',
+        'folds_and_rank', 'gate_edges', 'imu_constants', 'imu_faults', 'imu_gaps', 'imu_jumps', 'input_noise',
+        'input_path', 'judgement', 'lasting', 'leg_faults', 'manifold', 'message_noise', 'models',
+        'noise_adaptation', 'offline', 'outputs', 'pipeline', 'sensors', 'smoothing', 'stamp_jitter',
+        'stream_edges', 'stream_parts', 'stream_rules', 'sums_and_noise', 'time', 'time_edges', 'tuning_motion',
         'tuning_numbers', 'tuning_search', 'tuning_static', 'turned_imu', 'user_measurements',
     ),
     IDENTIFICATION: (
-        'judged_parameters', 'least_squares', 'observation', 'physical_machine', 'pipeline', 'pooled_spread',
-        'prepared_rows', 'recording', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
+        'friction_laws_identified', 'judged_parameters', 'least_squares', 'observation', 'overlay_numbers',
+        'physical_machine', 'pipeline', 'pooled_spread', 'preparation_edges', 'prepared_rows', 'recording',
+        'recording_edges', 'report', 'residual_covariance', 'result', 'significance', 'stated_deviations',
     ),
     BRINGUP: (
         'control', 'faults', 'feedforward', 'hydraulic', 'recorded_ends', 'recording', 'safe_stop',
         'sensor_models', 'servo_edges', 'servo_parts',
     ),
     DESCRIPTION: (
-        'c_code', 'controllers', 'export_round_trip', 'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files',
-        'graph_files', 'graph_kinematics', 'leg_branches', 'leg_lengths', 'leg_motion', 'link_shapes', 'mjcf',
-        'overlay', 'rods', 'ros2_control', 'sdf', 'sdf_names', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
+        'c_code', 'closing_legs', 'closure_rows', 'controllers', 'export_numbers', 'export_round_trip',
+        'forward_kinematics', 'forward_kinematics_graphs', 'gazebo_files', 'graph_files', 'graph_kinematics',
+        'leg_branches', 'leg_lengths', 'leg_motion', 'link_shapes', 'mjcf', 'overlay', 'rods', 'ros2_control',
+        'sdf', 'sdf_names', 'turned_plane', 'urdf', 'urdf_and_xacro', 'urdf_loops',
     ),
 }  # fmt: skip
 

@@ -104,7 +104,8 @@ def _in_child(work: Callable[[Keep], tuple[int, dict[str, Any]]], answer: Path, 
         code, content = work(keep)
         keep(content)
     except BaseException:
-        answer.write_text(json.dumps({'error': traceback.format_exc()[-2000:]}), encoding='utf-8')
+        before = json.loads(answer.read_text(encoding='utf-8')) if answer.exists() else {}
+        answer.write_text(json.dumps(before | {'error': traceback.format_exc()[-2000:]}), encoding='utf-8')
     finally:
         os._exit(code)
 
@@ -189,34 +190,45 @@ class Session:
         return PASSED, {}
 
     def measure(self, test_file: str) -> Ended:
-        """Write down the footprints of the tests of a file."""
-        names = [name for name in self.items if name.partition('::')[0] == test_file]
+        """Write down the footprints of the tests of a file.
 
-        def work(keep: Keep) -> tuple[int, dict[str, Any]]:
-            self._recorder, tests = Recorder(), {}
-            signal.signal(signal.SIGVTALRM, _too_slow)
-            for name, following in zip(names, [*names[1:], None], strict=True):
-                item, begin, self._failed = self.items[name], time.process_time(), ''
-                before = sum(self._fixture_seconds.values())
-                with self._recorder.context(name):
-                    item.config.hook.pytest_runtest_protocol(
-                        item=item, nextitem=self.items[following] if following else None
-                    )
-                fixtures: Any = getattr(item, '_fixtureinfo').name2fixturedefs  # noqa: B009
-                shared = [_fixture(one) for several in fixtures.values() for one in several if one.scope != 'function']
-                own = time.process_time() - begin - sum(self._fixture_seconds.values()) + before
-                tests[name] = {'passed': not self._failed, 'seconds': round(own, 3), 'fixtures': shared}
-                if 'TooSlowError' in self._failed:
-                    keep({'tests': tests, 'fixtures': self._fixture_seconds, 'executed': self._recorder.executed()})
-            found = {'tests': tests, 'fixtures': self._fixture_seconds, 'executed': self._recorder.executed()}
-            return PASSED, found
-
-        ended = fork(work, 900.0)
+        A test that is interrupted because it lasts too long may keep a lock, or leave compiled code in the middle, so
+        that the fork ends: then those up to there that did not pass are left out, and the others are measured again.
+        """
+        names, left_out, seconds = [name for name in self.items if name.partition('::')[0] == test_file], [], 0.0
+        while True:
+            chosen = [name for name in names if name not in left_out]
+            ended = fork(lambda keep, chosen=chosen: self._measured(chosen, keep), 900.0)  # type: ignore[misc]
+            seconds += ended.seconds
+            failed = ended.content.get('failed', [])
+            if 'tests' in ended.content or not failed:
+                break
+            left_out += failed
         if 'tests' in ended.content:
+            ended.content['tests'] |= {name: {'passed': False, 'seconds': LONGEST, 'fixtures': []} for name in left_out}
             path = file_of(test_file)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(ended.content), encoding='utf-8')
-        return ended
+        return Ended(ended.code, ended.content, seconds)
+
+    def _measured(self, names: Sequence[str], keep: Keep) -> tuple[int, dict[str, Any]]:
+        """Run tests in this process; keeps, until all are done, which of them failed, with the one that runs."""
+        tests: dict[str, dict[str, Any]] = {}
+        self._recorder = Recorder()
+        signal.signal(signal.SIGVTALRM, _too_slow)
+        for name, following in zip(names, [*names[1:], None], strict=True):
+            keep({'failed': [*(other for other, one in tests.items() if not one['passed']), name]})
+            item, begin, self._failed = self.items[name], time.process_time(), ''
+            before = sum(self._fixture_seconds.values())
+            with self._recorder.context(name):
+                item.config.hook.pytest_runtest_protocol(
+                    item=item, nextitem=self.items[following] if following else None
+                )
+            fixtures: Any = getattr(item, '_fixtureinfo').name2fixturedefs  # noqa: B009
+            shared = [_fixture(one) for several in fixtures.values() for one in several if one.scope != 'function']
+            own = time.process_time() - begin - sum(self._fixture_seconds.values()) + before
+            tests[name] = {'passed': not self._failed, 'seconds': round(own, 3), 'fixtures': shared}
+        return PASSED, {'tests': tests, 'fixtures': self._fixture_seconds, 'executed': self._recorder.executed()}
 
 
 def _fixture(definition: Any) -> str:

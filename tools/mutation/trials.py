@@ -20,7 +20,7 @@ from mutation.statements import statements
 from mutation.transplant import compile_anew, transplant
 
 #: s of the processor, for the tests of a trial together, without a change; for compiling kernels
-BUDGET, COMPILING = 4.0, 240.0
+BUDGET, COMPILING = 10.0, 240.0
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -111,3 +112,35 @@ def test_schedule_begins_where_it_was_asked_to_and_runs_at_its_rate(tmp_path: Pa
     for wrong in ({'rate': 0.0}, {'rate': -1.0}, {'start_offset': -0.1}, {'rate': float('nan')}):
         with pytest.raises(BagError, match='must be positive'):
             Playback(tmp_path / 'run', **wrong)
+
+
+@pytest.mark.parametrize('storage', STORAGES)
+def test_what_is_safe_can_be_read_while_it_goes_on(tmp_path: Path, storage: str) -> None:
+    """Every three messages are made safe, counted anew from each time that everything was."""
+
+    def safe() -> int:
+        copy = tmp_path / f'copy_{len(list(tmp_path.iterdir()))}'
+        shutil.copytree(tmp_path / 'run', copy)
+        try:
+            return len(read(copy))
+        except BagError:  # nothing that can be read
+            return 0
+
+    recording, found = begun(tmp_path / 'run', storage, flush_every=3), []
+    for number in range(12):
+        recording.add_message('/a', 10**9 + number, cdr(number))
+        if number == 6:
+            recording.flush()
+        found.append(safe())
+    recording.close()
+    assert found == [0, 0, 3, 3, 3, 6, 7, 7, 7, 10, 10, 10]
+
+
+def test_rates_are_messages_per_recorded_second(tmp_path: Path) -> None:
+    """Of less than a second as if it were one."""
+    for count, rate in ((41, 10.25), (5, 5.0)):
+        recording = begun(tmp_path / f'run_{count}')
+        for number in range(count):
+            recording.add_message('/a', 10**9 + number * 10**8, cdr(number))
+        recording.close()
+        assert Playback(tmp_path / f'run_{count}').rates['/a'] == pytest.approx(rate)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pkm_bringup.control import LegServo, ReferenceRefusedError
 from pkm_bringup.control.leg_reference import LegReference
+from pkm_bringup.control.reference_check import check_reference
 from pkm_bringup.control.reference_maker import ReferenceMaker
+from pkm_bringup.control.servo_gains import largest_integral_rate
 from pkm_bringup.control.servo_settings import ServoSettings
 from pkm_bringup.recording.offered_qos import offered_qos
 from pkm_description.dynamics import gravity_forces
 from pkm_description.loading import load_machine
-from pkm_description.machine import PlatformMotion
+from pkm_description.machine import Machine, PlatformMotion
 
 SRS = load_machine('srs')
 
@@ -52,3 +56,45 @@ def test_times_of_an_offered_profile_are_seconds_and_nanoseconds() -> None:
     assert (found.deadline.sec, found.deadline.nsec) == (3, 500_000_001)
     assert (found.lifespan.sec, found.lifespan.nsec) == (0, 7) and found.liveliness_lease_duration == found.deadline
     assert (found.reliability.name, found.history.name, found.depth) == ('BEST_EFFORT', 'UNKNOWN', 5)
+
+
+def test_an_integral_as_fast_as_can_be_is_not_refused() -> None:
+    largest = largest_integral_rate(SRS, ServoSettings().gains(SRS))
+    assert LegServo(SRS, 10**6, ServoSettings(integral_rate=largest)).settings.integral_rate == largest
+
+
+def test_an_integral_does_not_grow_over_a_gap_of_the_measurements() -> None:
+    """Control periods of 1 ms: nothing is known of the error in a second of silence."""
+    settings = ServoSettings(integral_rate=0.5, feedforward='gravity', tracking_error_limit=-1.0)
+    servo, still = LegServo(SRS, 10**6, settings), np.zeros(6)
+    at_home = LegReference(SRS, PlatformMotion.at_rest(SRS.home.position, SRS.home.rotation_base_platform), 0)
+    off = at_home.evaluate(np.zeros(1, dtype=np.int64)).positions[0] - 1e-4
+    first, after_gap, next_one = (servo.forces(time, off, still) for time in (0, 10**9, 10**9 + 10**6))
+    assert after_gap == pytest.approx(first, abs=1e-9)
+    growth = 0.5 * settings.gains(SRS).stiffness * 1e-3 * 1e-4
+    assert next_one - after_gap == pytest.approx(np.full(6, growth), rel=1e-6)
+
+
+def test_limits_hold_from_the_first_knot_on() -> None:
+    """A motion that is too fast between its first two knots, at which it rests."""
+    def of(duration: float) -> PlatformMotion:
+        still, position = np.zeros((3, 3)), np.tile(SRS.home.position, (3, 1))
+        position[1:, 2] += 0.02
+        rotation = np.tile(SRS.home.rotation_base_platform, (3, 1, 1))
+        return PlatformMotion(np.array([0.0, duration, duration + 1.0]), position, rotation, still, still, still, still)
+
+    check_reference(SRS, of(2.0))
+    with pytest.raises(ReferenceRefusedError, match=r'speed .* exceeds'):
+        check_reference(slow(0.05), of(0.5))
+
+
+def slow(fastest: float) -> Machine:
+    """The machine with slower drives."""
+    legs = [
+        replace(leg, joints=tuple(
+            replace(joint, limits=replace(joint.limits, velocity=fastest)) if joint.actuated else joint
+            for joint in leg.joints
+        ))
+        for leg in SRS.legs
+    ]  # fmt: skip
+    return replace(SRS, legs=tuple(legs))

@@ -120,3 +120,26 @@ def test_no_such_overlay(tmp_path: Path) -> None:
     error = _refused(tmp_path / 'none.yaml')
     assert error.path == tmp_path / 'none.yaml'
     assert 'cannot be read' in str(error)
+
+
+def test_what_a_file_lacks_is_added_and_the_rest_of_the_overlay_counts_too(tmp_path: Path) -> None:
+    """Inertia of the rotors and another law of friction, each before other values of the same joint."""
+    path = tmp_path / 'overlay.yaml'
+    path.write_text(
+        'overlay: {machine: palida}\n'
+        'leg_chain:\n'
+        '  prismatic:\n'
+        '    rotor_inertia: 0.75\n'
+        '    friction: {law: viscous_coulomb, viscous: 17.0, coulomb: 4.0}\n'
+        '    body: {mass: 1.25}\n'
+        'platform: {body: {mass: 8.5}}\n'
+    )
+    nominal, machine = load_machine('palida'), load_machine('palida', path)
+    assert not any(joint.rotor_inertia for joint in nominal.actuated_joints)
+    for joint in machine.actuated_joints:
+        assert (joint.rotor_inertia, joint.body.mass) == (0.75, 1.25)
+        assert (joint.friction.viscous, joint.friction.coulomb) == (17.0, 4.0)
+    assert machine.platform.mass == 8.5
+    for text, key in (('rotor_inertia: {x: 1.0}', 'rotor_inertia'), ('elasticity: 1.0', 'elasticity')):
+        path.write_text(f'overlay: {{machine: palida}}\nleg_chain: {{prismatic: {{{text}}}}}\n')
+        assert _refused(path).key == f'leg_chain.prismatic.{key}'

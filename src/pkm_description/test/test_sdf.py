@@ -1,15 +1,11 @@
-"""The SDF for Gazebo: structure and poses by a reader of our own, and sdformat's verdict where it is installed."""
+"""The SDF for Gazebo: structure and poses by a reader of our own."""
 
 from __future__ import annotations
-
-import shutil
-import subprocess
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
-from exported_machines import EXPORTED, KINDS, exported_machine
+from exported_machines import EXPORTED, exported_machine
 from pkm_description.dynamics import gravity_forces
 from pkm_description.export.mjcf import mjcf_text
 from pkm_description.export.sdf import sdf_text
@@ -17,7 +13,6 @@ from pkm_description.export.sdf_names import with_unique_links
 from pkm_description.export.sdf_options import SdfOptions
 from pkm_description.export.sdf_tips import ExportError, split_bodies, welded_ends, with_least_masses
 from pkm_description.export.servo import gains_without_rotors
-from pkm_description.export.urdf import urdf_text
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, RigidBody
 from pkm_description.machine.closure_ends import closure_ends
@@ -25,9 +20,6 @@ from scipy.linalg import eigh, null_space
 
 from verification.engines.sdf_reader import PKM, SdfModel, compose, shared_names
 
-needs_sdformat = pytest.mark.skipif(
-    shutil.which('ign') is None, reason='ign (ignition-tools, libsdformat-dev) is not installed'
-)
 LOOPS = ['detachable', 'native']
 
 
@@ -292,32 +284,3 @@ def test_a_platform_that_is_too_light_for_welded_tips_is_refused() -> None:
     with pytest.raises(ExportError, match="choose loop 'native'"):
         split_bodies(machine, welded_ends(machine))
     assert 'leg6_closure' in sdf_text(machine, SdfOptions(loop='native'))
-
-
-@pytest.fixture(params=KINDS)
-def one_of_a_kind(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
-    return exported_machine(request.param, tmp_path)
-
-
-@needs_sdformat
-@pytest.mark.parametrize('loop', LOOPS)
-def test_sdformat_finds_it_valid(one_of_a_kind: Machine, loop: str, tmp_path: Path) -> None:
-    """With welded legs in a world, with native loops alone."""
-    path = tmp_path / 'machine.sdf'
-    path.write_text(sdf_text(one_of_a_kind, SdfOptions(loop=loop, gazebo='fortress', world=loop == 'detachable')))
-    done = subprocess.run(['ign', 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, 'Valid.'), done.stderr
-
-
-@needs_sdformat
-def test_sdformat_keeps_every_body_of_the_urdf(one_of_a_kind: Machine, tmp_path: Path) -> None:
-    """It drops links without mass, and what hangs on them, without a word; frames on fixed joints may go."""
-    machine, path = one_of_a_kind, tmp_path / 'machine.urdf'
-    path.write_text(urdf_text(machine))
-    done = subprocess.run(['ign', 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=False)
-    read = SdfModel(done.stdout)
-    platform = [machine.platform.name] if machine.has_platform else []
-    bodies = [joint.body.name for leg in machine.legs for joint in leg.joints] + platform
-    assert set(read.links) == {'base_link', *bodies}
-    assert set(read.joints) == set(machine.joint_names)
-    assert 'Error' not in done.stderr

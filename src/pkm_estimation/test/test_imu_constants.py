@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pkm_description.kinematics.rotation import rotation_exp, rotation_log
+from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, rotation_log
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.delay_jacobian import turn_jacobian
 from pkm_estimation.filtering.point_motion import FilterStates, point_motions
@@ -11,6 +11,7 @@ from pkm_estimation.models.attitude import rotation_of
 from pkm_estimation.models.extra_states import StateLayout
 from pkm_estimation.models.imu_constants import with_constants
 from pkm_estimation.models.inertial_process import ImuMotion
+from pkm_estimation.models.leg_lengths import LegLengthModel
 
 SRS = load_machine('srs')
 GEOMETRY = EstimatorGeometry.from_machine(SRS)
@@ -88,3 +89,38 @@ def test_left_jacobian(size):
         step = 1e-6
         turn = rotation_exp(vector + step * axis) @ rotation_exp(vector - step * axis).T
         np.testing.assert_allclose(turn_jacobian(vector[None])[0] @ axis, rotation_log(turn) / (2 * step), atol=1e-8)
+
+
+def test_orientations_are_the_quaternions_of_the_rotations():
+    """Of charts that turn all the way round, with the sign that leaves w positive."""
+    layout, random, count = StateLayout.of(STATE_SIZE, 6, ()), np.random.default_rng(6), 40
+    states = np.array([some_state(layout)] * count)
+    states[:, ATTITUDE] = random.uniform(-0.5, 0.5, (count, 3))
+    vectors = random.normal(size=(count, 3))
+    vectors *= np.linspace(0.1, 2.0 * np.pi - 0.1, count)[:, None] / np.linalg.norm(vectors, axis=1, keepdims=True)
+    charts = np.array([rotation_exp(vector) for vector in vectors])
+    none = np.zeros((count, layout.size, layout.size)), np.zeros((count, 6)), np.zeros((count, 3))
+    covariance, imu, turning = none
+    known = FilterStates(
+        states, covariance, charts, quaternion_from_matrix(charts), imu, turning, np.zeros((count, 6, 6))
+    )
+    rotation, orientation, _ = known.attitudes
+    expected = np.array([chart @ rotation_of(state[ATTITUDE]) for chart, state in zip(charts, states, strict=True)])
+    np.testing.assert_allclose(rotation, expected, atol=1e-12)
+    np.testing.assert_allclose(orientation, quaternion_from_matrix(expected), atol=1e-12)
+    assert (orientation[:, 3] >= 0.0).all()
+
+
+def test_legs_are_measured_where_the_platform_is_after_the_delay():
+    """Their lengths are the distances at the pose that the constants give, with specific force and gravity."""
+    layout, random = StateLayout.of(STATE_SIZE, 6, ('imu_delay', 'imu_position')), np.random.default_rng(7)
+    base, platform = random.normal(size=(6, 3)), random.normal(size=(6, 3)) + np.array([0.0, 0.0, 2.0])
+    legs, state = LegLengthModel(base, platform, 0.0, SRS.gravity, layout), some_state(layout)
+    state[layout.imu_delay] = 0.2  # a long one, so that accelerations show
+    legs.data.imu[:], legs.data.angular_acceleration[:] = IMU, TURNING
+    rotation = rotation_of(state[ATTITUDE])
+    motion = ImuMotion.of(state[None], state[None, POSITION], rotation[None], IMU, TURNING, np.zeros(3))
+    moved = with_constants(layout, state[None], motion, SRS.gravity)
+    points = moved.position[0] + (platform - state[layout.imu_position]) @ moved.rotation[0].T
+    expected = np.linalg.norm(points - base, axis=1)
+    assert legs.observe(state[None])[0] == pytest.approx(expected, abs=1e-12)

@@ -12,6 +12,7 @@ from pkm_description.motion.profiles import mp1_profile, mp2_profile
 from pkm_estimation.filters import INTEGRATORS
 from pkm_estimation.models import InertialProcess
 from pkm_estimation.sensors import SensorConditions, euler_truth, imu_truth, measure, simulate_sensors
+from pkm_estimation.sensors.imu_faults import ImuFault
 
 SRS = load_machine('srs')
 MECHANISM = SRS
@@ -19,6 +20,9 @@ TIME = np.arange(0.0, 30.0, 0.01)
 EVALUATE = mp1_profile(SRS, 40.0).evaluate
 #: neither noise nor bias: what is left is the effect alone
 QUIET = SensorConditions(noise=False, bias=False)
+#: about x; and some gravity in axes of an IMU, m/s^2
+HALF_TURN = rotation_exp(np.array([np.pi, 0.0, 0.0]))
+GRAVITY = np.array([1.0, -2.0, -9.5])
 
 
 def sense(conditions, seed=1):
@@ -161,3 +165,48 @@ def test_euler_truth_satisfies_the_filters_recursion(profile):
     assert np.abs(inputs - exact).max() < 0.05
 
 
+
+
+def test_what_is_not_said_is_as_in_the_machine_file():
+    """Noise and biases are there unless they are switched off, and a motion is measured alike each time."""
+    bias = np.concatenate([SRS.imu.accelerometer_bias, SRS.imu.gyroscope_bias])
+    assert (bias != 0.0).all()
+    data, ideal = (
+        simulate_sensors(MECHANISM, EVALUATE, TIME[:5], conditions, 1)
+        for conditions in (SensorConditions(noise=False), QUIET)
+    )
+    difference = np.hstack([data.specific_force - ideal.specific_force, data.angular_rate - ideal.angular_rate])
+    assert difference == pytest.approx(np.tile(bias, (5, 1)), abs=1e-12)
+    motion = EVALUATE(TIME[200:205])
+    again, first, other = measure(SRS, motion), measure(SRS, motion, seed=0), measure(SRS, motion, seed=1)
+    assert np.array_equal(again.specific_force, first.specific_force)
+    assert not np.array_equal(again.specific_force, other.specific_force)
+
+
+def test_stamps_count_from_the_first_sample_whenever_a_motion_begins():
+    assert TIME[200] == pytest.approx(2.0)
+    data = measure(SRS, EVALUATE(TIME[200:203]), start_stamp=7_000_000_000)
+    assert data.stamps.tolist() == [7_000_000_000, 7_010_000_000, 7_020_000_000]
+
+
+@pytest.mark.parametrize(
+    ('kind', 'changed'),
+    [
+        ('frozen', lambda force, rate: (0.0 * force + force[0], 0.0 * rate + rate[0])),
+        ('zeros', lambda force, rate: (0.0 * force, 0.0 * rate)),
+        ('clipped', lambda force, rate: (np.clip(force, -5.0, 5.0), np.clip(rate, -2.0, 2.0))),
+        ('swapped_axes', lambda force, rate: (np.roll(force, -1, axis=1), np.roll(rate, -1, axis=1))),
+        ('upside_down', lambda force, rate: (force @ HALF_TURN, rate @ HALF_TURN)),
+        ('in_g', lambda force, rate: (force / 9.80665, rate)),
+        ('in_deg_per_s', lambda force, rate: (force, np.degrees(rate))),
+        ('gravity_removed', lambda force, rate: (force + GRAVITY, rate)),
+    ],
+)
+def test_fault_of_the_imu_changes_the_samples_of_its_interval(kind, changed):
+    """From its begin on, and no longer at its end."""
+    signals = 6.0 * np.random.default_rng(2).normal(size=(8, 6))
+    fault = ImuFault(kind, begin=0.2, end=0.5, ranges=(5.0, 2.0))
+    found = fault.apply(signals, 0.1 * np.arange(8), np.tile(GRAVITY, (8, 1)))
+    rows = [2, 3, 4]
+    assert found[rows] == pytest.approx(np.hstack(changed(signals[rows, :3], signals[rows, 3:])))
+    assert np.array_equal(np.delete(found, rows, axis=0), np.delete(signals, rows, axis=0))

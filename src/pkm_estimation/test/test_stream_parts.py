@@ -50,6 +50,13 @@ def test_a_jump_makes_the_input_uncertain_from_the_sample_before_until_the_legs_
     assert jumped(0.0).at(at(405)) is None
 
 
+@pytest.mark.parametrize('sensor', range(6))
+def test_a_jump_of_any_axis_is_seen(sensor):
+    """Specific force and angular rate each by their largest axis."""
+    found = jumped(5.0, sensor=sensor).at(at(405))
+    assert found[sensor // 3] == pytest.approx(5.0, abs=0.2) and found[1 - sensor // 3] < 0.1
+
+
 @pytest.mark.parametrize(
     ('begin', 'end', 'common'),
     [(400, 410, 10), (350, 500, 10), (402, 405, 3), (390, 403, 3), (407, 430, 3), (410, 430, 0), (380, 400, 0)],

@@ -225,3 +225,20 @@ def test_time_zero_is_the_first_sample_of_either_sensor(legs, imu):
     found = SensorStreams.from_recording(SRS, data)
     assert found.leg_time == pytest.approx(0.1 * np.arange(legs, 30)) and found.dropped == 0
     assert found.imu_time == pytest.approx(0.1 * np.arange(imu, 20))
+
+
+def test_the_search_goes_on_between_the_neighbours_of_the_best_decade():
+    """Of a grid of eight; the minimum lies between two of them."""
+    for lowest in (-1.3, 3.3, 7.9, -5.8):
+        tried = []
+
+        def attempt(decade, lowest=lowest, tried=tried):
+            tried.append(decade)
+            return InnovationStatistics(0.95, 1.0, 0.0, abs(decade - lowest))
+
+        search = noise_scales._Search(attempt)
+        assert search.lowest(True) == pytest.approx(lowest, abs=0.1)
+        grid, further = np.array(tried[:8]), np.array(tried[8:])
+        assert grid == pytest.approx(np.linspace(-6.0, 8.0, 8))
+        best = grid[np.abs(grid - lowest).argmin()]
+        assert (np.abs(further - best) <= 2.0).all()

@@ -1,0 +1,71 @@
+"""Numbers of exported files that no engine shows: bodies without mass, turned planes, defaults, many joints at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree.ElementTree import Element, fromstring
+
+import numpy as np
+import pytest
+from pkm_description.export.gazebo_files import write_gazebo_files
+from pkm_description.export.mjcf import mjcf_text
+from pkm_description.export.mjcf_parts import add_inertial
+from pkm_description.export.sdf_options import SdfOptions
+from pkm_description.export.urdf_tree import JointTransforms, UrdfJoint
+from pkm_description.kinematics.rotation import matrix_from_quaternion, rotation_exp
+from pkm_description.loading import load_machine
+from pkm_description.machine import Pose, RigidBody
+
+
+def test_a_body_without_mass_gets_the_same_little_inertia_about_all_axes() -> None:
+    element = Element('body')
+    add_inertial(element, RigidBody('cross', 0.0, np.zeros(3), np.zeros((3, 3))))
+    inertial = element.find('inertial')
+    assert inertial is not None
+    full = np.array(inertial.get('fullinertia', '').split(), dtype=float)
+    assert 0.0 < float(inertial.get('mass', '')) < 1e-3
+    assert 0.0 < full[0] < 1e-3 and full.tolist() == [full[0]] * 3 + [0.0] * 3
+
+
+@pytest.mark.parametrize('angle', [0.0, 0.4, -2.5])
+def test_a_plane_platform_turns_by_the_angle_of_its_home(angle: float) -> None:
+    """At zero angle its body has no turn, and the key of home has the angle."""
+    machine = load_machine('khalifa_3prr')
+    turned = replace(machine, home=Pose(machine.home.position, rotation_exp(np.array([0.0, 0.0, angle]))))
+    root = fromstring(mjcf_text(turned))
+    body = root.find(f".//body[@name='{machine.platform.name}']")
+    assert body is not None
+    assert np.array(body.get('quat', '').split(), dtype=float) == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-12)
+    names = [joint.get('name') for joint in root.findall('worldbody//joint')]
+    key = root.find('keyframe/key')
+    assert key is not None
+    place = np.array(key.get('qpos', '').split(), dtype=float)[names.index('platform_rotation')]
+    assert place == pytest.approx(angle, abs=1e-9)
+
+
+def test_the_clock_of_gazebo_is_bridged_unless_it_is_not_wanted(tmp_path: Path) -> None:
+    machine, options = load_machine('palida'), SdfOptions()
+    assert '/clock' in write_gazebo_files(machine, options, tmp_path).bridge.read_text()
+    assert '/clock' not in write_gazebo_files(machine, options, tmp_path, clock=False).bridge.read_text()
+
+
+def test_transforms_of_joints_at_once_are_those_of_each() -> None:
+    random = np.random.default_rng(2)
+    joints = [
+        UrdfJoint(
+            f'joint{index}', kind, 'parent', 'child', random.normal(size=3), rotation_exp(random.normal(size=3)),
+            axis / np.linalg.norm(axis),
+        )
+        for index, (kind, axis) in enumerate(zip(
+            ('revolute', 'prismatic', 'continuous', 'revolute'), random.normal(size=(4, 3)), strict=True
+        ))
+    ]  # fmt: skip
+    for count in (0, 1, 4):
+        positions = random.uniform(-3.0, 3.0, count)
+        found = JointTransforms(joints[:count])(positions)
+        assert found.shape == (count, 7) and (found[:, 6] >= 0.0).all()
+        for joint, position, one in zip(joints[:count], positions, found, strict=True):
+            translation, rotation = joint.transform(position)
+            assert one[:3] == pytest.approx(translation)
+            np.testing.assert_allclose(matrix_from_quaternion(one[3:]), rotation, atol=1e-12)

@@ -1,0 +1,110 @@
+"""Recordings at the edges of their rules: intervals, gaps, ranges, lengths, and poses beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pkm_description.machine import Machine
+from pkm_estimation.bags import BagWriter
+from pkm_identification.errors import RecordingError
+from pkm_identification.recording.bag_recordings import parse_split, read_recording
+from pkm_identification.recording.recording import recording_from_joint_states
+from pkm_identification.recording.stream_recorder import StreamRecorder
+from pkm_identification.recording.windows import WindowRecorder
+
+MS, SECOND = 10**6, 10**9
+UPRIGHT = [0.0, 0.0, 0.0, 1.0]
+
+
+def arrays(machine: Machine, stamps: np.ndarray, place: float = 0.6) -> tuple:
+    """Stamps, names, and positions and efforts that go up and down a little."""
+    wave = place + 0.01 * np.sin(stamps[:, None] / 1e9 + np.arange(6))
+    return stamps, list(machine.actuated_joint_names), wave, 1000.0 * wave
+
+
+def test_an_interval_has_a_length() -> None:
+    assert parse_split('1:2,4.5:5') == [(1.0, 2.0), (4.5, 5.0)]
+    for text in ('5:5', '5:4'):
+        with pytest.raises(RecordingError, match='the end . s is not after the start 5 s'):
+            parse_split(text)
+
+
+@pytest.mark.parametrize(('periods', 'fits'), [(5, True), (6, False), (8, False)])
+def test_up_to_four_lost_messages_in_a_row_are_interpolated(srs: Machine, periods: int, fits: bool) -> None:
+    stamps = 7 + 10 * MS * np.arange(300)
+    stamps = np.delete(stamps, np.arange(100, 99 + periods))
+    if fits:
+        found = recording_from_joint_states(srs, *arrays(srs, stamps))
+        assert len(found.time) == 300 and found.start_stamp == 7
+    else:
+        with pytest.raises(RecordingError, match=f'gap of {10 * periods} ms at 0.990 s'):
+            recording_from_joint_states(srs, *arrays(srs, stamps))
+
+
+@pytest.mark.parametrize(('beyond', 'fits'), [(-0.1, True), (0.19, True), (0.21, False)])
+@pytest.mark.parametrize('end', ['lower', 'upper'])
+def test_positions_may_be_a_fifth_of_the_range_beyond_it(srs: Machine, beyond: float, fits: bool, end: str) -> None:
+    limits = srs.actuated_joints[2].limits
+    out = beyond * (limits.upper - limits.lower)
+    stamps, names, positions, efforts = arrays(srs, 10 * MS * np.arange(300))
+    positions[150, 2] = limits.lower - out if end == 'lower' else limits.upper + out
+    if fits:
+        found = recording_from_joint_states(srs, stamps, names, positions, efforts)
+        assert found.drive_positions[150, 2] == positions[150, 2]
+    else:
+        with pytest.raises(RecordingError, match='position of leg3_prismatic'):
+            recording_from_joint_states(srs, stamps, names, positions, efforts)
+
+
+def test_a_stream_is_recorded_up_to_its_longest_duration(srs: Machine) -> None:
+    recorder = StreamRecorder(srs, 'stream', longest_duration=2.0)
+    _, names, positions, efforts = arrays(srs, np.zeros(1))
+
+    def add(stamp: int) -> None:
+        recorder.add_joint_states(stamp, names, positions[0].tolist(), efforts[0].tolist())
+
+    assert recorder.duration == 0.0
+    for stamp, duration in ((5, 0.0), (5 + SECOND // 2, 0.5), (5 + 2 * SECOND, 2.0), (6 + 2 * SECOND, 2.0)):
+        add(stamp)
+        assert recorder.duration == pytest.approx(duration)
+    add(5 + 3 * SECOND)
+    assert len(recorder) == 3 and recorder.rejected == {'recording longer than 2 s': 2}
+
+
+def test_poses_that_are_of_no_use_are_counted(srs: Machine) -> None:
+    recorder = StreamRecorder(srs, 'stream')
+    for stamp, height, orientation in (
+        (1, 1.0, UPRIGHT), (1, 1.0, UPRIGHT), (2, np.nan, UPRIGHT), (3, 1.0, [0.0] * 4), (4, 1.0, UPRIGHT),
+    ):  # fmt: skip
+        recorder.add_pose(stamp, [0.0, 0.0, height], orientation)
+    assert recorder.rejected == {'platform pose late or not finite': 3}
+
+
+def test_poses_are_taken_up_to_20_ms_outside_of_a_window(srs: Machine) -> None:
+    """To the nanosecond, before it and after it."""
+    recorder = WindowRecorder(srs, {'identification': (1.0, 4.0)})
+    stamps, names, positions, efforts = arrays(srs, SECOND + 10 * MS * np.arange(500))
+    begin, end = 2 * SECOND, 5 * SECOND
+    extra = [begin - 20 * MS - 1, begin - 20 * MS, begin, end, end + 20 * MS, end + 20 * MS + 1]
+    for index, stamp in enumerate(stamps.tolist()):
+        recorder.add_joint_states(stamp, names, positions[index].tolist(), efforts[index].tolist())
+        while extra and extra[0] <= stamp:
+            recorder.add_pose(extra.pop(0), [0.0, 0.0, 1.0], UPRIGHT)
+    poses = recorder.finish()['identification'].poses
+    assert poses is not None
+    assert poses.time == pytest.approx([-0.02, 0.0, 3.0, 3.02], abs=1e-12)
+
+
+def test_poses_of_a_bag_go_20_ms_beyond_the_interval(srs: Machine, tmp_path: Path) -> None:
+    stamps, names, positions, efforts = arrays(srs, SECOND + 10 * MS * np.arange(500))
+    with BagWriter(tmp_path / 'bag', 'mcap') as writer:
+        writer.write_joint_states(stamps, names, positions, np.zeros_like(positions), efforts)
+        still, upright = np.zeros((500, 3)), np.tile(UPRIGHT, (500, 1))
+        writer.write_odometry(stamps, still, upright, still, still, topic='platform/odometry')
+    found = read_recording(srs, tmp_path / 'bag', (1.0, 4.0))
+    assert found.start_stamp == 2 * SECOND and found.duration == pytest.approx(3.0)
+    assert found.poses is not None
+    assert found.poses.time[[0, -1]] == pytest.approx([-0.02, 3.02], abs=1e-12)
+    assert len(found.poses.time) == 305
