@@ -18,8 +18,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 #: folder whose tests start nodes, and how many other files follow each of its files
 STARTS_NODES, OTHERS = 'src/pkm_bringup/', 4
-#: processes at most: each collects all tests
-MOST_PROCESSES = 5
 #: arguments for Python; import-linter has no module to run
 CHECKS = {
     'ruff': ['-m', 'ruff', 'check', '--output-format', 'concise', '.'],
@@ -78,16 +76,14 @@ class Linters:
 
 
 def side_by_side(arguments: Sequence[str]) -> list[str]:
-    """Options of pytest-xdist: each file in one process; none where the user chose otherwise.
+    """Options of pytest-xdist: one process per core, each file in one of them; none where the user chose otherwise.
 
-    There is one process more than cores: tests that start nodes wait for them much of their time. Where no file is
-    chosen, these tests take turns with those that compute. Their order stays; xdist would put files with few tests
-    last, which are the longest.
+    Where no file is chosen, tests that start nodes take turns with those that compute: they wait for their nodes much
+    of the time. The order stays; xdist would put files with few tests last, which are the longest.
     """
     if any(argument.startswith(('-n', '--dist', '--pdb', '-s', '--collect-only', '--co')) for argument in arguments):
         return []
-    processes = min(len(os.sched_getaffinity(0)) + 1, MOST_PROCESSES)
-    options = ['-n', str(processes), '--dist', 'loadfile', '--no-loadscope-reorder']
+    options = ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile', '--no-loadscope-reorder']
     chosen = any(Path(argument.partition('::')[0]).exists() for argument in arguments)
     return options if chosen else [*options, *in_turns(files_with_tests())]
 

