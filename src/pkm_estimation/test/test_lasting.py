@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pkm_description.arrays import Array
+from pkm_description.kernels import cache
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
@@ -397,3 +398,16 @@ def test_adapted_noise_rescues_a_filter_before_it_is_started_anew() -> None:
     assert starts['off'] > 5
     assert starts['q'] == 1
     assert errors['q'] < 0.1 * errors['off']
+
+
+def test_a_replay_of_positions_with_gaps_compiles_nothing() -> None:
+    """The drives' columns of a window have gaps; compiling would stop a live estimator for half a minute."""
+    data = measured(1.0)
+    imu = np.hstack([data.specific_force, data.angular_rate])
+    found = []
+    for spread in (np.asarray, lambda values: np.repeat(values, 2, axis=1)[:, ::2]):
+        window = Window(data.stamps, imu, data.stamps, spread(data.drive_positions), int(data.stamps[0]))
+        compiled = len(cache.compiled)
+        found.append(replay(*Model(SRS, replay_config(KEPT), window)))
+    assert len(cache.compiled) == compiled
+    np.testing.assert_array_equal(found[0].white, found[1].white)  # type: ignore[union-attr]

@@ -198,6 +198,8 @@ class Follower:
         stamps, positions : (N,) ns, (N, A) m, of the same epoch, in order
         delay : ns, of the IMU's stamps
         """
+        # arrays with gaps would be another form of the kernel, compiled while the sensors go on
+        samples, positions = np.ascontiguousarray(samples), np.ascontiguousarray(positions)
         data, turning, (epoch, stamp) = self._data, self._angular_acceleration, now.instant
         stamps = stamps[: self._noise.constant_for]
         begin, before = self._watch.quiet
