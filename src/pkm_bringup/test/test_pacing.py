@@ -31,6 +31,14 @@ def test_catching_up_leaves_no_command_out_for_long() -> None:
     assert pacer.target(154 * MS, 16 * MS) == 20 * MS
 
 
+def test_a_pause_is_not_made_up_for() -> None:
+    pacer = Pacer(1.0)
+    pacer.target(0, 0)
+    pacer.pause()
+    assert pacer.target(300 * MS, 10 * MS) == 10 * MS
+    assert pacer.target(310 * MS, 10 * MS) == 20 * MS
+
+
 def test_zero_is_no_limit_and_less_is_refused() -> None:
     assert Pacer(0.0).target(1, 2) is None
     with pytest.raises(ValueError, match='real_time_factor = -1'):

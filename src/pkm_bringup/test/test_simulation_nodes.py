@@ -114,7 +114,7 @@ def test_simulator_publishes_a_machines_topics_at_their_rates(listener: Listener
     assert truth.pose.pose.position.z == pytest.approx(MACHINE.home.position[2], abs=1e-4)
 
 
-def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_bit(
+def test_simulator_waits_for_start_pauses_and_repeats_the_pure_simulation_bit_for_bit(
     listener: Listener,
 ) -> None:
     message = message_from_motion(profile('fourier', MACHINE, 8.0, KNOT_RATE, seed=4), 10**9, FRAMES)
@@ -126,6 +126,15 @@ def test_simulator_waits_for_start_and_then_repeats_the_pure_simulation_bit_for_
         reference.publish(message)
         simulator.wait_for_output('reference of ')
         assert listener.heard['joint_states'] == []
+        assert call_service(listener, Trigger, 'simulator/start').success
+        listener.wait_messages('joint_states', 100)
+        assert call_service(listener, Trigger, 'simulator/pause').message == 'paused'
+        listener.heard['/diagnostics'].clear()
+        listener.wait(lambda: listener.diagnosed('paused'), 'diagnostics of the paused simulator')
+        before = len(listener.heard['joint_states'])
+        assert before < 400
+        assert call_service(listener, Trigger, 'simulator/pause').message == 'was paused already'
+        assert len(listener.heard['joint_states']) == before
         assert call_service(listener, Trigger, 'simulator/start').success
         heard = listener.wait_messages('joint_states', 400)[:400]
         imu = listener.wait_messages('imu/data_raw', 400)[:400]

@@ -12,6 +12,7 @@ rclpy = pytest.importorskip('rclpy')
 from pkm_description.ros.qos import LOSSLESS_QOS  # noqa: E402
 from pkm_description.ros.stream_executor import StreamExecutor  # noqa: E402
 from pkm_description.ros.testing import PATIENCE, ros_domain  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from std_msgs.msg import Float64, Int64  # noqa: E402
@@ -120,6 +121,28 @@ def test_timers_and_services_have_their_turn_in_a_stream_without_pause(nodes):
     speaking = in_background(speak)
     spin(listener)
     speaking.join()
+
+
+def test_an_answer_is_taken_beside_streams_without_pause(nodes):
+    listener, speaker = nodes
+    for topic in ('numbers', 'more_numbers'):
+        publisher = listener.create_publisher(Int64, topic, LOSSLESS_QOS)
+        listener.create_subscription(Int64, topic, publisher.publish, LOSSLESS_QOS)  # for ever
+        wait_for(publisher.get_subscription_count)
+        publisher.publish(Int64())
+    speaker.create_service(Trigger, 'ask', lambda request, response: response)
+    client = listener.create_client(Trigger, 'ask')
+    answering = SingleThreadedExecutor()
+    answering.add_node(speaker)
+    in_background(answering.spin)
+    wait_for(client.service_is_ready)
+    executor = StreamExecutor()
+    executor.add_node(listener)
+    answer, deadline = client.call_async(Trigger.Request()), time.monotonic() + PATIENCE
+    while not answer.done():
+        assert time.monotonic() < deadline
+        executor.serve(0.05)
+    answering.shutdown()
 
 
 def test_subscriptions_may_come_and_go(nodes):

@@ -108,6 +108,8 @@ class DemoRun:
                 next_line += self._period * max(1, int((now - next_line) // self._period) + 1)
             if now >= self._timeline.end:
                 self._wait_for_estimator()
+                # what follows needs the processor
+                self._system.call('simulator/pause', self._patience)
                 return
             if now > last_time:
                 last_time, moved_at = now, time.monotonic()

@@ -19,13 +19,13 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, REFERENCE_QOS
+from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
 from pkm_description.writing import write_text
 from pkm_estimation.stream import EstimatorConfig
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -45,6 +45,7 @@ from pkm_bringup.recording.message_classes import message_class
 #: services that must be there, and topics with the nodes that must listen before the simulation starts
 SERVICES = (
     'simulator/start',
+    'simulator/pause',
     'estimator/reset',
     'identification/start_recording',
     'identification/identify',
@@ -106,7 +107,7 @@ class DemoNode(Node):
         self._service_clients: dict[str, Client] = {
             name: self.create_client(Trigger, name) for name in (*SERVICES, 'identification/stop_recording')
         }
-        self._executor = SingleThreadedExecutor()
+        self._executor = StreamExecutor()
         self._executor.add_node(self)
         self._finished = False
 
@@ -168,9 +169,7 @@ class DemoNode(Node):
 
     def wait(self, seconds: float) -> None:
         """Serve what comes in."""
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
+        self._executor.serve(seconds)
 
     def simulated_time(self) -> float:
         """Time on ``/clock``, s."""

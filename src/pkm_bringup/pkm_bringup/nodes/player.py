@@ -39,6 +39,10 @@ _BATCH = 200
 #: s between the last subscriber's arrival and the first message
 _SETTLING = 0.5
 
+#: ns between looks at what is due while it plays, and while it waits for subscribers or results: nodes that start or
+#: compute need the processor
+_PLAYING, _WAITING = 1_000_000, 50_000_000
+
 
 @dataclass(frozen=True)
 class PlayerSettings(Settings):
@@ -129,7 +133,7 @@ class PlayerNode(Node):
         length = (self._playback.end_time - self._playback.start_time) * 1e-9
         self.get_logger().info(f'{bag}: {len(self._playback)} messages, {length:.1f} s at rate {rate:g}')
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(1e-3, self._step, clock=steady)
+        self._timer = self.create_timer(_WAITING * 1e-9, self._step, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
 
     def _conversions_of(self, machine: Machine) -> dict[str, tuple[str, Callable[[bytes], Any]]]:
@@ -183,6 +187,7 @@ class PlayerNode(Node):
             if not self._may_begin():
                 return
             self._began = time.monotonic()
+            self._timer.timer_period_ns = _PLAYING
         elapsed = time.monotonic() - self._began
         for _ in range(_BATCH):
             if self._playback.due_after(self._next.time) > elapsed or self._is_congested(self._next.topic):
@@ -250,6 +255,7 @@ class PlayerNode(Node):
                 publisher.wait_for_all_acked(Duration(seconds=2))
             self.get_logger().info('end of the bag')
             self._silence = Silence(self, self._results)
+            self._timer.timer_period_ns = _WAITING
 
     def _leave(self, silence: Silence) -> None:
         """Wait for the results, call the services, one after another, and leave when all have answered."""

@@ -36,8 +36,8 @@ from pkm_bringup.simulation.mujoco_simulation import SimulationError
 from pkm_bringup.simulation.pacing import LARGEST_LAG, LARGEST_LAG_OF_COMMANDS, ClockFollower, Pacer
 from pkm_bringup.simulation.sensors import Encoder
 
-#: s of wall time between two bursts of physics steps
-_BURST_PERIOD = 0.004
+#: ns of wall time between two bursts of physics steps, at a real-time factor and without one; while it is paused
+_BURST_PERIOD, _NO_PERIOD, _PAUSED_PERIOD = 4_000_000, 100_000, 50_000_000
 
 #: s behind a followed clock before that is told
 _TOLERATED_LAG = 0.5
@@ -102,7 +102,6 @@ class SimulatorNode(Node):
         self._pacer = Pacer(self._factor, LARGEST_LAG_OF_COMMANDS if takes_commands else LARGEST_LAG)
         self._follower = None if settings.publish_clock else ClockFollower()
         self._lag = 0.0
-        self._running = not settings.start_paused
         self._failure = ''
         self._closure_error = 0.0
         self._rejections = Rejections(self)
@@ -119,10 +118,12 @@ class SimulatorNode(Node):
         else:
             self.create_subscription(MultiDOFJointTrajectory, 'platform/reference', self._take_reference, REFERENCE_QOS)
         self.create_service(Trigger, '~/start', self._start)
+        self.create_service(Trigger, '~/pause', self._pause)
 
         wall = Clock(clock_type=ClockType.STEADY_TIME)  # /clock may stand still, or be this node's own
-        period = _BURST_PERIOD if self._factor > 0.0 or self._follower else 1e-4
-        self.create_timer(period, self._advance, clock=wall)
+        self._burst_period = _BURST_PERIOD if self._factor > 0.0 or self._follower else _NO_PERIOD
+        self._timer = self.create_timer(1e-9 * self._burst_period, self._advance, clock=wall)
+        self._run(not settings.start_paused)
         self.create_timer(1.0, self._diagnose, clock=wall)
         state = 'runs' if self._running else f'waits for {self.get_fully_qualified_name()}/start'
         rate = 1.0 / self._controlled.simulation.time_step
@@ -131,8 +132,19 @@ class SimulatorNode(Node):
     def _start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = not self._failure
         response.message = self._failure or ('was running already' if self._running else 'running')
-        self._running = response.success
+        self._run(response.success)
         return response
+
+    def _pause(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = not self._failure
+        response.message = self._failure or ('paused' if self._running else 'was paused already')
+        self._run(False)
+        self._pacer.pause()
+        return response
+
+    def _run(self, running: bool) -> None:
+        self._running = running
+        self._timer.timer_period_ns = self._burst_period if running else _PAUSED_PERIOD
 
     def _take_reference(self, message: MultiDOFJointTrajectory) -> None:
         try:
@@ -166,7 +178,8 @@ class SimulatorNode(Node):
                     self._publish(sample)
                     self._servo.update()
         except SimulationError as error:
-            self._running, self._failure = False, str(error)
+            self._failure = str(error)
+            self._run(False)
             self.get_logger().fatal(f'{error}; the simulation stops, restart the node')
 
     def _target(self) -> int | None:

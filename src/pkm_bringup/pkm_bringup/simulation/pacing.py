@@ -62,6 +62,10 @@ class Pacer:
             return largest
         return target
 
+    def pause(self) -> None:
+        """Start the pace anew with the next target: wall-clock time up to then is not made up for."""
+        self._wall_ns = None
+
     def achieved(self, wall_ns: int, simulation_ns: int) -> float:
         """Real-time factor since the last call (since zero at the first)."""
         wall, simulated = self._last

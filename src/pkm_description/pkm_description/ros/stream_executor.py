@@ -51,6 +51,15 @@ class StreamExecutor(SingleThreadedExecutor):
             self.spin_once(timeout_sec=0.0 if is_busy else None)
             is_busy = self._serve_streams()
 
+    def serve(self, seconds: float) -> None:
+        """Execute callbacks for so long (a turn more at most)."""
+        over, is_busy = time.monotonic() + seconds, False
+        while self.context.ok() and time.monotonic() < over:
+            # two timeouts, never what is left: at a new one rclpy forgets what else was ready, and begins with the
+            # subscriptions again, so that beside fast topics no answer of a service is ever taken
+            self.spin_once(timeout_sec=0.0 if is_busy else _TURN)
+            is_busy = self._serve_streams()
+
     def _work_off(self, least: float = 0.0) -> bool:
         """Let nodes do what their messages ask for, for at least so long [s]; whether there is more to do."""
         nodes = [node for node in self.get_nodes() if hasattr(node, 'work_off')]
