@@ -117,7 +117,7 @@ def test_leg_comes_back_when_it_fits_again():
     assert max(run.errors[-100:]) < 0.03e-3
 
 
-@pytest.mark.parametrize('period', [7, 2])
+@pytest.mark.parametrize('period', [pytest.param(7, marks=pytest.mark.campaign), 2])
 def test_spikes_of_ten_centimetres(period):
     def spike(k, x):
         return x + np.array([0, 0, 0, 0, 0.1 if k % period == 0 else 0.0, 0])
