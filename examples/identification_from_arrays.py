@@ -12,7 +12,7 @@ random = np.random.default_rng(0)
 
 def recording(name: str) -> Recording:
     """What legs measure along a motion, with the noise of the machine file."""
-    motion = profile(name, machine, duration=60.0, rate=200.0)
+    motion = profile(name, machine, duration=30.0, rate=100.0)
     positions, forces = drive_positions(machine, motion), inverse_dynamics(machine, motion)
     noise = machine.leg_sensors
     positions = positions + noise.position_noise * random.normal(size=positions.shape)

@@ -142,7 +142,7 @@ def checks(machine: Machine, quick: bool) -> Iterator[Check]:
     yield from table_checks(fits)
     others = (clean.with_noise(noise, seed) for seed in range(many))
     yield from model_one_checks([ladder.fit(MATA_MODELS[0], data, clean) for data in others])
-    yield from selection_checks(ladder, noisy)
+    yield from selection_checks(ladder, fits, noisy)
     yield from collinear_checks(fits[0][0])
 
 
@@ -232,12 +232,12 @@ def model_one_checks(fits: list[Fit]) -> Iterator[Check]:
         yield within('M33', f'scatter of {ending} over its stated deviation', 0.7, 1.4, spread / stated)
 
 
-def selection_checks(ladder: Ladder, noisy: list[DriveData]) -> Iterator[Check]:
+def selection_checks(ladder: Ladder, fits: list[list[Fit]], noisy: list[DriveData]) -> Iterator[Check]:
     """M34: backward elimination from models 2 and 3, friction and rotors among the candidates."""
-    for model in MATA_MODELS[1:3]:
+    for model, fitted in zip(MATA_MODELS[1:3], fits[1:3], strict=True):
         exact, kept = 0, np.zeros(0)
-        for data in noisy:
-            names, _, rows = ladder.rows(model, data)
+        for fit, data in zip(fitted, noisy, strict=True):
+            names, rows = fit.names, fit.rows
             target = set(MATA_MODELS[3].map(ladder.base).names) | {name for name in names if 'prismatic' in name}
             count = len(names)
             found = backward_elimination(rows.reshape(-1, count), data.efforts.ravel(), range(count), LIMIT)

@@ -16,7 +16,14 @@ from pkm_description.machine import Joint, Machine
 
 from verification.engines import dart, dart_checks
 
-FILES = ['srs', 'palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus']
+#: those marked are built like srs or like one of CLOSED
+FILES = [
+    'srs',
+    *(
+        pytest.param(name, marks=pytest.mark.campaign)
+        for name in ('palida', 'valencia_3rps', 'khalifa_3prr', 'hexaglide_6pus')
+    ),
+]
 
 
 def built(name: str) -> Machine:
@@ -45,7 +52,7 @@ def test_a_heavy_machine_needs_a_smaller_step() -> None:
     assert 'at 0.25 ms' in checks[1].what
 
 
-@pytest.mark.parametrize('name', ['palida', '3-RPS', 'planar 3-PRR'])
+@pytest.mark.parametrize('name', [pytest.param('palida', marks=pytest.mark.campaign), '3-RPS', 'planar 3-PRR'])
 def test_a_wrong_mass_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDF gets a platform that is heavier by one per cent: what is left no longer halves with the step."""
     pytest.importorskip('dartpy', exc_type=ImportError)

@@ -39,6 +39,8 @@ def test_estimators_of_heimann(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed(heimann.checks(machine, True)) == []
     right = recursive_module.RecursiveLeastSquares
     monkeypatch.setattr(recursive_module, 'RecursiveLeastSquares', lambda count, forgetting: right(count, 0.999))
+    # they take longest and are of another estimator
+    monkeypatch.setattr(heimann, 'likelihood_checks', lambda machine, runs: iter(()))
     assert failed(heimann.checks(machine, True)) == ['R4-37']
 
 
@@ -55,4 +57,4 @@ def test_constrained_fit_of_mata(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     monkeypatch.setattr(mata.Model, 'fit', unconstrained)
-    assert 'M26' in failed(mata.checks(machine, True))
+    assert any(check.id == 'M26' and check.status != 'met' for check in mata.checks(machine, True))

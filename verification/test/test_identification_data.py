@@ -30,7 +30,10 @@ def everything() -> DataSet:
     return generate('valencia_3rps', Case(**{**vars(CASES['everything']), 'gain': 0.1, 'delay': 0.004}), 3, SHORT)
 
 
-@pytest.mark.parametrize(('name', 'limit'), [('srs', 3e-6), ('valencia_3rps', 4e-5), ('khalifa_3prr', 4e-5)])
+@pytest.mark.parametrize(
+    ('name', 'limit'),
+    [('srs', 3e-6), pytest.param('valencia_3rps', 4e-5, marks=pytest.mark.campaign), ('khalifa_3prr', 4e-5)],
+)
 def test_efforts_are_those_of_the_equations_of_motion(name: str, limit: float) -> None:
     data = generate(name, 'ideal', 0, SHORT)
     assert rigid_force_error(data, data.training) < limit
@@ -38,7 +41,7 @@ def test_efforts_are_those_of_the_equations_of_motion(name: str, limit: float) -
     assert np.array_equal(data.training.efforts, data.training.run.efforts)  # neither noise nor errors of drives
 
 
-@pytest.mark.parametrize('name', ['srs', 'valencia_3rps'])
+@pytest.mark.parametrize('name', [pytest.param('srs', marks=pytest.mark.campaign), 'valencia_3rps'])
 def test_friction_of_passive_hinges_is_that_of_the_law_by_load(name: str) -> None:
     """MuJoCo's joint forces across the axes are ours, up to what the smoothed sign leaves at reversals."""
     data = generate(name, Case(friction=0.0, noise=0.0, passive=2.4e-3), 0, SHORT)

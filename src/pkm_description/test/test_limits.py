@@ -194,7 +194,7 @@ def test_cones_that_make_no_sense_are_refused(tmp_path: Path, text: str, message
 def test_named_profiles_keep_legs_within_their_reach(build: Callable[[], Machine]) -> None:
     """Nothing but the legs' reach limits these machines; between the samples of the search legs must close, too."""
     machine = build()
-    motion = profiles.profile('mp1', machine, 20.0, 1000.0)
+    motion = profiles.profile('mp1', machine, 20.0, 500.0)
     assert np.isfinite(inverse_dynamics(machine, motion)).all()
     assert check_motion(machine, motion) == []
     # a part of the reach stays free, and no more than that: the motion is scaled down, not given up

@@ -21,7 +21,7 @@ import pkm_description
 
 SRS, PLANAR = load_machine('srs'), load_machine('khalifa_3prr')
 IN_PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-SEEDS = 30
+SEEDS = 15
 
 
 @pytest.fixture(scope='module')
@@ -124,7 +124,7 @@ def test_fast_and_slow_motion_at_100_hz(frequency):
 
 
 @pytest.mark.parametrize(
-    ('rate', 'seeds', 'duration'), [(250.0, 10, 3.5), pytest.param(1000.0, 6, 2.6, marks=pytest.mark.campaign)]
+    ('rate', 'seeds', 'duration'), [(250.0, 6, 3.5), pytest.param(1000.0, 6, 2.6, marks=pytest.mark.campaign)]
 )
 def test_faster_sensors(rate, seeds, duration):
     assert_consistent(Motion(SRS), Sensors(rate, rate), seeds, duration)
@@ -141,14 +141,14 @@ def test_machine_whose_imu_is_noisy(frequency):
     assert_consistent(Motion(PLANAR, frequency, IN_PLANE), Sensors(), SEEDS, 3.0)
 
 
-#: each once by default, on the one machine or the other
+#: each once by default, on the one machine or the other; None: in the campaign only
 AS_THEY_COME = {
     'drops': (Sensors(loss=0.02), PLANAR),
     'gap': (Sensors(gap=0.05), PLANAR),
     'delay': (Sensors(delay=0.0031), SRS),
     'fast IMU': (Sensors(imu_rate=1000.0), SRS),
     'fast legs': (Sensors(leg_rate=500.0), SRS),
-    'gap at 250 Hz': (Sensors(250.0, 250.0, gap=0.05), SRS),
+    'gap at 250 Hz': (Sensors(250.0, 250.0, gap=0.05), None),
 }
 
 
@@ -164,16 +164,16 @@ AS_THEY_COME = {
 )
 def test_samples_as_they_come(machine, sensors):
     freedom = np.ones(6) if machine is SRS else IN_PLANE
-    assert_consistent(Motion(machine, 2.0, freedom), sensors, 8, 3.5)
+    assert_consistent(Motion(machine, 2.0, freedom), sensors, 5, 3.5)
 
 
 def test_constant_accelerations():
     motion = Motion(SRS, accelerations=np.array([0.1, -0.08, 0.05, 0.05, -0.04, 0.06]))
-    assert_consistent(motion, Sensors(), 20, 4.0)
+    assert_consistent(motion, Sensors(), 10, 4.0)
 
 
 def test_extended_filter_is_consistent_too():
-    assert_consistent(Motion(SRS), Sensors(), 10, 3.5, EstimatorConfig(filter='ekf', baseline=False))
+    assert_consistent(Motion(SRS), Sensors(), 6, 3.5, EstimatorConfig(filter='ekf', baseline=False))
 
 
 def test_printed_input_is_held():

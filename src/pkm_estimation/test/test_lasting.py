@@ -103,8 +103,8 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
 @pytest.mark.parametrize(
     ('make', 'name', 'mend'),
     [
-        (lambda: measured(18.0, imu_delay=0.012), 'delay of the IMU', 'imu_delay: 0.0120'),
-        (lambda: measured(18.0, imu_misalignment=(0.0, 0.035, 0.0)), 'mounting of the IMU', 'sensors.imu.rpy: ['),
+        (lambda: measured(13.0, imu_delay=0.012), 'delay of the IMU', 'imu_delay: 0.0120'),
+        (lambda: measured(13.0, imu_misalignment=(0.0, 0.035, 0.0)), 'mounting of the IMU', 'sensors.imu.rpy: ['),
         (lambda: measured(18.0, machine=replace(SRS, gravity=1.005 * SRS.gravity)), 'gravity', 'gravity: [0, 0, -9.85'),
         (lambda: walking(measured(20.0)), 'bias walk', 'accelerometer_bias_walk: 0.0003'),
         (lambda: drifting(measured(18.0), 1, 1e-4), 'drift of leg2', 'leg_offset_walk'),
@@ -113,8 +113,8 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
             lambda: measured(60.0, slow_down=2e-5), 'clock skew', 'imu_delay_walk: 2e-05', marks=pytest.mark.campaign
         ),
         (lambda: measured(20.0, motion=jerking), 'motion between the samples of the IMU', 'a faster IMU'),
-        (lambda: measured(18.0, machine=NOISY), 'noise of the IMU', 'q_scale: '),
-        (lambda: scaled(measured(18.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99'),
+        (lambda: measured(13.0, machine=NOISY), 'noise of the IMU', 'q_scale: '),
+        (lambda: scaled(measured(13.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99'),
     ],
     ids=['delay', 'mounting', 'gravity', 'walk', 'drift', 'offset', 'skew', 'jumps', 'noise', 'scale'],
 )
@@ -132,8 +132,8 @@ def test_causes_are_named_with_what_mends_them(make: Callable[[], SimulatedData]
 
 
 def test_good_data_raise_no_alarm() -> None:
-    """Five minutes; see docs/limits.md for hours."""
-    result = estimate(SRS, measured(300.0, 5), CONFIG)
+    """Two minutes; see docs/limits.md for hours."""
+    result = estimate(SRS, measured(120.0, 5), CONFIG)
     assert not result.health.lasting
     assert 'over_confident' not in result.health.counters
     assert summarise(result.health, 6)[0] == 'ok'
@@ -170,7 +170,7 @@ def test_small_excess_must_last() -> None:
     assert not excess(small, names, LARGE)
     assert 'means of 50 innovations scatter 1.' in lasting_excess(small, names)
     assert not lasting_excess(blocks([1.3] * 60 + [1.0] * 60), names)
-    assert not any(lasting_excess(blocks([1.0] * 120, seed), names) for seed in range(200))
+    assert not any(lasting_excess(blocks([1.0] * 120, seed), names) for seed in range(60))
     assert excess(blocks([1.5] * 40), names, LARGE)
 
 
@@ -343,7 +343,7 @@ def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: py
     health = HealthMonitor(6)
     test, random = LastingTest(SRS, CONFIG, health), np.random.default_rng(0)
     test.add_imus(np.array([0]), np.zeros((1, 6)))
-    for half in range(7200):
+    for half in range(4400):
         stamps, residual = (half * 50 + np.arange(50)) * 10_000_000, 2.0 * random.normal(size=(50, 6))
         test.add_block(SimpleNamespace(  # type: ignore[arg-type]
             epochs=np.zeros(50, dtype=np.int64), stamps=stamps, drive_positions=np.zeros((50, 6)), residual=residual,
@@ -352,7 +352,7 @@ def test_the_same_answer_again_and_again_is_asked_for_less_often(monkeypatch: py
     told = [event.stamp * 1e-9 for event in health.report().events if event.name == 'over_confident_because']
     pauses = np.diff(told)
     assert pauses[:7] == pytest.approx([60.0, 120.0, 240.0, 480.0, 960.0, 60.0, 120.0], abs=2.0)
-    assert len(told) == 10
+    assert len(told) == 8
 
 
 def test_an_alarm_ends_when_the_data_are_good_again() -> None:

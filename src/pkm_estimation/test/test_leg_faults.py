@@ -18,17 +18,17 @@ from pkm_estimation.stream.verdict import summarise, values
 SRS = load_machine('srs')
 MECHANISM = SRS
 NAMES = MECHANISM.actuated_joint_names
-#: MP1 with its start from rest; the fault begins after 14 s, at full speed
-MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(600, 2200)]
+#: MP1 from 10 s on; the fault begins after 14 s, at full speed
+MOTION = mp1(SRS, duration=30.0, rate=100.0)[slice(1000, 2200)]
 DATA = measure(MECHANISM, MOTION, seed=4)
-FAULT = 800
+FAULT, LAST = 400, 1100
 
 
 class Run:
     """A run of the default estimator with a fault of the legs."""
 
     def __init__(
-        self, fault, begin=FAULT, end=10**9, last=1500, first=0, config=None, data=DATA, motion=MOTION, machine=SRS
+        self, fault, begin=FAULT, end=10**9, last=LAST, first=0, config=None, data=DATA, motion=MOTION, machine=SRS
     ):
         self.pipeline = EstimatorPipeline(machine, config or EstimatorConfig(baseline=False))
         self.outputs, self.errors, squares = [], [], []
@@ -94,11 +94,12 @@ def test_offset_of_a_leg_is_named_at_once_and_does_not_hurt():
     run = Run(offset)
     run.assert_good()
     detail, delay = run.event('leg_off_prediction')
-    assert detail.startswith('leg3: 5') and 'mm off its prediction' in detail
+    assert detail.startswith('leg3: ') and 'mm off its prediction' in detail
+    assert float(detail.split()[1]) == pytest.approx(5.0, abs=0.03)  # four deviations of the noise
     assert delay <= 0.05
     detail, delay = run.event('leg_offset')
     assert 'constant offset' in detail and delay <= 0.05
-    assert run.report.counters['leg3_left_out'] == 1500 - FAULT
+    assert run.report.counters['leg3_left_out'] == LAST - FAULT
     assert list(run.report.left_out) == ['leg3']
     level, sentence = summarise(run.report, 6)
     assert level == 'warn' and 'leg3: offset' in sentence
@@ -116,14 +117,14 @@ def test_leg_comes_back_when_it_fits_again():
     assert max(run.errors[-100:]) < 0.03e-3
 
 
-@pytest.mark.parametrize('period', [7, 2])
+@pytest.mark.parametrize('period', [pytest.param(7, marks=pytest.mark.campaign), 2])
 def test_spikes_of_ten_centimetres(period):
     def spike(k, x):
         return x + np.array([0, 0, 0, 0, 0.1 if k % period == 0 else 0.0, 0])
 
     run = Run(spike)
     run.assert_good(0.03e-3)
-    spikes = len(range(FAULT, 1500, 1)) // period
+    spikes = len(range(FAULT, LAST, 1)) // period
     assert abs(run.report.counters['leg_off_prediction'] - spikes) <= 1
     assert run.report.counters['leg5_left_out'] <= spikes + 1  # no sample between the spikes is lost
     assert run.pipeline.health.counters['leg_returned'] >= spikes - 1
@@ -141,7 +142,7 @@ def test_stuck_leg_stays_out_where_the_prediction_passes_its_value():
     assert 'leg4: stuck' in detail and delay <= 0.05
     assert 'leg_returned' not in run.report.counters
     # the platform's leg has passed the value at least once
-    assert (np.diff(np.sign(DATA.drive_positions[FAULT + 50 : 1500, 3] - value)) != 0).any()
+    assert (np.diff(np.sign(DATA.drive_positions[FAULT + 50 : LAST, 3] - value)) != 0).any()
 
 
 def test_saturated_leg_is_named():
@@ -197,7 +198,7 @@ def test_swapped_legs_that_are_equally_long_for_good_are_used():
 
 def test_spikes_are_no_constant_offset():
     """Spikes of the same size, samples apart, while the leg is still out: its mean tells them from an offset."""
-    pattern = np.random.default_rng(5).random(1500) < 0.3
+    pattern = np.random.default_rng(5).random(LAST) < 0.3
     run = Run(lambda k, x: x + np.array([0.1 * pattern[k], 0, 0, 0, 0, 0]))
     run.assert_good()
     assert set(run.report.counters) - {*WELL, 'leg1_left_out'} == {
@@ -264,7 +265,7 @@ def test_bursts_of_noise_count_for_less():
     conditions = SensorConditions(burst_std=1e-4, burst_period=15.0, burst_duration=5.0)
     data = simulate_sensors(MECHANISM, mp1_profile(SRS, 30.0).evaluate, MOTION.time, conditions, 3)
     run = Run(None, begin=10**9, data=data)
-    errors = np.array([o.motion.position for o in run.outputs[400:]]) - MOTION.position[400:1500]
+    errors = np.array([o.motion.position for o in run.outputs[400:]]) - MOTION.position[400:LAST]
     assert np.sqrt(np.mean(errors**2)) < 0.02e-3
     assert run.report.counters['legs_noisy'] >= 1
     assert sum(count for name, count in run.report.counters.items() if name.endswith('left_out')) < 10

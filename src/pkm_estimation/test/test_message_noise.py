@@ -23,7 +23,7 @@ PALIDA = load_machine('palida')
 #: of each axis, other than the machine file's
 FORCE, RATE = np.array([0.02, 0.05, 0.11]), np.array([1e-3, 3e-3, 7e-3])
 NOISY = replace(PALIDA, imu=replace(PALIDA.imu, accelerometer_noise=FORCE, gyroscope_noise=RATE))
-DATA = measure(NOISY, profile('mp1', NOISY, 6.0), seed=4)
+DATA = measure(NOISY, profile('mp1', NOISY, 4.0), seed=4)
 FROM_MESSAGES = EstimatorConfig(baseline=False, imu_noise='messages')
 
 

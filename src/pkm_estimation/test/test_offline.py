@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from pkm_estimation.bags.messages import open_bag
 from pkm_estimation.motion_estimate import MotionEstimate
 from pkm_estimation.nodes.estimate import main
 from pkm_estimation.nodes.node_settings import load_config
-from pkm_estimation.offline import plots
+from pkm_estimation.offline import motion_plots, plots
 from pkm_estimation.offline.collection import collect
 from pkm_estimation.offline.comparison import compare_innovations, compare_with_live
 from pkm_estimation.offline.estimate import estimate_recording
@@ -228,11 +228,20 @@ def test_joint_states_unlike_the_others_count_as_in_the_node(bag, tmp_path):
     assert (result.health.counters['unknown_joint'], result.health.counters['wrong_number_of_positions']) == (20, 2)
 
 
+@contextmanager
+def unseen():
+    """Pictures of reports are arranged but not drawn, which takes longer than the estimation."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (plots, motion_plots):
+            patch.setattr(module, 'inline', lambda figure, **options: 'data:image/png;base64,')
+        yield
+
+
 @pytest.fixture(scope='module')
 def written(bag, tmp_path_factory):
     """Folder that the program has written, and what it printed."""
     folder, printed = tmp_path_factory.mktemp('written') / 'out', io.StringIO()
-    with redirect_stdout(printed):
+    with unseen(), redirect_stdout(printed):
         assert main([str(bag[0]), '-o', str(folder), '--settling', '4']) == 0
     return folder, printed.getvalue()
 
@@ -259,7 +268,8 @@ def test_program_writes_files_and_tells_a_difference(bag, written, capsys):
 
 
 def test_program_smooths(bag, written, tmp_path, capsys):
-    assert main([str(bag[0]), '-o', str(tmp_path / 'smooth'), '--settling', '4', '--smooth']) == 0
+    with unseen():
+        assert main([str(bag[0]), '-o', str(tmp_path / 'smooth'), '--settling', '4', '--smooth']) == 0
     assert 'smoothed: errors are those of the smoothed motion' in capsys.readouterr().out
     assert 'motion, biases and states (smoothed)' in (tmp_path / 'smooth' / 'report.html').read_text()
     folders = written[0], tmp_path / 'smooth'
@@ -334,7 +344,8 @@ def test_program_names_what_is_wrong(bag, tmp_path, capsys):
 
 
 def test_recording_shorter_than_the_settling_time_is_written_without_errors(bag, tmp_path, capsys):
-    assert main([str(bag[0]), '-o', str(tmp_path / 'out')]) == 0  # eight seconds, twenty of settling
+    with unseen():
+        assert main([str(bag[0]), '-o', str(tmp_path / 'out')]) == 0  # eight seconds, twenty of settling
     assert 'no errors to show' in capsys.readouterr().out
     assert 'shorter settling time' in (tmp_path / 'out' / 'report.html').read_text()
     assert len(np.load(tmp_path / 'out' / 'estimate.npz')['position']) == 800

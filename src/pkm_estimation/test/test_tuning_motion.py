@@ -292,7 +292,7 @@ def test_joints_of_a_gripper_and_another_order_of_the_drives():
 
 
 def test_a_standstill_shows_no_constant(tmp_path, capsys):
-    data = measure(MECHANISM, profile('hold', SRS, 12.0), seed=1)
+    data = measure(MECHANISM, profile('hold', SRS, 6.0), seed=1)
     with BagWriter(tmp_path / 'bag', 'mcap', '') as writer:
         writer.write_joint_states(data.stamps, MECHANISM.actuated_joint_names, data.drive_positions)
         writer.write_imu(data.stamps, data.specific_force, data.angular_rate)

@@ -155,9 +155,9 @@ def test_coarse_sensors_keep_honest_deviations(tmp_path):
 
 
 def test_random_walk_is_not_read_too_low():
-    """Neither its bound (95 % are promised) nor, where it is seen, its value, over 300 channels."""
+    """Neither its bound (95 % are promised) nor, where it is seen, its value, over 150 channels."""
     random = np.random.default_rng(3)
-    white, steps = random.normal(size=(2, 30000, 300))
+    white, steps = random.normal(size=(2, 30000, 150))
     for walk, seen in ((1e-5, False), (1e-4, True)):
         allan = overlapping_allan_deviation(1e-3 * white + np.cumsum(walk * 0.1 * steps, axis=0), 0.01)
         found = allan_coefficients(allan)

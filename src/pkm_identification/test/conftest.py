@@ -8,6 +8,7 @@ import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.pipeline import identify
+from pkm_identification.report import plots
 from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 from synthetic import NOMINAL, clean_signals, recording
@@ -32,6 +33,13 @@ def excitation(srs: Machine) -> tuple:
 
 
 @pytest.fixture(scope='session')
+def short(excitation: tuple) -> tuple:
+    """Return the first 12 s of it, one of its periods and more, where the statement is not about little noise."""
+    motion, positions, forces = excitation
+    return motion[slice(0, 1200)], positions[:1200], forces[:1200]
+
+
+@pytest.fixture(scope='session')
 def validation(srs: Machine) -> tuple:
     """Return 15 s of another excitation without noise."""
     return clean_signals(srs, 'fourier_validation', 15.0, 100.0, 0)
@@ -43,6 +51,12 @@ def result(srs: Machine, nominal: Machine, excitation: tuple, validation: tuple)
     return identify(
         nominal, recording(srs, excitation, 1, 'excitation run'), recording(srs, validation, 2, 'held-out run')
     )
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures of reports are arranged but not drawn, which takes longer than an identification."""
+    monkeypatch.setattr(plots, 'inline', lambda figure, **options: 'data:image/png;base64,')
 
 
 @pytest.fixture(scope='session')

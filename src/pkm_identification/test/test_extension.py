@@ -99,14 +99,14 @@ def test_stribeck_friction_is_added_and_written(srs: Machine, signals: tuple, tm
     assert inverse_dynamics(reloaded, motion) == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
-def test_stribeck_friction_by_direction_is_added_and_written(srs: Machine, excitation: tuple, tmp_path: object) -> None:
+def test_stribeck_friction_by_direction_is_added_and_written(srs: Machine, signals: tuple, tmp_path: object) -> None:
     """Friction at rest that is larger one way; drives are alike in that, or not."""
     levels = np.array([[200.0, 100.0], [100.0, 200.0]])[[0, 1, 0, 0, 1, 0]]
 
     def excess(q: np.ndarray, v: np.ndarray, f: np.ndarray) -> np.ndarray:
         return np.where(v > 0.0, levels[:, 0], -levels[:, 1]) * np.exp(-((v / 0.06) ** 2))
 
-    result = identify(srs, recording(srs, with_force(excitation, excess), 1))
+    result = identify(srs, recording(srs, with_force(signals, excess), 1))
     assert any('differs with the direction' in name for name in result.added)
     for joint, own in zip(srs.actuated_joints, levels, strict=True):
         for name, level in zip(('static_positive', 'static_negative'), own, strict=True):
@@ -148,7 +148,7 @@ def test_machine_whose_legs_differ_is_identified_as_such() -> None:
 def test_redundant_drives() -> None:
     """Efforts in eight drives: what no motion shows is left aside, the rest is found."""
     machine = load_machine('octopod_8ups')
-    signals = clean_signals(machine, 'fourier', 20.0, RATE, 0)
+    signals = clean_signals(machine, 'fourier', 12.0, RATE, 0)
     config = IdentificationConfig.from_mapping({'columns.extend': False})
     result = identify(machine, recording(machine, signals, 1), config=config)
     assert worst(result, machine) < 4.5
@@ -156,7 +156,7 @@ def test_redundant_drives() -> None:
 
 def test_rows_in_blocks_equal_those_at_once(srs: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that are computed again where they are needed, in small blocks, give what kept ones give."""
-    long = recording(srs, clean_signals(srs, 'fourier', 60.0, RATE, 0), 1)
+    long = recording(srs, clean_signals(srs, 'fourier', 25.0, RATE, 0), 1)
     config = IdentificationConfig()
     model = observation_model(srs, config, long.drive_positions, long.sample_rate)
     at_once = prepare(model, long, config)

@@ -42,7 +42,7 @@ from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 
 srs = load_machine('srs')
-motion = profile('fourier', srs, 10.0, 100.0)
+motion = profile('fourier', srs, 8.0, 100.0)
 positions = drive_positions(srs, motion.position, motion.rotation_base_platform)
 recording = pkm_identification.Recording(motion.time, positions, inverse_dynamics(srs, motion))
 print(pkm_identification.identify(srs, recording).status)
@@ -52,7 +52,7 @@ print(pkm_identification.identify(srs, recording).status)
 @pytest.fixture(scope='module')
 def motion(srs: Machine) -> PlatformMotion:
     """Return the motion of the notebook."""
-    return profile('mp1', srs, 20.0, 100.0)
+    return profile('mp1', srs, 14.0, 100.0)
 
 
 @pytest.fixture(scope='module')

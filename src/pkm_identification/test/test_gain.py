@@ -24,7 +24,7 @@ def srs() -> Machine:
 
 @pytest.fixture(scope='module')
 def clean(srs: Machine) -> Recording:
-    return recording(srs, clean_signals(srs, 'fourier', 25.0, 100.0, 0), 1)
+    return recording(srs, clean_signals(srs, 'fourier', 16.0, 100.0, 0), 1)
 
 
 @pytest.fixture(scope='module')

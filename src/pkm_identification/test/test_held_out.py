@@ -123,9 +123,9 @@ def test_a_wrong_overlay_is_found_out(result: IdentificationResult, nominal: Mac
     assert not difference_of_overlay(result.validation, ())
 
 
-def test_forces_that_no_overlay_carries_are_named(srs: Machine, excitation: tuple, validation: tuple) -> None:
+def test_forces_that_no_overlay_carries_are_named(srs: Machine, short: tuple, validation: tuple) -> None:
     """An effort offset is in parameters.yaml only: with it the limits would be kept, and that is said."""
-    signals, others = ((one[0], one[1], one[2] + 60.0 * np.arange(6)) for one in (excitation, validation))
+    signals, others = ((one[0], one[1], one[2] + 60.0 * np.arange(6)) for one in (short, validation))
     config = IdentificationConfig.from_mapping({'columns.terms': ('offset',), 'judgement.max_relative_absolute': 0.02})
     found = identify(srs, recording(srs, signals, 1), recording(srs, others, 2), config)
     assert found.verdict.status == FAILED
@@ -161,7 +161,7 @@ def test_training_data_are_refused(srs: Machine, nominal: Machine, excitation: t
 def test_direct_dynamics(name: str, profile: str, limit: float) -> None:
     """The true machine moves as it was recorded; with other efforts it does not."""
     machine = load_machine(name)
-    signals = clean_signals(machine, profile, 12.0, 200.0, 0)
+    signals = clean_signals(machine, profile, 8.0, 200.0, 0)
     found = identify(machine, recording(machine, signals, 1), config=IdentificationConfig(judgement=WINDOWS))
     assert found.direct is not None and found.direct.count > 50
     assert found.direct.worst < limit

@@ -14,6 +14,8 @@ from pkm_estimation.bags import BagWriter
 from pkm_identification.nodes.identify import main
 from synthetic import NOMINAL, recording
 
+pytestmark = pytest.mark.usefixtures('unseen')
+
 
 def write_bag(path: Path, machine: Machine, recordings: list) -> None:
     """Joint states of several recordings, one second apart."""
@@ -40,7 +42,7 @@ def test_identifies_a_bag(bag: Path, srs: Machine, tmp_path: Path, capsys: pytes
     """Split, nominal overlay, settings and comparison with the truth in one call."""
     settings = tmp_path / 'settings.yaml'
     settings.write_text('identification: {ros__parameters: {machine: srs, judgement: {max_relative_std: 0.1}}}')
-    arguments = ['--split', '0:25,26:41', '--overlay', str(NOMINAL / 'nominal_srs.yaml'), '--config', str(settings)]
+    arguments = ['--split', '0:12,26:36', '--overlay', str(NOMINAL / 'nominal_srs.yaml'), '--config', str(settings)]
     assert main([str(bag), *arguments, '--truth', 'srs', '-o', str(tmp_path / 'out')]) == 0
     text = capsys.readouterr().out
     assert 'held-out force error' in text

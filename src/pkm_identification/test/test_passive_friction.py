@@ -85,7 +85,7 @@ def test_clean_data_give_the_coefficients(srs: Machine) -> None:
 def found(srs: Machine) -> IdentificationResult:
     """Return an identification of noisy data, with the settings as they are."""
     truth = rubbing(srs, replace(BY_LOAD, viscous=0.0, additional_load=0.0))
-    return identify(srs, recording(srs, clean_signals(truth, 'fourier', 25.0, 100.0, 0), 1))
+    return identify(srs, recording(srs, clean_signals(truth, 'fourier', 16.0, 100.0, 0), 1))
 
 
 def test_friction_by_load_is_added_and_found(srs: Machine, found: IdentificationResult) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.machine.variants import with_friction
@@ -19,15 +18,9 @@ from synthetic import clean_signals, recording
 VELOCITY = 0.06
 
 
-@pytest.fixture(scope='module')
-def signals() -> tuple:
-    """Return 16 s of excitation."""
-    return clean_signals(load_machine('srs'), 'fourier', 16.0, 100.0, 0)
-
-
-def identified(srs: Machine, signals: tuple, velocities: np.ndarray, **settings: object) -> IdentificationResult:
+def identified(srs: Machine, duration: float, velocities: np.ndarray, **settings: object) -> IdentificationResult:
     """Identification with Stribeck friction of given velocities (A,) beside that of the machine file."""
-    motion, positions, forces = signals
+    motion, positions, forces = clean_signals(srs, 'fourier', duration, 100.0, 0)
     rates = np.gradient(positions, motion.time, axis=0)
     excess = 150.0 * np.sign(rates) * np.exp(-((rates / velocities) ** 2))
     config = IdentificationConfig.from_mapping({f'columns.{name}': value for name, value in settings.items()})
@@ -40,9 +33,9 @@ def velocities_of(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]
     return result.shape.values[places], result.shape.std[places]
 
 
-def test_equal_drives_share(srs: Machine, signals: tuple) -> None:
-    pooled = identified(srs, signals, np.full(6, VELOCITY))
-    single = identified(srs, signals, np.full(6, VELOCITY), pooled_laws=False)
+def test_equal_drives_share(srs: Machine) -> None:
+    pooled = identified(srs, 12.0, np.full(6, VELOCITY))
+    single = identified(srs, 12.0, np.full(6, VELOCITY), pooled_laws=False)
     assert pooled.shape.names == ('drives.stribeck_velocity', 'drives.exponent')
     assert len(single.shape.names) == 7
     (value,), (std,) = velocities_of(pooled)
@@ -56,9 +49,9 @@ def test_equal_drives_share(srs: Machine, signals: tuple) -> None:
     assert sum(name.endswith('.coulomb') for name in pooled.physical.names) == 6
 
 
-def test_drives_that_differ_are_refused(srs: Machine, signals: tuple) -> None:
+def test_drives_that_differ_are_refused(srs: Machine) -> None:
     truth = VELOCITY * np.array([1.0, 1.0, 4.0, 1.0, 1.0, 1.0])
-    result = identified(srs, signals, truth)
+    result = identified(srs, 16.0, truth)
     assert any('do not share' in text for text in result.warnings)
     assert result.status != INSUFFICIENT
     values, std = velocities_of(result)

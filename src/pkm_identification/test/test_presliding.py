@@ -104,15 +104,9 @@ def test_slopes_of_friction(law: str) -> None:
     assert slopes == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
 
 
-@pytest.fixture(scope='module')
-def signals() -> tuple:
-    """Return 12 s of excitation."""
-    return clean_signals(load_machine('srs'), 'fourier', 12.0, 500.0, 0)
-
-
-def identified(machine: Machine, signals: tuple, distance: float, **settings: object) -> IdentificationResult:
+def identified(machine: Machine, duration: float, distance: float, **settings: object) -> IdentificationResult:
     """Identification of forces whose Coulomb friction turns over a distance; 0: at once."""
-    motion, positions, forces = signals
+    motion, positions, forces = clean_signals(machine, 'fourier', duration, 500.0, 0)
     if distance:
         rates = np.gradient(positions, motion.time, axis=0)
         turned = np.stack([contact(column, distance) for column in positions.T], axis=1)
@@ -122,8 +116,8 @@ def identified(machine: Machine, signals: tuple, distance: float, **settings: ob
     return identify(machine, recording(machine, (motion, positions, forces), 1), config=config)
 
 
-def test_it_is_found(srs: Machine, signals: tuple) -> None:
-    result = identified(srs, signals, 3e-4)
+def test_it_is_found(srs: Machine) -> None:
+    result = identified(srs, 12.0, 3e-4)
     assert result.added == (Presliding.title,)
     names = [name for name in result.shape.names if name.endswith('.presliding_stiffness')]
     places = [result.shape.names.index(name) for name in names]
@@ -134,8 +128,8 @@ def test_it_is_found(srs: Machine, signals: tuple) -> None:
     assert any(Presliding.title in text for text in result.warnings)
 
 
-def test_what_turns_at_once_has_none(srs: Machine, signals: tuple) -> None:
-    assert identified(srs, signals, 0.0).added == ()
+def test_what_turns_at_once_has_none(srs: Machine) -> None:
+    assert identified(srs, 8.0, 0.0).added == ()
 
 
 def test_a_drive_that_stands_still_has_no_distance_of_zero() -> None:

@@ -98,6 +98,7 @@ def test_numbers_file(written: Path, result: IdentificationResult) -> None:
     assert data['force_error']['validation']['source'] == 'held-out run'
 
 
+@pytest.mark.usefixtures('unseen')
 def test_writing_again_replaces_the_files(written: Path, result: IdentificationResult, tmp_path: Path) -> None:
     """A second run into the same folder leaves one consistent set."""
     folder = shutil.copytree(written, tmp_path / 'result')

@@ -21,8 +21,8 @@ AXES: Array = np.array(
 
 
 def is_same(left: Array, right: Array) -> bool:
-    """Whether two of the matrices are the same."""
-    return bool(np.allclose(left, right))
+    """Whether two of the matrices, or of their negatives, are the same."""
+    return bool((left == right).all())
 
 
 def is_rotation(matrix: Array) -> bool:

@@ -67,9 +67,24 @@ class StructureValue(int):
         table = np.concatenate([_words(name, value) for name, value in fields.items()])
         value = super().__new__(cls, table.ctypes.data)
         value.data, value._table = data, table
-        kinds = tuple((name, numba.typeof(content)) for name, content in fields.items())
-        value._numba_type_ = StructureType(type(data).__name__, kinds)
+        # asking Numba takes a third of the time in which a machine is loaded, and machines are of few kinds
+        key = type(data).__name__, *((name, *_kind(content)) for name, content in fields.items())
+        if key not in _TYPES:
+            kinds = tuple((name, numba.typeof(content)) for name, content in fields.items())
+            _TYPES[key] = StructureType(type(data).__name__, kinds)
+        value._numba_type_ = _TYPES[key]
         return value
+
+
+#: by what decides them
+_TYPES: dict[tuple[Any, ...], StructureType] = {}
+
+
+def _kind(value: Any) -> tuple[Any, ...]:
+    """What decides the type of a field."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.writeable, value.flags.aligned
+    return (type(value),)
 
 
 @typeof_impl.register(StructureValue)
