@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from verification.soak.live_trouble import LIVE_FAULTS, Trouble
 
 #: s between two looks at the memory
 _LOOK = 1.0
+#: characters of the node's output that are shown where it did not end well
+_TOLD = 6000
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,8 @@ def live_soak(
         wait_for(lambda: sensors.heard > heard + 1, 'the last diagnostics', spin=sensors)
         looks.append((seconds, memory(node.process.pid)))
         returncode, log = node.stop(), len(node.output)
+        if returncode:  # where it hung or crashed stands at the end
+            print(node.output[-_TOLD:], file=sys.stderr)
         sensors.take()
         began = dict(sensors.stream.began + trouble.began)
         result = LiveResult(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -239,3 +242,25 @@ def test_a_process_that_ends_early_is_reported_with_its_output() -> None:
         with pytest.raises(RuntimeError, match="no machine 'nothing' and no such file"):
             process.wait_for_output('base parameters')
         assert process.returncode == 1
+
+
+class Stuck(NodeProcess):
+    """A program that ignores SIGINT, for ever in one place."""
+
+    def _start(self, words: Sequence[str], log: str) -> subprocess.Popen:
+        lines = [
+            'import signal, time',
+            'def stands_here():',
+            '    time.sleep(1000)',
+            'signal.signal(signal.SIGINT, signal.SIG_IGN)',
+            'print("ready")',
+            'stands_here()',
+        ]
+        return super()._start([sys.executable, '-c', '\n'.join(lines)], log)
+
+
+def test_a_node_that_does_not_end_says_where_it_hangs() -> None:
+    with Stuck('pkm_description', 'state_publisher') as node:
+        node.wait_for_output('ready')
+        assert node.stop(0.2) == -signal.SIGABRT
+        assert 'in stands_here' in node.output

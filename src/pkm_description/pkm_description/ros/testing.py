@@ -23,6 +23,8 @@ _DOMAINS = range(1, 100)
 #: s; what must come is waited for so long, which only a test that fails ever does. A computer with two cores and other
 #: work takes several times as long as an idle one: what is short enough for that one is too short
 PATIENCE = 120.0
+#: s in which a process that is killed ends
+_DUMPING = 5.0
 
 
 @cache
@@ -54,6 +56,7 @@ def ros_environment() -> dict[str, str]:
         environment['ROS_DOMAIN_ID'] = str(_own_domain()[0])
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     environment['PYTHONUNBUFFERED'] = '1'
+    environment['PYTHONFAULTHANDLER'] = '1'  # a node that hangs or crashes says where
     return environment
 
 
@@ -199,14 +202,21 @@ class NodeProcess:
         return self.process.wait(timeout)
 
     def stop(self, timeout: float = 60.0) -> int:
-        """Send SIGINT, wait, and kill what is left; returns the exit code (negative: killed by that signal)."""
+        """Send SIGINT, wait, and kill what is left; returns the exit code (negative: killed by that signal).
+
+        What does not end gets SIGABRT first: then the output has the place where it hangs.
+        """
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            try:
-                self.process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait(5.0)
+            for following in (signal.SIGABRT, signal.SIGKILL):
+                try:
+                    self.process.wait(timeout)
+                    break
+                except subprocess.TimeoutExpired:
+                    os.killpg(self.process.pid, following)
+                    timeout = _DUMPING
+            else:
+                self.process.wait(_DUMPING)
         return int(self.process.returncode)
 
     def __enter__(self) -> NodeProcess:
