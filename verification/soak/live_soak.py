@@ -30,6 +30,8 @@ from verification.soak.live_trouble import LIVE_FAULTS, Trouble
 _LOOK = 1.0
 #: characters of the node's output that are shown where it did not end well
 _TOLD = 6000
+#: messages at the end, and s until the next one, for the books to balance
+_LAST_MESSAGES, _PATIENCE = 4, 30.0
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,12 @@ def live_soak(
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
             trouble.close()
         _wait_for_quiet(sensors)
-        sensors.send_numbers()
-        with contextlib.suppress(TimeoutError):  # reliable: what is missing is sent again, in its order
-            wait_for(lambda: not any(_unbalanced(sensors).values()), 'the last message', spin=sensors)
+        for _ in range(_LAST_MESSAGES):
+            # what is lost is counted at the next message, and the last one may come while the node subscribes anew
+            sensors.send_numbers()
+            with contextlib.suppress(TimeoutError):  # reliable: what is missing is sent again, in its order
+                wait_for(lambda: not any(_unbalanced(sensors).values()), 'the last message', _PATIENCE, sensors)
+                break
         assert call_service(sensors, Trigger, 'estimator/reset').success  # what waits for the IMU is counted, too
         heard = sensors.heard
         wait_for(lambda: sensors.heard > heard + 1, 'the last diagnostics', spin=sensors)
