@@ -90,9 +90,9 @@ class RobotListener(Node):
         """Listen until there is enough, nothing comes, or Ctrl-C; then say what was found, and leave."""
         executor = SingleThreadedExecutor()
         executor.add_node(self)
-        print(f'listening to {" and ".join(self._topics)} for {self._settings.duration:g} s', flush=True)
         looked = -np.inf
         try:
+            print(f'listening to {" and ".join(self._topics)} for {self._settings.duration:g} s', flush=True)
             while self.context.ok() and not self._has_enough():
                 if time.monotonic() - looked > _LOOK:
                     self._look()
