@@ -18,9 +18,9 @@ from synthetic import clean_signals, recording
 VELOCITY = 0.06
 
 
-def identified(srs: Machine, duration: float, velocities: np.ndarray, **settings: object) -> IdentificationResult:
+def identified(srs: Machine, signals: tuple, velocities: np.ndarray, **settings: object) -> IdentificationResult:
     """Identification with Stribeck friction of given velocities (A,) beside that of the machine file."""
-    motion, positions, forces = clean_signals(srs, 'fourier', duration, 100.0, 0)
+    motion, positions, forces = signals
     rates = np.gradient(positions, motion.time, axis=0)
     excess = 150.0 * np.sign(rates) * np.exp(-((rates / velocities) ** 2))
     config = IdentificationConfig.from_mapping({f'columns.{name}': value for name, value in settings.items()})
@@ -34,8 +34,9 @@ def velocities_of(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]
 
 
 def test_equal_drives_share(srs: Machine) -> None:
-    pooled = identified(srs, 12.0, np.full(6, VELOCITY))
-    single = identified(srs, 12.0, np.full(6, VELOCITY), pooled_laws=False)
+    signals = clean_signals(srs, 'fourier', 12.0, 100.0, 0)
+    pooled = identified(srs, signals, np.full(6, VELOCITY))
+    single = identified(srs, signals, np.full(6, VELOCITY), pooled_laws=False)
     assert pooled.shape.names == ('drives.stribeck_velocity', 'drives.exponent')
     assert len(single.shape.names) == 7
     (value,), (std,) = velocities_of(pooled)
@@ -51,7 +52,7 @@ def test_equal_drives_share(srs: Machine) -> None:
 
 def test_drives_that_differ_are_refused(srs: Machine) -> None:
     truth = VELOCITY * np.array([1.0, 1.0, 4.0, 1.0, 1.0, 1.0])
-    result = identified(srs, 16.0, truth)
+    result = identified(srs, clean_signals(srs, 'fourier', 16.0, 100.0, 0), truth)
     assert any('do not share' in text for text in result.warnings)
     assert result.status != INSUFFICIENT
     values, std = velocities_of(result)

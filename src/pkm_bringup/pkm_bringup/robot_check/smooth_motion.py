@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
-from scipy.signal import savgol_filter
+from scipy.signal import savgol_coeffs, savgol_filter
 
 #: s between two instants of the grid, and instants of a smoothing polynomial (third degree)
 INTERVAL, POINTS = 0.02, 7
@@ -67,16 +66,6 @@ def smoothed(time: Array, values: Array, grid: Array) -> Smoothed:
     parts = [savgol_filter(even, POINTS, 3, deriv=order, delta=INTERVAL, axis=0) for order in range(3)]
     # third differences of smooth signals vanish; of white noise they have a variance of 20
     white = np.median(np.abs(np.diff(even, n=3, axis=0)), axis=0) / 0.6745 / np.sqrt(20.0)
-    gain = _gains_of_noise()
+    # what the polynomials leave of the deviation of white noise, in values and rates
+    gain = [float(np.linalg.norm(savgol_coeffs(POINTS, 3, deriv=order, delta=INTERVAL))) for order in (0, 1)]
     return Smoothed(parts[0], parts[1], parts[2], good, gain[0] * white, gain[1] * white)
-
-
-@cache
-def _gains_of_noise() -> Array:
-    """What the polynomials leave (2,) of the deviation of white noise, in values and rates."""
-    weights = [
-        savgol_filter(row, POINTS, 3, deriv=order, delta=INTERVAL)[POINTS // 2]
-        for order in (0, 1)
-        for row in np.eye(POINTS)
-    ]
-    return np.asarray(np.linalg.norm(np.reshape(weights, (2, POINTS)), axis=1))

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -208,14 +208,14 @@ class NodeProcess:
         """
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            for following in (signal.SIGABRT, signal.SIGKILL):
-                try:
-                    self.process.wait(timeout)
-                    break
-                except subprocess.TimeoutExpired:
-                    os.killpg(self.process.pid, following)
-                    timeout = _DUMPING
-            else:
+            try:
+                self.process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGABRT)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(_DUMPING)
+                with suppress(ProcessLookupError):  # the whole group is gone
+                    os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait(_DUMPING)
         return int(self.process.returncode)
 
