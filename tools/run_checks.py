@@ -9,15 +9,15 @@ import os
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from processes import Processes
 
 ROOT = Path(__file__).resolve().parents[1]
-#: folder whose tests start nodes, and how many other files follow each of its files
-STARTS_NODES, OTHERS = 'src/pkm_bringup/', 4
+#: processes at most: each takes up to a gigabyte, and half a minute to read all tests
+MOST_PROCESSES = 5
 #: arguments for Python; import-linter has no module to run
 CHECKS = {
     'ruff': ['-m', 'ruff', 'check', '--output-format', 'concise', '.'],
@@ -76,33 +76,14 @@ class Linters:
 
 
 def side_by_side(arguments: Sequence[str]) -> list[str]:
-    """Options of pytest-xdist: one process per core, each file in one of them; none where the user chose otherwise.
+    """Options of pytest-xdist, each file in one process; none where the user chose otherwise.
 
-    Where no file is chosen, tests that start nodes take turns with those that compute: they wait for their nodes much
-    of the time. The order stays; xdist would put files with few tests last, which are the longest.
+    One process more than cores: that with the nodes waits much of the time. The order of files stays; xdist would put
+    those with few tests last, which are the longest.
     """
     if any(argument.startswith(('-n', '--dist', '--pdb', '-s', '--collect-only', '--co')) for argument in arguments):
         return []
-    options = ['-n', 'auto', '--maxprocesses', '4', '--dist', 'loadfile', '--no-loadscope-reorder']
-    chosen = any(Path(argument.partition('::')[0]).exists() for argument in arguments)
-    return options if chosen else [*options, *in_turns(files_with_tests())]
-
-
-def files_with_tests() -> list[str]:
-    """Files with tests, in the order of ``testpaths``."""
-    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))
-    folders = settings['tool']['pytest']['ini_options']['testpaths']
-    return [str(file.relative_to(ROOT)) for name in folders for file in sorted((ROOT / name).rglob('test_*.py'))]
-
-
-def in_turns(files: Sequence[str]) -> list[str]:
-    """The same files, each of those that start nodes followed by some that do not."""
-    waiting = [file for file in files if file.startswith(STARTS_NODES)]
-    others = [file for file in files if not file.startswith(STARTS_NODES)]
-    ordered: list[str] = []
-    for place, file in enumerate(waiting):
-        ordered += [file, *others[OTHERS * place : OTHERS * (place + 1)]]
-    return [*ordered, *others[OTHERS * len(waiting) :]]
+    return ['-n', str(min((os.cpu_count() or 1) + 1, MOST_PROCESSES)), '--dist', 'loadfile', '--no-loadscope-reorder']
 
 
 def with_campaigns(arguments: Sequence[str]) -> list[str]:
@@ -119,7 +100,7 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     options = side_by_side(arguments)
     if options:
         os.environ.pop('ROS_DOMAIN_ID', None)  # each process takes one of its own
-    code = int(pytest.main([*options, *arguments], plugins=[linters]))
+    code = int(pytest.main([*options, *arguments], plugins=[linters, *([Processes()] if options else [])]))
     linters.show()
     return code or int(bool(linters.failed()))
 

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import OrderedDict
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import run_checks
-from run_checks import OTHERS, STARTS_NODES, files_with_tests, in_turns, side_by_side
+from processes import FIRST, STARTS_NODES, FilesForProcesses
+from run_checks import side_by_side
 
 
-def test_every_file_is_run_once() -> None:
-    files = files_with_tests()
-    assert len(files) > 250
-    assert Counter(in_turns(files)) == Counter(files)
-    options = side_by_side(['-q'])
-    assert Counter(options[options.index('--no-loadscope-reorder') + 1 :]) == Counter(files)
+class Process:
+    """Of xdist: what its scheduler asks of one."""
+
+    def __init__(self, name: str) -> None:
+        self.gateway = SimpleNamespace(id=name)
+
+    def send_runtest_some(self, indices: Sequence[int]) -> None:
+        """Nothing is run."""
 
 
-def test_files_that_start_nodes_take_turns_with_others() -> None:
+def test_files_that_start_nodes_go_to_one_process_until_nothing_else_is_left() -> None:
     nodes = [f'{STARTS_NODES}test/test_{place}.py' for place in range(3)]
-    others = [f'test_{place}.py' for place in range(2 * OTHERS + 1)]
-    first, second = others[:OTHERS], others[OTHERS:-1]
-    assert in_turns([*others, *nodes]) == [nodes[0], *first, nodes[1], *second, nodes[2], others[-1]]
+    others = [f'test_{place}.py' for place in range(3)]
+    first, second = Process(FIRST), Process('gw1')
+    scheduler: Any = FilesForProcesses.__new__(FilesForProcesses)
+    scheduler.workqueue = OrderedDict((file, {}) for file in [*others, *nodes])
+    scheduler.assigned_work, scheduler.registered_collections = {}, {first: [], second: []}
+    for process in (second, first, first, second, second, second):
+        scheduler._assign_work_unit(process)
+    assert list(scheduler.assigned_work[first]) == nodes[:2]
+    assert list(scheduler.assigned_work[second]) == [*others, nodes[2]]
 
 
 def test_what_the_user_chose_stays() -> None:
     assert side_by_side(['-n', '1']) == side_by_side(['--pdb']) == []
-    assert side_by_side([f'{__file__}::test_every_file_is_run_once'])[-1] == '--no-loadscope-reorder'
+    assert side_by_side([__file__])[-1] == '--no-loadscope-reorder'
 
 
 def test_ctrl_c_does_not_wait_for_the_linters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,37 @@
+"""Spread the files of tests over processes: a plugin of pytest-xdist."""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+#: folder whose tests start nodes, and the process that runs them
+STARTS_NODES, FIRST = 'src/pkm_bringup/', 'gw0'
+#: how much the others yield to it (nice)
+YIELD = 10
+
+
+class FilesForProcesses(LoadFileScheduling):
+    """Files whose tests start nodes go to the first process, the rest to the others; at the end each takes any."""
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        first = node.gateway.id == FIRST
+        suited = next((file for file in self.workqueue if file.startswith(STARTS_NODES) == first), None)
+        if suited is not None:
+            self.workqueue.move_to_end(suited, last=False)
+        super()._assign_work_unit(node)
+
+
+class Processes:
+    """Nodes wait much of the time, but not for tests that compute: those use what is left of all cores."""
+
+    def pytest_configure_node(self, node: WorkerController) -> None:
+        """Let the processes that compute yield to the one that runs nodes."""
+        if node.gateway.id != FIRST:
+            node.gateway.remote_exec(f'import os\nos.nice({YIELD})').waitclose()
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> FilesForProcesses:
+        """Who gets which file."""
+        return FilesForProcesses(config, log)
