@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pkm_description.kinematics.rotation import quaternion_from_matrix, rotation_exp, rotation_log
+from pkm_description.kernels import cache
 from pkm_description.loading import load_machine
 from pkm_estimation.filtering.delay_jacobian import turn_jacobian
 from pkm_estimation.filtering.point_motion import FilterStates, point_motions
@@ -80,6 +81,20 @@ def test_attitude_is_moved_on_with_the_angular_acceleration():
     moved = with_constants(layout, state[None], motion, SRS.gravity)
     assert np.abs(moved.rotation[0] - exact).max() < 1e-6
     assert np.abs(rotation @ rotation_exp(rest * rate) - exact).max() > 1e-4
+
+
+def test_values_that_all_states_share_compile_nothing_more():
+    """What is copied from one row to many would lie column by column, for which kernels are compiled again, live."""
+    layout = StateLayout.of(STATE_SIZE, 6, ('imu_delay',))
+    states = np.array([some_state(layout)] * 4)
+    rotation = np.array([rotation_of(state[ATTITUDE]) for state in states])
+    motion = ImuMotion.of(states, states[:, POSITION], rotation, IMU, TURNING, np.array([0.1, 0.2, 0.3]))
+    alone = with_constants(layout, states[:1], ImuMotion(*(np.atleast_2d(one)[:1] for one in motion)), SRS.gravity)
+    compiled = len(cache.compiled)
+    moved = with_constants(layout, states, motion, SRS.gravity)
+    assert len(cache.compiled) == compiled
+    for one, many in zip(alone, moved, strict=True):
+        np.testing.assert_array_equal(many, np.repeat(one, 4, axis=0))
 
 
 @pytest.mark.parametrize('size', [0.0, 1e-5, 9.9e-4, 1.1e-3, 0.1, 2.0])

@@ -24,6 +24,7 @@ def with_constants(layout: StateLayout, states: Array, motion: ImuMotion, gravit
     gravity : (3,) m/s^2, axes of the positions
     """
     shapes = [(len(states), 3, 3) if name == 'rotation' else (len(states), 3) for name in motion._fields]
-    moved = ImuMotion(*(np.array(np.broadcast_to(value, shape)) for value, shape in zip(motion, shapes, strict=True)))
+    copies = (np.array(np.broadcast_to(value, shape), order='C') for value, shape in zip(motion, shapes, strict=True))
+    moved = ImuMotion(*copies)
     with_constants_of_all(layout.first_rows, packed(states), packed(gravity), *moved)
     return moved
