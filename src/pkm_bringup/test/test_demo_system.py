@@ -55,14 +55,8 @@ def test_short_demo_ends_with_a_verdict_and_reproduces_itself(tmp_path: Path) ->
     assert data.warnings == ()
 
 
-@pytest.mark.parametrize(
-    'moment',
-    [
-        pytest.param('process started', marks=pytest.mark.campaign),
-        'recording to',
-        pytest.param('the simulation runs', marks=pytest.mark.campaign),
-    ],
-)
+@pytest.mark.campaign  # test_bringup_launch and test_gazebo_launch interrupt other systems
+@pytest.mark.parametrize('moment', ['process started', 'recording to', 'the simulation runs'])
 def test_ctrl_c_leaves_no_process_and_a_closed_bag(tmp_path: Path, moment: str) -> None:
     output = tmp_path / 'run'
     with LaunchedSystem(tmp_path / 'launch.log', 'demo.launch.py', f'output:={output}', *SHORT) as system:
