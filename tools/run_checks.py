@@ -100,6 +100,7 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     options = side_by_side(arguments)
     if options:
         os.environ.pop('ROS_DOMAIN_ID', None)  # each process takes one of its own
+        os.environ.pop('PYTHONDONTWRITEBYTECODE', None)  # what one has made of the files of tests, the others read
     code = int(pytest.main([*options, *arguments], plugins=[linters, *([Processes()] if options else [])]))
     linters.show()
     return code or int(bool(linters.failed()))
