@@ -178,7 +178,6 @@ _SWALLOWED = """
 import os, signal, sys
 from rclpy.node import Node
 from pkm_description.ros.node_main import run_node
-from pkm_description.ros.stream_executor import StreamExecutor
 
 class Deaf(Node):
     def __init__(self):
@@ -198,7 +197,7 @@ class Deaf(Node):
         print('cleaned up', flush=True)
         super().destroy_node()
 
-sys.exit(run_node(Deaf, executor=StreamExecutor))
+sys.exit(run_node(Deaf))
 """
 
 

@@ -21,6 +21,7 @@ from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
@@ -291,4 +292,5 @@ def _publisher_qos(offered: list[Qos], depth: int) -> QoSProfile:
 
 def main(args: list[str] | None = None) -> int:
     """Replay a bag to its end or until interrupted."""
-    return run_node(PlayerNode, args)
+    # a timer drives it, not messages
+    return run_node(PlayerNode, args, SingleThreadedExecutor)

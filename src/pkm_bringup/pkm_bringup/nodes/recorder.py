@@ -14,7 +14,6 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
 from pkm_estimation.bags import BagError
 from rclpy.clock import Clock, ClockType
@@ -182,4 +181,4 @@ def _matching_qos(publishers: list[TopicEndpointInfo]) -> QoSProfile:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until it is interrupted; the bag is closed in any case."""
-    return run_node(RecorderNode, args, StreamExecutor)
+    return run_node(RecorderNode, args)

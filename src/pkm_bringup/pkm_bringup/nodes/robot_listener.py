@@ -17,8 +17,9 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LOSSLESS_QOS, SENSOR_QOS
+from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -88,7 +89,7 @@ class RobotListener(Node):
 
     def run(self) -> None:
         """Listen until there is enough, nothing comes, or Ctrl-C; then say what was found, and leave."""
-        executor = SingleThreadedExecutor()
+        executor = StreamExecutor()
         executor.add_node(self)
         looked = -np.inf
         try:
@@ -97,7 +98,7 @@ class RobotListener(Node):
                 if time.monotonic() - looked > _LOOK:
                     self._look()
                     looked = time.monotonic()
-                executor.spin_once(timeout_sec=0.05)
+                executor.serve(0.05)
             if self.context.ok():
                 self._look()
         except (KeyboardInterrupt, ExternalShutdownException):

@@ -17,6 +17,7 @@ from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import REFERENCE_QOS, RELIABLE_STREAM_QOS
 from pkm_description.settings import Settings, setting
 from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
@@ -242,4 +243,5 @@ class SimulatorNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT."""
-    return run_node(SimulatorNode, args)
+    # a timer drives it, not messages
+    return run_node(SimulatorNode, args, SingleThreadedExecutor)

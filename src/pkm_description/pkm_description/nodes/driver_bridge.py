@@ -20,7 +20,6 @@ from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE
 from pkm_description.ros.standard_streams import StandardStreams
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.settings import Settings, setting
 
 
@@ -87,4 +86,4 @@ class DriverBridge(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is interrupted."""
-    return run_node(DriverBridge, args, StreamExecutor)
+    return run_node(DriverBridge, args)

@@ -33,7 +33,6 @@ from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
 from pkm_description.ros.serialized import UNREADABLE, JointReading, read_joint_state
 from pkm_description.ros.serialized_states import FramesWriter, JointStateWriter
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import StaticTransformBroadcaster
 from pkm_description.settings import Settings, setting
 from pkm_description.viewing.completed_joints import CompletedJoints
@@ -166,4 +165,4 @@ class StatePublisher(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is interrupted."""
-    return run_node(StatePublisher, args, StreamExecutor)
+    return run_node(StatePublisher, args)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import rclpy
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import uninstall_signal_handlers
 
 from pkm_description.errors import PkmError
 from pkm_description.ros.failed_publishing import survive_failed_publishing
+from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.unknown_parameters import warn_of_unknown_parameters
 
 #: s after which an interrupt comes again that Python has dropped, and after which one has got lost that ended nothing
@@ -24,7 +25,7 @@ _LATER, _LOST = 0.01, 5.0
 def run_node(
     factory: Callable[[], object],
     args: Sequence[str] | None = None,
-    executor: Callable[[], Executor] = SingleThreadedExecutor,
+    executor: Callable[[], Executor] = StreamExecutor,
 ) -> int:
     """Run the node that ``factory`` makes until SIGINT, shutdown or ``SystemExit``.
 

@@ -1,10 +1,11 @@
-"""Executor for nodes that receive messages at 1 kHz."""
+"""Executor of the nodes: streams of up to 1 kHz cost little."""
 
 from __future__ import annotations
 
 import time
 from contextlib import ExitStack
 from inspect import signature
+from itertools import chain
 from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
@@ -12,10 +13,10 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-#: one turn of the streams [s]; services, timers and events wait that long at most while samples come
-_TURN = 0.02
-#: streams that are silent that long [ns] end their turn
-_SILENCE = 5_000_000
+#: one turn of the streams [s]; events of the middleware (QoS) wait that long at most while samples come
+_TURN = 0.2
+#: what else ends a turn at once, by its name in rclpy's wait sets
+_ENDS_TURN = ('timer', 'client', 'service', 'guard_condition')
 #: messages of one topic before it is another topic's turn: where a message is processed, and where it is only queued;
 #: time [s] for which these are taken at most: one of a megabyte takes milliseconds
 _MOST_AT_ONCE, _MOST_QUEUED, _TAKING = 20, 1000, 0.02
@@ -25,9 +26,9 @@ class StreamExecutor(SingleThreadedExecutor):
     """Runs callbacks in the thread that calls :meth:`spin`, those of subscriptions in turns of their own.
 
     rclpy's executor builds a list of all entities of its nodes (a life cycle node has about forty) and a task for each
-    message: 0.2 ms, more than a filter takes for the sample. While samples come, this one waits for subscriptions
-    alone (as :func:`rclpy.wait_for_message.wait_for_message` does) and calls their callbacks; between turns, and while
-    nothing comes, it is rclpy's executor.
+    message: a millisecond, more than a filter takes for the sample. While samples come, this one keeps its list and
+    calls callbacks of subscriptions itself. As soon as a timer, a service, a client or anything new is ready, between
+    turns, and while nothing comes, it is rclpy's executor.
 
     Callbacks of subscriptions are plain functions that take the message, or the message and what the middleware says of
     it, as in rclpy.
@@ -58,7 +59,7 @@ class StreamExecutor(SingleThreadedExecutor):
             # two timeouts, never what is left: at a new one rclpy forgets what else was ready, and begins with the
             # subscriptions again, so that beside fast topics no answer of a service is ever taken
             self.spin_once(timeout_sec=0.0 if is_busy else _TURN)
-            is_busy = self._serve_streams()
+            is_busy = self._serve_streams(min(_TURN, over - time.monotonic()))
 
     def _work_off(self, least: float = 0.0) -> bool:
         """Let nodes do what their messages ask for, for at least so long [s]; whether there is more to do."""
@@ -69,36 +70,58 @@ class StreamExecutor(SingleThreadedExecutor):
             if not busy or time.monotonic() >= over:
                 return bool(busy)
 
-    def _serve_streams(self) -> bool:
-        """Take messages until the turn is over or none comes; whether there is more to do."""
+    def _serve_streams(self, turn: float = _TURN) -> bool:
+        """Take messages for so long [s], or until something else is ready; False if nothing was."""
+        nodes = list(self.get_nodes())
         subscriptions = [
             (one, _arguments(one), _MOST_QUEUED if hasattr(node, 'work_off') else _MOST_AT_ONCE)
-            for node in self.get_nodes()
+            for node in nodes
             for one in node.subscriptions
+            if self.can_execute(one)
         ]
         context, is_busy = self.context.handle, self._work_off()
         if not subscriptions or context is None or not hasattr(rclpy_implementation, 'WaitSet'):
             return is_busy
-        over = time.monotonic() + _TURN
+        timers, clients, services = (
+            [one for node in nodes for one in getattr(node, kind) if self.can_execute(one)]
+            for kind in ('timers', 'clients', 'services')
+        )
+        # triggered where rclpy's executor has a task, its nodes have something new, or SIGINT comes
+        guards = [one for name in ('_guard', '_sigint_gc') if (one := getattr(self, name, None)) is not None]
+        entities = [one for one, *_ in subscriptions], guards, timers, clients, services
+        handles = [[one.handle for one in ones] for ones in entities]
+        over, was_busy = time.monotonic() + turn, is_busy
         with ExitStack() as in_use:
-            for one, *_ in subscriptions:
-                in_use.enter_context(one.handle)
-            wait_set = rclpy_implementation.WaitSet(len(subscriptions), 0, 0, 0, 0, 0, context)
-            while time.monotonic() < over:
+            for handle in chain.from_iterable(handles):
+                in_use.enter_context(handle)
+            kind: Any = rclpy_implementation.WaitSet  # its type information is incomplete
+            wait_set = kind(*map(len, handles), 0, context)
+            add = (
+                wait_set.add_subscription, wait_set.add_guard_condition, wait_set.add_timer, wait_set.add_client,
+                wait_set.add_service,
+            )  # fmt: skip
+            while (left := over - time.monotonic()) > 0.0:
                 wait_set.clear_entities()
-                for one, *_ in subscriptions:
-                    wait_set.add_subscription(one.handle)
-                wait_set.wait(0 if is_busy else _SILENCE)
-                ready = wait_set.get_ready_entities('subscription')
-                if not self.context.ok() or not (ready or is_busy):
+                for add_one, ones in zip(add, handles, strict=True):
+                    for handle in ones:
+                        add_one(handle)
+                wait_set.wait(0 if is_busy else round(1e9 * left))
+                if not self.context.ok():
                     return is_busy
+                ready = wait_set.get_ready_entities('subscription')
                 begin = time.monotonic()
                 for one, arguments, most in subscriptions:
                     if one.handle.pointer in ready:
                         _take(one, arguments, most)
+                was_busy = was_busy or bool(ready) or is_busy
+                ends = any(wait_set.get_ready_entities(name) for name in _ENDS_TURN)
                 # a flood of messages leaves half of the time for the work
                 is_busy = self._work_off(time.monotonic() - begin)
-        return is_busy
+                if ends:
+                    return True
+                if not (ready or is_busy):
+                    return was_busy
+        return was_busy
 
 
 def _arguments(subscription: Subscription[Any]) -> int:

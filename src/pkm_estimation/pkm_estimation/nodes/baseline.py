@@ -5,7 +5,6 @@ from __future__ import annotations
 from nav_msgs.msg import Odometry
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.serialized import JointReading, read_joint_state
-from pkm_description.ros.stream_executor import StreamExecutor
 from sensor_msgs.msg import JointState
 
 from pkm_estimation.nodes.estimator_messages import UNKNOWN
@@ -52,7 +51,7 @@ class BaselineNode(StreamNode):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT."""
-    return run_node(BaselineNode, args, StreamExecutor)
+    return run_node(BaselineNode, args)
 
 
 if __name__ == '__main__':

@@ -10,7 +10,6 @@ from pkm_description.ros.diagnostics import Level
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import current_settings, declare_settings
 from pkm_description.ros.serialized import ImuReading, JointReading, read_imu, read_joint_state
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.ros.transforms import TransformBroadcaster
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import ReliabilityPolicy
@@ -173,7 +172,7 @@ class EstimatorNode(StreamNode):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT."""
-    return run_node(EstimatorNode, args, StreamExecutor)
+    return run_node(EstimatorNode, args)
 
 
 if __name__ == '__main__':

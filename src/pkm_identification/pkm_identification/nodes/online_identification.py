@@ -18,7 +18,6 @@ from pkm_description.ros.machine_parameters import declare_machine
 from pkm_description.ros.node_main import run_node
 from pkm_description.ros.parameters import declare_settings
 from pkm_description.ros.qos import LATCHED_QOS, RELIABLE_STREAM_QOS, declare_stream_qos
-from pkm_description.ros.stream_executor import StreamExecutor
 from pkm_description.writing import make_folder, write_text
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -201,7 +200,7 @@ def _write(path: Path, content: dict[str, object]) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node."""
-    return run_node(OnlineIdentificationNode, args, StreamExecutor)
+    return run_node(OnlineIdentificationNode, args)
 
 
 if __name__ == '__main__':
