@@ -39,6 +39,10 @@ class StreamExecutor(SingleThreadedExecutor):
     behind, and the middleware's queues do not overflow while it works.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_busy = False
+
     def add_node(self, node: Node) -> bool:
         """Add a node; one that works off its queue is told that it will be called."""
         if hasattr(node, 'work_off'):
@@ -47,19 +51,18 @@ class StreamExecutor(SingleThreadedExecutor):
 
     def spin(self) -> None:
         """Execute callbacks until shutdown."""
-        is_busy = False
         while self.context.ok():
-            self.spin_once(timeout_sec=0.0 if is_busy else None)
-            is_busy = self._serve_streams()
+            self.spin_once(timeout_sec=0.0 if self._is_busy else None)
+            self._is_busy = self._serve_streams()
 
     def serve(self, seconds: float) -> None:
         """Execute callbacks for so long (a turn more at most)."""
-        over, is_busy = time.monotonic() + seconds, False
-        while self.context.ok() and time.monotonic() < over:
-            # two timeouts, never what is left: at a new one rclpy forgets what else was ready, and begins with the
-            # subscriptions again, so that beside fast topics no answer of a service is ever taken
-            self.spin_once(timeout_sec=0.0 if is_busy else _TURN)
-            is_busy = self._serve_streams(min(_TURN, over - time.monotonic()))
+        over = time.monotonic() + seconds
+        while self.context.ok() and (left := over - time.monotonic()) > 0.0:
+            # one timeout while there is something to do, not what is left: at a new one rclpy forgets what else was
+            # ready and begins with the subscriptions again, so that beside fast topics no service is ever answered
+            self.spin_once(timeout_sec=0.0 if self._is_busy else min(left, _TURN))
+            self._is_busy = self._serve_streams(min(left, _TURN))
 
     def _work_off(self, least: float = 0.0) -> bool:
         """Let nodes do what their messages ask for, for at least so long [s]; whether there is more to do."""
