@@ -23,7 +23,7 @@ from pkm_description.machine import Machine, PlatformMotion, Pose
 from random_graphs import closure_errors, random_machine
 
 #: machines of one test, those that are always tried, and all of them
-_BATCH, _FEW, _COUNT = 33, 66, 330
+_BATCH, _FEW, _COUNT = 33, 33, 330
 
 #: s, of finite differences
 STEP = 2e-5

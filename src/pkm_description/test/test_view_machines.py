@@ -29,14 +29,13 @@ def _drives_and_rest(name: str) -> tuple[Machine, np.ndarray, np.ndarray]:
     return machine, home.position, home.rotation_base_platform
 
 
+@pytest.mark.campaign  # palida: test_view_launch; frames of other machines without nodes: test_urdf, test_tips_meet
 @pytest.mark.parametrize(
     ('name', 'sliders'),
     [
         ('valencia_3rps', {'platform_z': 0.02, 'platform_roll': 0.05, 'platform_pitch': -0.04}),
-        pytest.param(
-            'khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}, marks=pytest.mark.campaign
-        ),
-        pytest.param('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}, marks=pytest.mark.campaign),
+        ('khalifa_3prr', {'platform_x': 0.02, 'platform_y': -0.03, 'platform_yaw': 0.1}),
+        ('hexaglide_6pus', {'platform_x': 0.05, 'platform_pitch': 0.1}),
     ],
 )
 def test_other_machines_are_closed_in_every_frame(
