@@ -83,7 +83,7 @@ class PreparedData:
 
     def _sharing(self, other: PreparedData, names: tuple[str, ...]) -> PreparedData:
         """Take over the columns that the other has computed: named ones, and those that no model changes."""
-        for name in (*names, 'passive_rows'):
+        for name in (*names, 'passive_rows', '_passive_shares'):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]
         return self
@@ -133,7 +133,7 @@ class PreparedData:
             own = with_loads(self.samples[part], motion, model.machine).passive_joints
             forms = np.stack([own.signs, own.signs * own.loads, own.signs * own.efforts], axis=1)
             # (N, A, 3, P)
-            shared = np.einsum('npa,nfp->nafp', model.passive_shares(motion), forms)
+            shared = np.einsum('npa,nfp->nafp', self._passive_shares(part), forms)
             return shared.reshape(*shared.shape[:2], -1)
 
         constant, across, along = np.split(self.rows_of(columns), 3, axis=-1)
@@ -191,8 +191,13 @@ class PreparedData:
     def _expanded(self, columns: Array, places: NDArray[np.intp], part: slice) -> Array:
         """Columns (n, A, P) of all drives from those of single joints (n, P)."""
         has_passive = (places >= self.model.machine.actuated_count).any()
-        passive = self.model.passive_shares(self.motion[part]) if has_passive else None
+        passive = self._passive_shares(part) if has_passive else None
         return self.model.expanded(columns, places, None if self.shares is None else self.shares[part], passive)
+
+    @cached_property
+    def _passive_shares(self) -> OfPart:
+        """Forces (n, P, A) in the drives per unit of force in each passive joint, in a part of the samples."""
+        return kept(lambda part: self.model.passive_shares(self.motion[part]), len(self.motion))
 
     @cached_property
     def _structure(self) -> OfPart:

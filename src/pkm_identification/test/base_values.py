@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from known_machines import known_machine
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
 from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
@@ -32,7 +33,7 @@ class Case:
 
 def case_of(name: str, relative_noise: float, samples: int = 300, overlay: bool = False) -> Case:
     """Case of a machine file along its own excitation; noise relative to the rms force."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     nominal = load_machine(name, NOMINAL / f'nominal_{name}.yaml') if overlay else machine
     model = ObservationModel(machine)
     kind = 'fourier' if machine.degrees_of_freedom == 6 else 'drives'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from known_machines import known_machine
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.pipeline import identify
@@ -13,11 +14,13 @@ from pkm_identification.report.files import write_result
 from pkm_identification.result import IdentificationResult
 from synthetic import NOMINAL, clean_signals, recording
 
+from pkm_identification import pipeline
+
 
 @pytest.fixture(scope='session')
 def srs() -> Machine:
     """Return the true machine."""
-    return load_machine('srs')
+    return known_machine('srs')
 
 
 @pytest.fixture(scope='session')
@@ -53,15 +56,29 @@ def result(srs: Machine, nominal: Machine, excitation: tuple, validation: tuple)
     )
 
 
+def leave_pictures_out(patch: pytest.MonkeyPatch) -> None:
+    """Pictures of reports are arranged but not drawn, which takes longer than an identification."""
+    patch.setattr(plots, 'inline', lambda figure, **options: 'data:image/png;base64,')
+
+
 @pytest.fixture
 def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures of reports are arranged but not drawn, which takes longer than an identification."""
-    monkeypatch.setattr(plots, 'inline', lambda figure, **options: 'data:image/png;base64,')
+    """Leave pictures of reports out."""
+    leave_pictures_out(monkeypatch)
+
+
+@pytest.fixture
+def fit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither diagnosis nor noise floor beside a fit: for tests that look at neither."""
+    monkeypatch.setattr(pipeline, 'diagnose', lambda machine, recording: [])
+    monkeypatch.setattr(pipeline, 'noise_floor', lambda *arguments: None)
 
 
 @pytest.fixture(scope='session')
 def written(result: IdentificationResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with everything that an identification leaves, for reading only."""
+    """Return a folder with everything that an identification leaves, but for the pictures, for reading only."""
     path = tmp_path_factory.mktemp('written')
-    write_result(result, path)
+    with pytest.MonkeyPatch.context() as patch:
+        leave_pictures_out(patch)
+        write_result(result, path)
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,17 @@ from pkm_identification.recording.recording import Recording, recording_from_joi
 NOMINAL = Path(__file__).parents[1] / 'config'
 
 
+@cache
 def clean_signals(
     machine: Machine, profile: str, duration: float, rate: float, seed: int
 ) -> tuple[PlatformMotion, np.ndarray, np.ndarray]:
-    """Motion, drive positions and forces (N, A) without noise."""
+    """Motion, drive positions and forces (N, A) without noise, computed once for all tests of a process."""
     motion = profiles.profile(profile, machine, duration, rate, seed)
     positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
-    return motion, positions, inverse_dynamics(machine, motion)
+    forces = inverse_dynamics(machine, motion)
+    for array in (positions, forces):  # others see the same
+        array.flags.writeable = False
+    return motion, positions, forces
 
 
 def recording(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.coordinates import motion_from_coordinates
 from pkm_description.motion.profiles import profile
@@ -38,13 +38,8 @@ def found_aliases(machine: Machine, motion: PlatformMotion, **columns: object) -
 
 
 @pytest.fixture(scope='module')
-def srs() -> Machine:
-    return load_machine('srs')
-
-
-@pytest.fixture(scope='module')
 def excitation(srs: Machine) -> PlatformMotion:
-    return profile('fourier', srs, duration=30.0, rate=RATE)
+    return profile('fourier', srs, duration=16.0, rate=RATE)
 
 
 def test_a_rich_motion_has_no_aliases(srs: Machine, excitation: PlatformMotion) -> None:
@@ -85,7 +80,7 @@ def test_offset_is_friction_by_direction(srs: Machine, excitation: PlatformMotio
 
 def test_rotors_are_masses_of_sliders() -> None:
     """Horizontal guides: the inertia of a drive's rotor is not told from the mass of its slider."""
-    machine = load_machine('khalifa_3prr')
+    machine = known_machine('khalifa_3prr')
     motion = profile('drives', machine, duration=20.0, rate=RATE)
     found = found_aliases(machine, motion, terms=['inertia'], friction_law='viscous_coulomb', identical_legs=False)
     exact = {one.name: one for one in found if one.own < 1e-5}
@@ -95,6 +90,7 @@ def test_rotors_are_masses_of_sliders() -> None:
     assert any(other.endswith('.m') for name in names for other in exact[name].others)
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_the_result_warns(srs: Machine, excitation: PlatformMotion) -> None:
     positions = drive_positions(srs, excitation.position, excitation.rotation_base_platform)
     config = IdentificationConfig.from_mapping({

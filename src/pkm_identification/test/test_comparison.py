@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from pkm_description.loading import load_machine
+from known_machines import known_machine
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.nodes.compare import main
 from pkm_identification.report.run_comparison import parameter_differences
@@ -17,11 +17,15 @@ from synthetic import clean_signals, recording
 
 
 @pytest.mark.parametrize(
-    ('name', 'profiles'), [('palida', ('fourier', 'fourier_validation')), ('valencia_3rps', ('drives', 'drives'))]
+    ('name', 'profiles'),
+    [
+        ('palida', ('fourier', 'fourier_validation')),
+        pytest.param('valencia_3rps', ('drives', 'drives'), marks=pytest.mark.campaign),
+    ],
 )
 def test_ladder(name: str, profiles: tuple[str, str]) -> None:
     """Each model has fewer parameters and more training error; the true nominal machine predicts as well as any."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     signals = [clean_signals(machine, one, 15.0, 100.0, seed) for seed, one in enumerate(profiles)]
     runs = [recording(machine, one, seed) for seed, one in enumerate(signals)]
     rungs = {rung.name: rung for rung in model_ladder(machine, *runs)}
@@ -81,7 +85,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture, arguments: list[s
 
 
 def test_settings_decide_the_first_model() -> None:
-    machine = load_machine('palida')
+    machine = known_machine('palida')
     runs = [recording(machine, clean_signals(machine, 'fourier', 12.0, 100.0, seed), seed) for seed in range(2)]
     held = IdentificationConfig.from_mapping({'columns.fixed': ('leg_*',)})
     rungs = model_ladder(machine, *runs, held)

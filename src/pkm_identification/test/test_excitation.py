@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.errors import ConfigurationError, KinematicsError
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.limits import check_motion
 from pkm_identification.errors import ExcitationError
@@ -28,7 +28,7 @@ SMALL = ExcitationSettings(harmonics=3, starts=1, draws=4, iterations=20, period
 @pytest.fixture(scope='module')
 def sliders() -> Machine:
     """Return the planar machine whose sliders share a guideway."""
-    return load_machine('khalifa_3prr')
+    return known_machine('khalifa_3prr')
 
 
 @pytest.fixture(scope='module')
@@ -88,7 +88,7 @@ def test_better_than_random_and_inside_all_limits(sliders: Machine, design: Exci
 
 @pytest.mark.campaign
 def test_same_result_in_any_number_of_processes() -> None:
-    machine, settings = load_machine('five_bar'), replace(SMALL, starts=2, draws=2, iterations=4)
+    machine, settings = known_machine('five_bar'), replace(SMALL, starts=2, draws=2, iterations=4)
     lines: list[str] = []
     one = design_excitation(machine, settings, workers=1)
     two = design_excitation(machine, settings, workers=2, progress=lines.append)
@@ -109,7 +109,7 @@ def test_own_executor_and_end_conditions(sliders: Machine) -> None:
 
 
 def test_no_feasible_start_is_refused(sliders: Machine) -> None:
-    weak = load_machine('msi')
+    weak = known_machine('msi')
     with pytest.raises(ExcitationError, match=r'no feasible start: at rest at home leg\d_.* uses \d+% of its'):
         design_excitation(weak, replace(SMALL, margin=0.9, draws=1), SerialExecutor())
     with pytest.raises(KinematicsError, match='apart at home on their common guideway'):
@@ -127,7 +127,7 @@ def test_settings_that_do_not_fit_are_refused(sliders: Machine) -> None:
     ]
     for name, changes, message in cases:
         with pytest.raises(ConfigurationError, match=message):
-            ExcitationProblem(load_machine(name), replace(SMALL, **changes))
+            ExcitationProblem(known_machine(name), replace(SMALL, **changes))
     with pytest.raises(ConfigurationError, match='at least 12'):
         ExcitationSettings(harmonics=3, samples=10)
 
@@ -140,8 +140,8 @@ def test_dask_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_weights_and_coordinates() -> None:
     """Weights by effort noise are 1 in the mean; coordinates have as many names as freedoms."""
-    weights = drive_weights(load_machine('tricept'), 'noise')
+    weights = drive_weights(known_machine('tricept'), 'noise')
     assert weights.shape == (3,)
     assert weights.mean() == pytest.approx(1.0)
-    assert coordinates_of(load_machine('four_rrr')).names == ('x', 'y', 'theta_z')
-    assert len(coordinates_of(load_machine('delta'))) == 3
+    assert coordinates_of(known_machine('four_rrr')).names == ('x', 'y', 'theta_z')
+    assert len(coordinates_of(known_machine('delta'))) == 3

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from known_machines import known_machine
 from pkm_description.kinematics.rotation import matrix_from_quaternion
-from pkm_description.loading import load_machine
 from pkm_description.motion.fourier_coordinates import FourierCoordinates
 from pkm_description.motion.limits import check_motion
 from pkm_description.motion.recorded_poses import RecordedPoses
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_poses_can_be_played(folder: Path) -> None:
     """What the motion player reads is inside the limits, and on the series that the design wrote."""
-    machine = load_machine(MACHINE)
+    machine = known_machine(MACHINE)
     played = RecordedPoses.from_csv(folder / 'excitation_poses.csv', at_rest=True).sampled(50.0)
     assert check_motion(machine, played) == []
     content = yaml.safe_load((folder / 'excitation.yaml').read_text())['series']

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.kinematics.random_states import random_states
-from pkm_description.loading import load_machine
 from pkm_identification.excitation.objective import OBJECTIVES, Objective
 from pkm_identification.excitation.problem import ExcitationProblem
 from pkm_identification.excitation.search import largest_amplitude
@@ -35,7 +35,7 @@ def _difference(values: list[Array], step: float) -> Array:
 @pytest.mark.parametrize('name', CASES)
 def test_gradients_are_exact(name: str) -> None:
     """Cost and limits against finite differences of fourth order along random directions."""
-    problem = ExcitationProblem(load_machine(name), ExcitationSettings(**CASES[name]))
+    problem = ExcitationProblem(known_machine(name), ExcitationSettings(**CASES[name]))
     random = np.random.default_rng(3)
     point = 0.5 * largest_amplitude(problem, problem.random(random), problem.ceiling)
     found = problem.point(point, 40.0, gradients=True)
@@ -74,7 +74,7 @@ def test_objectives_and_their_derivatives(name: str) -> None:
 @pytest.mark.parametrize('name', ['srs', 'three_upu'])
 def test_matrix_is_that_of_the_identification(name: str) -> None:
     """Without smoothing the columns are those of the observation model, its weights apart."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     problem = ExcitationProblem(machine, ExcitationSettings(weights='equal'))
     model = ObservationModel(machine, problem.identical_legs)
     motion = random_states(machine, 20, 4)

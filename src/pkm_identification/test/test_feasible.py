@@ -29,7 +29,12 @@ def problem_of(case: Case, seed: int, limits: Limits | None = None) -> FeasibleP
 
 
 @pytest.mark.parametrize(
-    ('name', 'noise'), [('srs', 0.01), ('srs', 0.1), ('palida', 0.01), ('octopod_8ups', 0.01)]
+    ('name', 'noise'),
+    [
+        ('srs', 0.1),
+        ('palida', 0.01),
+        *(pytest.param(name, 0.01, marks=pytest.mark.campaign) for name in ('srs', 'octopod_8ups')),
+    ],
 )
 def test_engines_agree(name: str, noise: float) -> None:
     """Newton on pseudo-inertias, log-Cholesky and Clarabel's conic programme find the same machine."""

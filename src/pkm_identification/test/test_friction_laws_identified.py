@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.friction_laws import ViscousCoulomb
 from pkm_description.friction_laws.load_dependent import LoadDependentStribeck
@@ -20,7 +21,7 @@ from pkm_identification.judgement.physical import machine_with
 
 
 def test_identified_law_goes_through_an_overlay(tmp_path):
-    machine = load_machine('uf')  # dead band law in the struts
+    machine = known_machine('uf')  # dead band law in the struts
     model = ObservationModel(machine)
     random = np.random.default_rng(4)
     values = model.parameters(machine)
@@ -46,7 +47,7 @@ def test_identified_law_goes_through_an_overlay(tmp_path):
 @pytest.mark.parametrize('name', ['delta', 'tricept', 'three_upu', 'srs'])
 def test_every_axis_of_a_joint_goes_through_an_overlay(name: str, tmp_path: Path) -> None:
     """Universal and spherical joints of a file are several axes, each with a law of its own, some by the load."""
-    machine, random = load_machine(name), np.random.default_rng(7)
+    machine, random = known_machine(name), np.random.default_rng(7)
 
     def another(joint: Joint) -> JointFriction:
         viscous, coulomb = (float(value) for value in random.uniform(0.5, 2.0, 2))

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.joint_terms import Gain
 from synthetic import clean_signals, recording
@@ -15,11 +14,6 @@ from pkm_identification import IdentificationConfig, IdentificationResult, Recor
 
 GAINS = np.array([1.0, 1.1, 0.95, 1.0, 0.85, 1.05])
 CONFIG = IdentificationConfig.from_mapping({'columns.extend': False, 'columns.terms': 'gain'})
-
-
-@pytest.fixture(scope='module')
-def srs() -> Machine:
-    return load_machine('srs')
 
 
 @pytest.fixture(scope='module')
@@ -51,6 +45,7 @@ def test_ratios_to_the_reference_are_found(srs: Machine, clean: Recording, right
     assert any('gains are relative to the effort of leg1_prismatic: all gains' in text for text in found.warnings)
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_all_gains_together_are_all_masses(srs: Machine, clean: Recording, right: IdentificationResult) -> None:
     """Efforts that are all 10 % too large: no gain is found, the bodies are 10 % heavier."""
     wrong = identify(srs, replace(clean, forces=1.1 * clean.forces), config=CONFIG)

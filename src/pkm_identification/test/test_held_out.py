@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
@@ -14,7 +15,7 @@ from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.observation import ObservationModel
-from pkm_identification.configuration import IdentificationConfig, JudgementSettings
+from pkm_identification.configuration import ColumnSettings, IdentificationConfig, JudgementSettings
 from pkm_identification.errors import RecordingError
 from pkm_identification.fitting.prediction import predicted_efforts
 from pkm_identification.judgement.force_error import force_error
@@ -123,10 +124,13 @@ def test_a_wrong_overlay_is_found_out(result: IdentificationResult, nominal: Mac
     assert not difference_of_overlay(result.validation, ())
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_forces_that_no_overlay_carries_are_named(srs: Machine, short: tuple, validation: tuple) -> None:
     """An effort offset is in parameters.yaml only: with it the limits would be kept, and that is said."""
     signals, others = ((one[0], one[1], one[2] + 60.0 * np.arange(6)) for one in (short, validation))
-    config = IdentificationConfig.from_mapping({'columns.terms': ('offset',), 'judgement.max_relative_absolute': 0.02})
+    config = IdentificationConfig.from_mapping({
+        'columns.terms': ('offset',), 'columns.extend': False, 'judgement.max_relative_absolute': 0.02,
+    })  # fmt: skip
     found = identify(srs, recording(srs, signals, 1), recording(srs, others, 2), config)
     assert found.verdict.status == FAILED
     assert 'with the forces that an overlay does not carry' in found.verdict.reason
@@ -154,15 +158,17 @@ def test_training_data_are_refused(srs: Machine, nominal: Machine, excitation: t
     require_other_data(whole, recording(srs, excitation, 2))  # the same motion, recorded again: other noise
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize(
     ('name', 'profile', 'limit'),
     [('srs', 'fourier', 0.01), pytest.param('valencia_3rps', 'drives', 0.3, marks=pytest.mark.campaign)],
 )
 def test_direct_dynamics(name: str, profile: str, limit: float) -> None:
     """The true machine moves as it was recorded; with other efforts it does not."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     signals = clean_signals(machine, profile, 8.0, 200.0, 0)
-    found = identify(machine, recording(machine, signals, 1), config=IdentificationConfig(judgement=WINDOWS))
+    settings = IdentificationConfig(columns=ColumnSettings(extend=False), judgement=WINDOWS)
+    found = identify(machine, recording(machine, signals, 1), config=settings)
     assert found.direct is not None and found.direct.count > 50
     assert found.direct.worst < limit
     assert 'direct dynamics' in str(found.direct)
@@ -179,7 +185,7 @@ def test_direct_dynamics(name: str, profile: str, limit: float) -> None:
 
 def test_a_machine_that_is_not_its_file(srs: Machine) -> None:
     """Another friction law than the file's is written with its name; other legs than the file's are said to be so."""
-    machine = load_machine('khalifa_3prr')
+    machine = known_machine('khalifa_3prr')
     law = ViscousCoulomb(viscous=30.0, coulomb=20.0)
     legs = tuple(
         replace(leg, joints=tuple(

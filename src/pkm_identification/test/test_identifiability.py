@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.identifiability.locations import location_sensitivities
@@ -64,7 +64,7 @@ def test_the_program(name: str, tmp_path: Path, capsys: pytest.CaptureFixture) -
     assert 'dominance' in said and 'centre of mass of platform_link' in said
     assert ('cannot be shifted' in said) is (name == 'valencia_3rps')
     assert picture.read_bytes().startswith(b'\x89PNG')
-    assert load_machine(name).platform.name in said
+    assert known_machine(name).platform.name in said
     assert main([name, '--motion', 'nothing']) == 1
     assert 'nothing' in capsys.readouterr().err
     assert main([name, '--motion', str(tmp_path / 'poses.csv')]) == 1

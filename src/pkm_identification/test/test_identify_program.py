@@ -60,7 +60,8 @@ def test_declared_limits_decide_the_exit_code(
     bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture, limit: float, code: int, word: str
 ) -> None:
     settings = tmp_path / 'settings.yaml'
-    settings.write_text(f'judgement: {{max_relative_absolute: {limit:f}, direct_window: 0.1}}')
+    judgement = f'judgement: {{max_relative_absolute: {limit:f}, direct_window: 0.1}}'
+    settings.write_text(f'{judgement}\ncolumns: {{extend: false}}')
     arguments = [str(bag), '--split', '0:12,26:36', '--config', str(settings), '-o', str(tmp_path / 'out')]
     assert main(arguments) == code
     text = capsys.readouterr().out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import reduce_parameters
-from pkm_description.loading import load_machine
 from pkm_description.motion.profiles import profile
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.judgement.collinearity import collinear_groups
@@ -36,7 +36,7 @@ def test_mean_relative_error_skips_zero_truths_and_what_is_not_used() -> None:
 
 def test_signs_of_base_parameters_against_random_bodies() -> None:
     """What random machines show is possible; what is called impossible they never show."""
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     model = ObservationModel(machine, identical_legs=False)
     base = model.base_parameters()
     signs, random = possible_signs(base), np.random.default_rng(1)
@@ -93,7 +93,7 @@ def test_collinear_columns_are_grouped_and_others_left_alone() -> None:
 
 
 def test_noise_by_seed_and_kind() -> None:
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     motion = profile('drives', machine, 4.0, 100.0)
     count = (len(motion), machine.actuated_count)
     home = np.full(count, 0.1)

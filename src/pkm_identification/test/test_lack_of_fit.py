@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from pkm_description.loading import load_machine
+from known_machines import known_machine
 from pkm_description.machine import Machine
 from pkm_identification.compare import compare_with_truth
 from pkm_identification.configuration import IdentificationConfig
@@ -52,7 +52,7 @@ def with_force(signals: tuple, force: Force | None) -> tuple:
 @pytest.fixture(scope='module', params=[pytest.param('srs', marks=pytest.mark.campaign), 'palida'])
 def machine(request: pytest.FixtureRequest) -> Machine:
     """Return two machines with forces of 4000 and 30 N."""
-    return load_machine(request.param)
+    return known_machine(request.param)
 
 
 @pytest.fixture(scope='module')
@@ -61,6 +61,7 @@ def signals(machine: Machine) -> tuple:
     return clean_signals(machine, 'fourier', 16.0, 100.0, 0)
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize('kind', sorted(MISSING))
 def test_missing_force_is_named_and_nothing_is_identified(machine: Machine, signals: tuple, kind: str) -> None:
     force, word = MISSING[kind]
@@ -77,6 +78,7 @@ def test_missing_force_is_named_and_nothing_is_identified(machine: Machine, sign
         assert max(abs(row.standardised_error) for row in compare_with_truth(result, machine)) > 3.0
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_one_drive_with_an_offset_counts_little(machine: Machine) -> None:
     """The weights follow the residuals: one drive that does not fit spoils no values, alarm or not."""
     signals = clean_signals(machine, 'fourier', 25.0, 100.0, 0)
@@ -86,6 +88,7 @@ def test_one_drive_with_an_offset_counts_little(machine: Machine) -> None:
     assert result.estimate.force_std[1] > 2.0 * np.median(result.estimate.force_std)
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize('seed', [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in (1, 2, 3))])
 def test_complete_model_gives_no_alarm(machine: Machine, signals: tuple, seed: int) -> None:
     result = identify(machine, recording(machine, signals, seed))
@@ -94,6 +97,7 @@ def test_complete_model_gives_no_alarm(machine: Machine, signals: tuple, seed: i
     assert result.classification.count('identified') >= 20
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_harmless_ripple_is_no_alarm(signals: tuple, machine: Machine) -> None:
     ripple = with_force(signals, lambda q, v, f: 0.0005 * np.abs(f).mean() * np.sin(2.0 * np.pi * q / 0.01))
     result = identify(machine, recording(machine, ripple, 1), config=FIXED)
@@ -122,10 +126,11 @@ def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it(
     assert with_doubtful_forces(estimate, [chance]) is estimate
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize(('size', 'seed'), [(0.15, 1), (0.2, 1), pytest.param(0.2, 2, marks=pytest.mark.campaign)])
 def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed: int) -> None:
     """Stribeck friction alike in all drives, of 0.3 and 0.4 % of the force, at the edge of what noise lets through."""
-    palida = load_machine('palida')
+    palida = known_machine('palida')
     clean = clean_signals(palida, 'fourier', 25.0, 100.0, 0)
     weak = with_force(clean, lambda q, v, f: size * stribeck(q, v, f))
     result = identify(palida, recording(palida, weak, seed), config=FIXED)
@@ -133,8 +138,9 @@ def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed:
     assert result.status == INSUFFICIENT if size == 0.2 else worst < 4.0
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_fewer_degrees_of_freedom() -> None:
-    tripod = load_machine('valencia_3rps')
+    tripod = known_machine('valencia_3rps')
     signals = clean_signals(tripod, 'drives', 16.0, 100.0, 0)
     assert not any(found.is_decisive for found in identify(tripod, recording(tripod, signals, 1)).missing_forces)
     loaded = with_force(signals, lambda q, v, f: 0.1 * np.abs(f) * np.sign(v))  # its efforts have noise of 50 N in 700

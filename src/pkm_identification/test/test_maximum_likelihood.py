@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import motion_from_drives
-from pkm_description.loading import load_machine
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.estimator.interface import estimator_by_name
 from pkm_identification.estimator.maximum_likelihood import DriveSeries
@@ -39,7 +39,7 @@ class Truth:
 
 
 def truth_of(name: str, friction: str, periods: int, rate: float = 25.0) -> Truth:
-    machine = load_machine(name)
+    machine = known_machine(name)
     model = ObservationModel(machine, True, friction)
     random = np.random.default_rng(1)
     drives = machine.drive_columns
@@ -130,7 +130,7 @@ def test_what_is_missing_is_said(hexapod: Truth) -> None:
         estimator_by_name('ml')(matrix, hexapod.forces, None, np.ones(6))
     with pytest.raises(ConfigurationError, match='force_std = None'):
         estimator_by_name('ml', {'motion': motion})(matrix, hexapod.forces)
-    machine = load_machine('octopod_8ups')
+    machine = known_machine('octopod_8ups')
     others = ObservationModel(machine), hexapod.base, hexapod.time, np.zeros((len(hexapod.time), 8)), np.ones(8)
     with pytest.raises(ConfigurationError, match='octopod_8ups has 8 drives for 6 degrees of freedom'):
         DriveSeries(*others, 0.5, 3, machine_with)

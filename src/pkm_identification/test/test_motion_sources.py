@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions, joint_motion
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_description.motion.fourier_coordinates import FourierCoordinates
 from pkm_identification.configuration import MOTION_SOURCES, ColumnSettings, MotionSettings, RowSettings
@@ -79,13 +79,13 @@ def settings_of(source: str, base: float = BASE) -> MotionSettings:
 @pytest.mark.parametrize(
     'name',
     [
-        pytest.param(name, marks=() if name in ('srs', 'valencia_3rps', 'five_bar') else pytest.mark.campaign)
+        pytest.param(name, marks=() if name in ('srs', 'valencia_3rps') else pytest.mark.campaign)
         for name in MACHINES
     ],
 )
 def test_sources_follow_a_known_motion(name: str) -> None:
     """Without noise the error is the method's own; with noise every source beats central differences far."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     motion = known_motion(machine)
     clean, noisy = recorded(machine, motion), recorded(machine, motion, float(machine.leg_sensors.position_noise.max()))
     bands = choose_bands(machine, clean)
@@ -136,7 +136,7 @@ def test_a_window_must_hold_the_polynomial() -> None:
 @pytest.mark.parametrize('base', [0.2, 0.21])
 def test_period_is_found_between_samples(base: float) -> None:
     """0.21 Hz at 200 Hz is a period of 952.38 samples; the noise is that of the encoders."""
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     positions = recorded(machine, known_motion(machine, base=base), 15e-6).drive_positions
     near = find_period(positions)
     assert near == pytest.approx(RATE / base, abs=0.5)
@@ -147,7 +147,7 @@ def test_period_is_found_between_samples(base: float) -> None:
 @pytest.mark.parametrize('given', [True, False])
 def test_averages_are_better_by_the_root_of_the_periods(base: float, given: bool) -> None:
     """R4-32: mean over M periods better by sqrt(M) within 10 %, and the variances are those of the noise."""
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     motion = known_motion(machine, base=base)
     recording = recorded(machine, motion, 2e-5, 3.0, friction=False)  # it jumps between samples
     found = PeriodMean(base if given else 0.0).motion(machine, recording, choose_bands(machine, recording))
@@ -167,7 +167,7 @@ def test_averages_are_better_by_the_root_of_the_periods(base: float, given: bool
 
 
 def test_run_in_and_run_out_are_left_out() -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     motion = known_motion(machine, fade=2.0)
     recording = recorded(machine, motion, 15e-6)
     found = PeriodMean().motion(machine, recording, choose_bands(machine, recording))
@@ -191,7 +191,7 @@ def test_run_in_and_run_out_are_left_out() -> None:
     ],
 )
 def test_what_does_not_repeat_is_refused(base: float, samples: slice, words: str) -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     whole = recorded(machine, known_motion(machine), 15e-6)
     bands = choose_bands(machine, whole)
     part = Recording(whole.time[samples], whole.drive_positions[samples], whole.forces[samples], source='half a run')
@@ -204,40 +204,41 @@ def test_random_motion_is_not_periodic() -> None:
     time = np.arange(4000) / RATE
     walk = LowPass().curve(time, np.cumsum(random.normal(size=(4000, 6)), axis=0), 2.0).values
     recording = Recording(time, walk, np.zeros_like(walk))
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     for source in (PeriodMean(), PeriodMean(0.2)):
         with pytest.raises(RecordingError, match='less than two periods'):
             source.motion(machine, recording, choose_bands(machine, recording))
 
 
 def test_a_base_frequency_that_is_a_little_off_is_refused() -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     recording = recorded(machine, known_motion(machine), 15e-6)
     with pytest.raises(RecordingError, match='check motion.base_frequency'):
         PeriodMean(0.2008).motion(machine, recording, choose_bands(machine, recording))
 
 
 def test_too_many_harmonics_are_refused() -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     recording = recorded(machine, known_motion(machine))
     with pytest.raises(RecordingError, match='a period has 1000 samples, at most 499 harmonics'):
         PeriodMean(BASE, 500).motion(machine, recording, choose_bands(machine, recording))
 
 
 def test_a_motion_within_the_dead_band_is_refused() -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     recording = recorded(machine, known_motion(machine), 15e-6)
     with pytest.raises(RecordingError, match='no rows are left.*faster than 5 m/s'):
         identify(machine, recording, config=IdentificationConfig(rows=RowSettings(dead_band=5.0)))
 
 
 def test_lost_poses_of_an_estimator_are_named() -> None:
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     recording = replace(recorded(machine, known_motion(machine)), poses=None)
     with pytest.raises(RecordingError, match='no platform poses were recorded'):
         identify(machine, recording, config=IdentificationConfig(MotionSettings('estimator')))
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize('name', ['srs', pytest.param('delta', marks=pytest.mark.campaign)])
 @pytest.mark.parametrize(
     'source',
@@ -250,7 +251,7 @@ def test_lost_poses_of_an_estimator_are_named() -> None:
 )
 def test_every_source_identifies(source: str, name: str) -> None:
     """Honest standard deviations with each source, and small force errors; friction of the drives is found."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     motion = known_motion(machine, rate=100.0)
     sensors = machine.leg_sensors
     recording = recorded(machine, motion, float(sensors.position_noise.max()), float(sensors.effort_noise.max()))

@@ -8,12 +8,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.errors import ConfigurationError
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
+from pkm_identification.columns.chosen import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.estimator.least_squares import weighted
+from pkm_identification.fitting.model_fit import fit_model
 from pkm_identification.pipeline import identify
+from pkm_identification.preparation import prepare
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.resampling import ResampledStd, block_bootstrap, monte_carlo
 from synthetic import clean_signals, recording
@@ -82,9 +85,10 @@ def test_disagreement_is_said() -> None:
     assert 'smaller by the formula, most in b: 1 instead of 3' in texts[0] and 'larger' in texts[1] and 'c:' in texts[1]
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_both_in_the_result() -> None:
-    """Seeds decide everything, an executor nothing; bias and spread are those of the formula's size."""
-    machine = load_machine('palida')
+    """Bias and spread are those of the formula's size."""
+    machine = known_machine('palida')
     signals = clean_signals(machine, 'fourier', 8.0, 100.0, 0)
     config = IdentificationConfig.from_mapping({
         'judgement.bootstrap': 200, 'judgement.monte_carlo': 12, 'judgement.seed': 5, 'columns.fixed': ('leg_*',),
@@ -92,16 +96,28 @@ def test_both_in_the_result() -> None:
     })  # fmt: skip
     run = recording(machine, signals, 1)
     found = identify(machine, run, config=config)
-    with ThreadPoolExecutor(1) as executor:
-        again = identify(machine, run, config=config, executor=executor)
-    for one, other in zip(found.resampled, again.resampled, strict=True):
-        assert np.array_equal(one.std, other.std) and one.seed == 5
+    assert [one.seed for one in found.resampled] == [5, 5]
     bootstrap, carlo = found.resampled
     assert (bootstrap.method, carlo.method) == ('block bootstrap', 'Monte Carlo')
     for one in found.resampled:
         ratio = one.std / found.estimate.std
         assert 0.5 < np.median(ratio) < 1.6
     assert np.abs((carlo.mean - found.estimate.parameters) / found.estimate.std).max() < 3.0
+
+
+def test_seeds_decide_everything_and_an_executor_nothing() -> None:
+    machine = known_machine('palida')
+    run = recording(machine, clean_signals(machine, 'fourier', 8.0, 100.0, 0), 1)
+    config = IdentificationConfig.from_mapping({'columns.fixed': ('leg_*',)})
+    model = observation_model(machine, config, run.drive_positions, run.sample_rate)
+    data = prepare(model, run, config)
+    fit = fit_model(data, model, config)
+    first, same, other = (block_bootstrap(fit, data.row_weights, 20, seed).std for seed in (5, 5, 6))
+    assert np.array_equal(first, same) and not np.array_equal(first, other)
+    first, other = (monte_carlo(data, fit, config, 3, seed).std for seed in (5, 6))
+    with ThreadPoolExecutor(1) as executor:
+        same = monte_carlo(data, fit, config, 3, 5, executor).std
+    assert np.array_equal(first, same) and not np.array_equal(first, other)
 
 
 def test_monte_carlo_needs_positions(result: IdentificationResult) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import motion_from_drives
 from pkm_description.kinematics.random_states import random_states
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 
 from pkm_identification import (
@@ -23,7 +23,7 @@ from pkm_identification import (
 @pytest.fixture(scope='module')
 def machine() -> Machine:
     """Return a 3-RPS whose drives have heavy rotors."""
-    return load_machine('valencia_3rps')
+    return known_machine('valencia_3rps')
 
 
 @pytest.fixture(scope='module')

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.kinematics import drive_positions
-from pkm_description.loading import load_machine
 from pkm_description.motion.drive_sines import DriveSines
 from pkm_identification.errors import RecordingError
 from pkm_identification.judgement.slow_motion import error_by_speed
@@ -17,7 +17,7 @@ from pkm_identification.validation.other_motions import other_motions
 
 
 def recorded(seed: int) -> Recording:
-    machine, time = load_machine('valencia_3rps'), np.arange(0.0, 12.0, 0.005)
+    machine, time = known_machine('valencia_3rps'), np.arange(0.0, 12.0, 0.005)
     motion = DriveSines(machine, 12.0, 0.8, seed).evaluate(time)
     positions = drive_positions(machine, motion.position, motion.rotation_base_platform)
     noise = np.random.default_rng(seed).normal(size=positions.shape)
@@ -25,7 +25,7 @@ def recorded(seed: int) -> Recording:
 
 
 def test_right_models_predict_other_motions_as_well_as_their_own() -> None:
-    found = other_motions(load_machine('valencia_3rps'), [recorded(1), recorded(2)])
+    found = other_motions(known_machine('valencia_3rps'), [recorded(1), recorded(2)])
     assert found.cross.errors.shape == (2, 2)
     assert found.cross.errors.max() < 0.05
     assert np.nanmax(found.cross.ratios) < 3.0
@@ -35,7 +35,7 @@ def test_right_models_predict_other_motions_as_well_as_their_own() -> None:
 
 def test_what_cannot_be_compared_is_refused() -> None:
     one = recorded(1)
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     with pytest.raises(RecordingError, match='at least two'):
         other_motions(machine, [one])
     with pytest.raises(RecordingError, match='samples are also in'):

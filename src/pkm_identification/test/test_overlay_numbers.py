@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.loading import load_machine, write_overlay
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, RigidBody
 from pkm_identification.errors import InfeasibleParametersError
@@ -40,7 +41,7 @@ def with_bodies(machine: Machine, alike: bool) -> Machine:
 @pytest.mark.parametrize('name', ['srs', 'tricept', 'delta'])
 @pytest.mark.parametrize('alike', [True, False])
 def test_bodies_of_an_overlay_are_those_of_the_machine(tmp_path: Path, name: str, alike: bool) -> None:
-    machine = load_machine(name)
+    machine = known_machine(name)
     wanted = with_bodies(machine, alike)
     path = write_overlay(tmp_path / 'bodies.yaml', name, overlay_values(wanted, alike, 'none'), **HEADER)
     again = load_machine(name, path)
@@ -51,7 +52,7 @@ def test_bodies_of_an_overlay_are_those_of_the_machine(tmp_path: Path, name: str
 
 
 def test_what_is_alike_in_all_legs_is_written_as_one_number() -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     values = overlay_values(machine, True, 'none')
     assert all(np.ndim(value) == 0 for key, value in values.items() if key.endswith(('.mass', '.ixx')))
     single = overlay_values(machine, False, 'none')
@@ -61,7 +62,7 @@ def test_what_is_alike_in_all_legs_is_written_as_one_number() -> None:
 
 def test_only_what_was_identified_is_in_an_overlay() -> None:
     """Friction of no joint, of the drives or of all; inertia of the drives' rotors where it was asked for."""
-    machine = load_machine('srs')
+    machine = known_machine('srs')
 
     def rubbing(friction: str) -> set[str]:
         return {key.partition('.friction')[0] for key in overlay_values(machine, True, friction) if '.friction' in key}
@@ -89,7 +90,7 @@ def test_deviations_of_bodies_are_those_of_centre_of_mass_and_inertia_about_it()
     names = ('leg_cylinder.m', *(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS))
     spread = np.linspace(0.01, 0.1, 10)
     found = overlay_std(
-        result_of(load_machine('srs'), names, np.array([1.0, *BODY]), np.array([1.0, *spread]) ** 2)
+        result_of(known_machine('srs'), names, np.array([1.0, *BODY]), np.array([1.0, *spread]) ** 2)
     )
     m, h, s = BODY[0], BODY[1:4], spread
     wanted = {'mass': s[0]}
@@ -107,7 +108,7 @@ def test_deviations_of_bodies_are_those_of_centre_of_mass_and_inertia_about_it()
 
 def test_an_overlay_says_what_it_does_not_carry_and_why_there_is_none(tmp_path: Path) -> None:
     names = tuple(f'platform_link.{kind}' for kind in INERTIAL_PARAMETERS)
-    result = result_of(load_machine('srs'), names, BODY, np.full(10, 1e-4))
+    result = result_of(known_machine('srs'), names, BODY, np.full(10, 1e-4))
     assert 'not in an overlay' not in write_found(result, tmp_path / 'whole.yaml').read_text()
     result.delivered = SimpleNamespace(lost=('offsets', 'delays'))
     text = ' '.join(write_found(result, tmp_path / 'part.yaml').read_text().split())
@@ -129,7 +130,7 @@ def learning(machine: Machine) -> SimpleNamespace:
 
 
 def test_what_was_learned_online_is_written_once_something_is_known(tmp_path: Path) -> None:
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     known = learning(machine)
     path = write_learned(known, tmp_path / 'learned.yaml', '2026-11-26')
     text = ' '.join(path.read_text().split())
@@ -146,7 +147,7 @@ def test_what_was_learned_online_is_written_once_something_is_known(tmp_path: Pa
 
 def test_bodies_of_one_leg_and_bodies_that_all_legs_share_are_told_apart() -> None:
     """A parameter with a leg's name is of that leg; one with the name of all legs is of each that has none."""
-    machine = load_machine('srs')
+    machine = known_machine('srs')
     rod = machine.legs[1].joints[2].body.name
     shared = f'leg_{rod.partition("_")[2]}'
     names = tuple(f'{body}.{kind}' for body in (rod, shared) for kind in INERTIAL_PARAMETERS)

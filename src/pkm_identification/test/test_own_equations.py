@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.dynamics import inverse_dynamics, reduce_parameters, rigid_body_regressor
 from pkm_description.errors import ArgumentError, ConvergenceError, ShapeError, SingularPoseError
@@ -11,7 +12,6 @@ from pkm_description.kinematics import joint_motion
 from pkm_description.kinematics.closed_legs import body_poses, closing_points
 from pkm_description.kinematics.random_states import random_states
 from pkm_description.kinematics.rotation import rotation_exp, rotation_log
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine, PlatformMotion
 from pkm_identification.columns.joint_terms import OFFSET, SPRING, OneFactor
 from pkm_identification.columns.own_equations.bodies import OwnEquations
@@ -70,7 +70,7 @@ def found_motion(machine: Machine, equations: OwnEquations, wanted: OwnMotion) -
 @pytest.mark.parametrize('name', ['valencia_3rps', 'srs', 'hexaglide_6pus'])
 def test_observation_matrix_is_that_of_the_machine_file(name: str) -> None:
     """R2-03: motion of all coordinates, and drive forces per parameter, to 1e-9."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     motion = random_states(machine, 12, 4)
     equations, wanted = tree(machine), own_motion(machine, motion)
     found = found_motion(machine, equations, wanted)
@@ -85,7 +85,7 @@ def test_observation_matrix_is_that_of_the_machine_file(name: str) -> None:
 
 def test_a_fit_in_own_coordinates() -> None:
     """Base parameters and terms of the drives by the same estimators, from forces with noise: 5 sigma."""
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     motion = random_states(machine, 300, 5)
     plain = tree(machine)
     driven = plain.constraints.driven

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.friction_laws import ViscousCoulomb
@@ -48,7 +49,7 @@ BY_LOAD = LoadDependentStribeck(
 def test_columns_times_parameters_are_inverse_dynamics(name: str) -> None:
     """Laws by load in all passive joints: the model gives the library's forces, which iterate loads and friction."""
     law = replace(BY_LOAD, static_coefficient=1.5 * RADIUS, stribeck_velocity=0.3, additional_load=20.0)
-    machine = rubbing(load_machine(name), law)
+    machine = rubbing(known_machine(name), law)
     model = ObservationModel(machine, identical_legs=legs_agree(machine), friction='all')
     motion = random_states(machine, 25, 3)
     regressor, known = model.regressor(motion)
@@ -66,9 +67,10 @@ def coefficients(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]:
     return result.physical.values[places], result.physical.std[places]
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_clean_data_give_the_coefficients(srs: Machine) -> None:
-    """What is left is what smoothing does to the signs at 500 samples per second."""
-    signals = clean_signals(rubbing(srs, BY_LOAD), 'fourier', 15.0, 500.0, 0)
+    """What is left is what smoothing does to the signs at 250 samples per second."""
+    signals = clean_signals(rubbing(srs, BY_LOAD), 'fourier', 15.0, 250.0, 0)
     nominal = rubbing(srs, ViscousCoulomb(viscous=1.0, coulomb=1.0))
     config = IdentificationConfig.from_mapping({
         'columns.friction': 'all', 'columns.terms': ['transverse_friction'], 'columns.extend': False
@@ -117,10 +119,11 @@ def test_overlay_carries_it(srs: Machine, found: IdentificationResult, tmp_path:
     assert 'leg_chain.universal_1.friction.coulomb_coefficient.leg1' in text  # its standard deviation
 
 
+@pytest.mark.usefixtures('fit_alone')
 @pytest.mark.parametrize('seed', [2, pytest.param(3, marks=pytest.mark.campaign)])
 def test_friction_that_noise_would_lock_does_not_stop_the_fit(seed: int) -> None:
     """Loads take friction as far as the data know it: 50 N of noise hide it here."""
-    machine = load_machine('valencia_3rps')
+    machine = known_machine('valencia_3rps')
     signals = clean_signals(rubbing(machine, BY_LOAD), 'drives', 10.0, 100.0, 0)
     config = IdentificationConfig.from_mapping({
         'columns.friction': 'all', 'columns.terms': ['transverse_friction'], 'columns.extend': False

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError
 from pkm_description.kinematics import drive_positions
 from pkm_description.kinematics.rotation import rotation_exp
-from pkm_description.loading import load_machine
 from pkm_description.machine import INERTIAL_PARAMETERS, Machine, Pose, RigidBody
 from pkm_description.machine.variants import with_payload
 from pkm_description.motion.profiles import profile
@@ -50,8 +50,9 @@ def prepared(
 
 
 @pytest.fixture(scope='module')
-def srs() -> Machine:
-    return load_machine('srs')
+def with_and_without(srs: Machine) -> tuple[PreparedData, ModelFit, PreparedData]:
+    """Return the recording without a payload, its fit, and the recording with it."""
+    return prepared(srs, with_payload(srs, BODY))
 
 
 def off(found: PayloadFit, truth: np.ndarray) -> np.ndarray:
@@ -59,8 +60,10 @@ def off(found: PayloadFit, truth: np.ndarray) -> np.ndarray:
     return np.abs(found.values - found.payload.combination @ truth) / found.std
 
 
-def test_ten_parameters_from_recordings_with_and_without(srs: Machine) -> None:
-    data, fit, loaded = prepared(srs, with_payload(srs, BODY))
+def test_ten_parameters_from_recordings_with_and_without(
+    with_and_without: tuple[PreparedData, ModelFit, PreparedData],
+) -> None:
+    data, fit, loaded = with_and_without
     found = fit_payload(data, fit, loaded)
     assert len(found.payload) == 10
     assert off(found, BODY.parameters).max() < 5.0
@@ -74,8 +77,10 @@ def test_ten_parameters_from_recordings_with_and_without(srs: Machine) -> None:
     assert np.abs(moved.values[1:4]).max() < 5.0 * moved.std[1:4].max()  # the frame is at the centre of mass
 
 
-def test_without_the_other_recording_it_is_the_platform(srs: Machine) -> None:
-    _, fit, loaded = prepared(srs, with_payload(srs, BODY))
+def test_without_the_other_recording_it_is_the_platform(
+    srs: Machine, with_and_without: tuple[PreparedData, ModelFit, PreparedData]
+) -> None:
+    _, fit, loaded = with_and_without
     with pytest.raises(NotExcitedError, match='these act as the same parameters of the platform'):
         fit_payload(None, fit, loaded)
     _, held, loaded = prepared(srs, with_payload(srs, BODY), fixed='platform_link.*')
@@ -88,7 +93,7 @@ def test_without_the_other_recording_it_is_the_platform(srs: Machine) -> None:
 
 def test_in_a_plane_fewer_parameters_make_forces() -> None:
     """Platform of a planar machine, horizontal: mass, two first moments, one inertia."""
-    machine = load_machine('khalifa_3prr')
+    machine = known_machine('khalifa_3prr')
     base = payload_base(machine, tuple(f'payload.{kind}' for kind in INERTIAL_PARAMETERS), np.eye(10))
     assert set(base.names) == {'payload.m', 'payload.mx', 'payload.my', 'payload.Izz'}
 

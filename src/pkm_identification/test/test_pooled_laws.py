@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.loading import load_machine
+import pytest
+from known_machines import known_machine
 from pkm_description.machine import Machine
 from pkm_description.machine.variants import with_friction
 from pkm_identification.columns.friction_term import FrictionTerm
@@ -19,10 +20,11 @@ VELOCITY = 0.06
 
 
 def identified(srs: Machine, signals: tuple, velocities: np.ndarray, **settings: object) -> IdentificationResult:
-    """Identification with Stribeck friction of given velocities (A,) beside that of the machine file."""
+    """Identification of the law, with Stribeck friction of given velocities (A,) beside that of the machine file."""
     motion, positions, forces = signals
     rates = np.gradient(positions, motion.time, axis=0)
     excess = 150.0 * np.sign(rates) * np.exp(-((rates / velocities) ** 2))
+    settings = {'friction_law': 'stribeck', 'extend': False} | settings
     config = IdentificationConfig.from_mapping({f'columns.{name}': value for name, value in settings.items()})
     return identify(srs, recording(srs, (motion, positions, forces + excess), 1), config=config)
 
@@ -33,6 +35,7 @@ def velocities_of(result: IdentificationResult) -> tuple[np.ndarray, np.ndarray]
     return result.shape.values[places], result.shape.std[places]
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_equal_drives_share(srs: Machine) -> None:
     signals = clean_signals(srs, 'fourier', 12.0, 100.0, 0)
     pooled = identified(srs, signals, np.full(6, VELOCITY))
@@ -50,6 +53,7 @@ def test_equal_drives_share(srs: Machine) -> None:
     assert sum(name.endswith('.coulomb') for name in pooled.physical.names) == 6
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_drives_that_differ_are_refused(srs: Machine) -> None:
     truth = VELOCITY * np.array([1.0, 1.0, 4.0, 1.0, 1.0, 1.0])
     result = identified(srs, clean_signals(srs, 'fourier', 16.0, 100.0, 0), truth)
@@ -63,8 +67,8 @@ def test_drives_that_differ_are_refused(srs: Machine) -> None:
 
 def test_kinds_of_joints() -> None:
     """Sliding and turning drives, and passive joints of other places, have parameters of their own."""
-    machine = load_machine('srs')
-    law = load_machine('khalifa_3prr').actuated_joints[0].friction.law
+    machine = known_machine('srs')
+    law = known_machine('khalifa_3prr').actuated_joints[0].friction.law
     machine = with_friction(machine, lambda joint: replace(joint.friction, law=law))
     term = FrictionTerm.of(machine, 'all')
     assert term.can_be_pooled

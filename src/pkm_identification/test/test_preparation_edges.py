@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pkm_description.loading import load_machine
+from known_machines import known_machine
 from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
@@ -20,7 +20,7 @@ from pkm_identification.motion_source.filters import edge_samples
 from pkm_identification.preparation import prepare
 from pkm_identification.recording.recording import Recording
 
-SRS = load_machine('srs')
+SRS = known_machine('srs')
 MODEL = ObservationModel(SRS, legs_agree(SRS))
 CONFIG = IdentificationConfig()
 RATE, RESTING = 100.0, 2

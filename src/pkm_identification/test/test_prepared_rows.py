@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.kinematics import drive_positions
-from pkm_description.loading import load_machine
 from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.configuration import IdentificationConfig
@@ -13,7 +13,7 @@ from pkm_identification.preparation import prepare
 from pkm_identification.prepared_data import PreparedData
 from synthetic import clean_signals, recording
 
-SRS = load_machine('srs')
+SRS = known_machine('srs')
 SIGNALS = clean_signals(SRS, 'fourier', 8.0, 100.0, 0)
 
 
@@ -30,7 +30,7 @@ def test_columns_times_parameters_are_the_forces(name: str) -> None:
 
     Of redundant drives as far as motion determines them.
     """
-    machine = load_machine(name)
+    machine = known_machine(name)
     profile = 'fourier' if machine.has_closed_form else 'drives'
     model = ObservationModel(machine, legs_agree(machine))
     signals = clean_signals(machine, profile, 8.0, 100.0, 0)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.arrays import Array
 from pkm_description.kernels.presliding import deflect
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import observation_model
 from pkm_identification.columns.joint_samples import JointSamples
@@ -80,7 +80,7 @@ def test_a_short_distance_is_none() -> None:
 def test_slopes_of_friction(law: str) -> None:
     """Of all friction together, against finite differences."""
     names = {'columns.friction_law': law, 'columns.terms': ['load_friction', 'presliding']}
-    khalifa, samples = load_machine('khalifa_3prr'), waves()
+    khalifa, samples = known_machine('khalifa_3prr'), waves()
     samples = JointSamples(*(np.repeat(part[:, :1], 3, axis=1) for part in (
         samples.positions, samples.velocities, samples.accelerations, samples.lively, samples.sign_shares,
     )), efforts=np.full((len(samples.lively), 3), -300.0))  # fmt: skip
@@ -116,6 +116,7 @@ def identified(machine: Machine, duration: float, distance: float, **settings: o
     return identify(machine, recording(machine, (motion, positions, forces), 1), config=config)
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_it_is_found(srs: Machine) -> None:
     result = identified(srs, 12.0, 3e-4)
     assert result.added == (Presliding.title,)
@@ -128,12 +129,13 @@ def test_it_is_found(srs: Machine) -> None:
     assert any(Presliding.title in text for text in result.warnings)
 
 
+@pytest.mark.usefixtures('fit_alone')
 def test_what_turns_at_once_has_none(srs: Machine) -> None:
     assert identified(srs, 8.0, 0.0).added == ()
 
 
 def test_a_drive_that_stands_still_has_no_distance_of_zero() -> None:
-    term = Presliding.of(load_machine('srs'), np.zeros(6), np.zeros(6))
+    term = Presliding.of(known_machine('srs'), np.zeros(6), np.zeros(6))
     assert (term.shape > 0.0).all() and (term.shape_limits[:, 0] > 0.0).all()
     still = JointSamples(*np.zeros((4, 10, 6)), np.ones((10, 6)), levels=np.ones((10, 6)))
     assert not term.deflected(still, PERIOD).signs.any()

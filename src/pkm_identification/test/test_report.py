@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from pkm_description.loading import load_machine
+from known_machines import known_machine
 from pkm_description.machine import INERTIAL_PARAMETERS
 from pkm_identification.report.files import write_result
 from pkm_identification.report.overlay import overlay_std
@@ -18,6 +18,14 @@ from pkm_identification.report.sentences import verdict_sentence
 from pkm_identification.report.units import unit_of
 from pkm_identification.result import IdentificationResult
 from pkm_identification.validation.held_out import Verdict
+
+
+@pytest.fixture(scope='module')
+def written(result: IdentificationResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with everything that an identification leaves, pictures too, for reading only."""
+    path = tmp_path_factory.mktemp('with_pictures')
+    write_result(result, path)
+    return path
 
 
 def test_report_is_self_contained(written: Path) -> None:
@@ -80,13 +88,13 @@ def test_tables_have_units(written: Path, result: IdentificationResult) -> None:
 
 
 def test_units_of_mixed_drives() -> None:
-    machine = load_machine('five_bar')
+    machine = known_machine('five_bar')
     assert set(machine.effort_units) == {'N m'}
     drive = machine.actuated_joint_names[0]
     assert unit_of(machine, f'{drive}.viscous') == 'N m s/rad' and unit_of(machine, f'{drive}.effort_offset') == 'N m'
     assert unit_of(machine, 'leg_rod.mx') == 'kg m' and unit_of(machine, 'drives.effort_delay') == 's'
     assert unit_of(machine, f'{drive}.gain_error') == '' and unit_of(machine, 'ripple_period') == 'rad'
-    assert unit_of(load_machine('srs'), 'leg1_prismatic.coulomb') == 'N'
+    assert unit_of(known_machine('srs'), 'leg1_prismatic.coulomb') == 'N'
 
 
 def test_numbers_file(written: Path, result: IdentificationResult) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.dynamics.parameter_reduction.reduction import BaseParameters
-from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_identification.columns.chosen import legs_agree
 from pkm_identification.columns.observation import ObservationModel
@@ -33,7 +33,7 @@ def estimate_of(values: np.ndarray, std: np.ndarray) -> Estimate:
 
 @pytest.fixture(scope='module', params=['srs', 'valencia_3rps', 'khalifa_3prr'])
 def model(request: pytest.FixtureRequest) -> ObservationModel:
-    machine = load_machine(request.param)
+    machine = known_machine(request.param)
     return ObservationModel(machine, legs_agree(machine))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from known_machines import known_machine
 from pkm_description.loading import load_machine
 from pkm_description.machine import Machine
 from pkm_description.motion.profiles import profile
@@ -44,7 +45,7 @@ def simulated(machine: Machine, seed: int) -> list[Recording]:
 @pytest.mark.parametrize('name', ['srs', 'palida'])
 def test_simulated_machine_is_identified(name: str) -> None:
     """The acceptance figures, from a nominal machine that is wrong on purpose, on physics that we did not write."""
-    machine = load_machine(name)
+    machine = known_machine(name)
     nominal = load_machine(name, NOMINAL / f'nominal_{name}.yaml')
     excitation, validation = simulated(machine, 0)
     result = identify(nominal, excitation, validation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from pkm_description.loading import load_machine
+from known_machines import known_machine
 from pkm_identification.columns.chosen import observation_model
 from pkm_identification.configuration import IdentificationConfig
 from pkm_identification.fitting.extension import _is_unseen
@@ -26,7 +26,7 @@ def test_samples_near_reversals() -> None:
 
 def test_noise_does_not_turn_a_slow_drive() -> None:
     """The first drive slows down to 2 mm/s and goes on, the others turn; noise of 10 um is 5 mm/s in the signs."""
-    machine, random = load_machine('palida'), np.random.default_rng(0)
+    machine, random = known_machine('palida'), np.random.default_rng(0)
     time = np.arange(0.0, 8.0, 1.0 / RATE)
     home = np.array([joint.home for joint in machine.actuated_joints])
     speed = np.repeat(0.02 * np.sin(2.0 * np.pi * 0.5 * time)[:, None], 6, axis=1)
@@ -48,7 +48,7 @@ def test_noise_does_not_turn_a_slow_drive() -> None:
 
 
 def test_a_stribeck_velocity_far_below_all_speeds_is_not_seen() -> None:
-    machine, config = load_machine('srs'), IdentificationConfig.from_mapping({'columns.friction_law': 'stribeck'})
+    machine, config = known_machine('srs'), IdentificationConfig.from_mapping({'columns.friction_law': 'stribeck'})
     record = recording(machine, clean_signals(machine, 'fourier', 25.0, 100.0, 0), 1)
     model = observation_model(machine, config, record.drive_positions, record.sample_rate)
     data = prepare(model, record, config)
