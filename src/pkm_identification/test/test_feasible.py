@@ -81,8 +81,8 @@ def test_derivatives_are_exact(srs_case: Case) -> None:
 
 
 def test_no_noise_gives_an_impossible_machine(srs_case: Case) -> None:
-    """10 of 10 runs feasible, with noise from a tenth of the usual to 30 times as much (200 runs: ./pkm verify)."""
-    for seed in range(10):
+    """5 of 5 runs feasible, with noise from a tenth of the usual to 30 times as much (200 runs: ./pkm verify)."""
+    for seed in range(5):
         factor = 10.0 ** np.random.default_rng(seed).uniform(-1.0, 1.5)
         case = replace(srs_case, covariance=srs_case.covariance * factor**2)
         found = feasible_parameters(problem_of(case, seed))

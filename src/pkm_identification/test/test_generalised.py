@@ -93,7 +93,11 @@ def spread(method: Method, error: Callable[[Array], Array], samples: int = 120) 
 
 @pytest.mark.parametrize(
     ('efforts', 'gain', 'widest'),
-    [(0.0, 0.4, 4.0), pytest.param(0.05, 0.7, 1.6, marks=pytest.mark.campaign), (0.1, 0.9, 1.2)],
+    [
+        pytest.param(0.0, 0.4, 4.0, marks=pytest.mark.campaign),
+        pytest.param(0.05, 0.7, 1.6, marks=pytest.mark.campaign),
+        (0.1, 0.9, 1.2),
+    ],
 )
 def test_noise_of_positions_that_was_differentiated(efforts: float, gain: float, widest: float) -> None:
     """Better values than by weights for the drives alone, and intervals that are true.

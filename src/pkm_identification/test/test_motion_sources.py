@@ -79,7 +79,7 @@ def settings_of(source: str, base: float = BASE) -> MotionSettings:
 @pytest.mark.parametrize(
     'name',
     [
-        pytest.param(name, marks=() if name in ('srs', 'valencia_3rps') else pytest.mark.campaign)
+        pytest.param(name, marks=() if name == 'srs' else pytest.mark.campaign)
         for name in MACHINES
     ],
 )

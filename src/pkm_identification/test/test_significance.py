@@ -31,7 +31,9 @@ def estimate_of(values: np.ndarray, std: np.ndarray) -> Estimate:
     return Estimate(values, np.diag(std**2), np.ones(1), empty, empty, 1.0, 1.0)
 
 
-@pytest.fixture(scope='module', params=['srs', 'valencia_3rps', 'khalifa_3prr'])
+@pytest.fixture(
+    scope='module', params=['srs', pytest.param('valencia_3rps', marks=pytest.mark.campaign), 'khalifa_3prr']
+)
 def model(request: pytest.FixtureRequest) -> ObservationModel:
     machine = known_machine(request.param)
     return ObservationModel(machine, legs_agree(machine))
