@@ -142,6 +142,12 @@ def test_legs_that_differ_get_parameters_of_their_own(srs: Machine, excitation: 
 
 
 @pytest.mark.usefixtures('fit_alone')
+def test_complete_model_gets_nothing(srs: Machine, signals: tuple) -> None:
+    result = identify(srs, recording(srs, signals, 3))
+    assert result.added == ()
+
+
+@pytest.mark.usefixtures('fit_alone')
 def test_machine_whose_legs_differ_is_identified_as_such() -> None:
     machine = known_machine('khalifa_3prr')
     legs_differ = clean_signals(machine, 'drives', 10.0, RATE, 0)
