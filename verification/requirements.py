@@ -58,7 +58,8 @@ def requirements_of(suite: str) -> tuple[Requirement, ...]:
     path = requirements_file(suite)
     if not path.exists():
         return ()
-    entries = yaml.safe_load(path.read_text(encoding='utf-8'))
+    loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # ten times as fast, where PyYAML has it
+    entries = yaml.load(path.read_text(encoding='utf-8'), loader)
     if not isinstance(entries, list):
         raise ValueError(f'{path}: is a {type(entries).__name__}; a list of requirements is needed')
     result: list[Requirement] = []

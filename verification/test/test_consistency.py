@@ -89,6 +89,7 @@ def test_starts_that_the_printed_filter_misses():
     assert from_forward_kinematics(scenario, 0, EstimatorConfig())
 
 
+@pytest.mark.campaign
 def test_unknown_delay_is_found_and_an_ignored_one_is_seen():
     scenario = delay_scenario('srs, MP1, unknown delay', 14.0)
     assert [c.status for c in delay_checks(scenario, 1, 14.0, (0.03,))] == ['met', 'met', 'met']

@@ -23,6 +23,7 @@ def machine() -> Machine:
     return load_machine('valencia_3rps')
 
 
+@pytest.mark.campaign
 def test_study_passes_and_covers_its_requirements(machine: Machine) -> None:
     checks = list(study.checks(machine, True))
     assert failed(checks) == []

@@ -39,6 +39,7 @@ def test_a_search_that_steps_over_the_bounds_is_found_out(monkeypatch: pytest.Mo
     assert failed(searches.search_checks(geometry, data, fit, True)) == ['R2-33']
 
 
+@pytest.mark.campaign
 def test_a_model_without_stribeck_friction_is_found_out() -> None:
     """The constant model in the place of the best one."""
     machine = load_machine('khalifa_3prr')

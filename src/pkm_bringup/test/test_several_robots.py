@@ -28,6 +28,9 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
+#: names, namespaces and frames of one robot that is one of several: test_launch_files
+pytestmark = pytest.mark.campaign
+
 ROBOTS = {'left': 'srs', 'right': 'palida'}
 
 #: s of the recordings, at least: the campaign, which identifies the robots too, needs longer ones
@@ -208,7 +211,6 @@ def test_both_machines_have_the_same_time(recorded: dict[str, RecordedData]) -> 
     assert stamps[1][0] < LENGTH * 1e9  # the second one began when the first one did
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize('run', [True], indirect=True)
 @pytest.mark.parametrize('name', ROBOTS)
 def test_each_is_identified_by_itself(run: tuple[Path, Observer], name: str) -> None:
@@ -216,7 +218,6 @@ def test_each_is_identified_by_itself(run: tuple[Path, Observer], name: str) -> 
     assert yaml.safe_load((results / 'overlay.yaml').read_text())['overlay']['machine'] == ROBOTS[name]
 
 
-@pytest.mark.campaign
 def test_a_bag_of_both_is_replayed_robot_by_robot(
     run: tuple[Path, Observer], recorded: dict[str, RecordedData], tmp_path: Path
 ) -> None:

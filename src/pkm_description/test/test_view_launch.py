@@ -141,6 +141,7 @@ def _check_rviz_topics(listener: Listener) -> None:
         assert compatible != QoSCompatibility.ERROR, f'{topic["Value"]}: {reason}'
 
 
+@pytest.mark.campaign
 def test_the_window_with_sliders_is_connected(listener: Listener, tmp_path: Path) -> None:
     """Its sliders stand where the launch puts the platform, move nothing by themselves, and turn it when dragged."""
     window = f'#!{sys.executable}\n{WINDOW.read_text()}'

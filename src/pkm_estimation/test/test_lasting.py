@@ -104,7 +104,10 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
     ('make', 'name', 'mend'),
     [
         (lambda: measured(13.0, imu_delay=0.012), 'delay of the IMU', 'imu_delay: 0.0120'),
-        (lambda: measured(13.0, imu_misalignment=(0.0, 0.035, 0.0)), 'mounting of the IMU', 'sensors.imu.rpy: ['),
+        pytest.param(
+            lambda: measured(13.0, imu_misalignment=(0.0, 0.035, 0.0)), 'mounting of the IMU', 'sensors.imu.rpy: [',
+            marks=pytest.mark.campaign,
+        ),
         (lambda: measured(18.0, machine=replace(SRS, gravity=1.005 * SRS.gravity)), 'gravity', 'gravity: [0, 0, -9.85'),
         (lambda: walking(measured(20.0)), 'bias walk', 'accelerometer_bias_walk: 0.0003'),
         (lambda: drifting(measured(18.0), 1, 1e-4), 'drift of leg2', 'leg_offset_walk'),
@@ -114,7 +117,10 @@ def scaled(data: SimulatedData, factor: float) -> SimulatedData:
         ),
         (lambda: measured(20.0, motion=jerking), 'motion between the samples of the IMU', 'a faster IMU'),
         (lambda: measured(13.0, machine=NOISY), 'noise of the IMU', 'q_scale: '),
-        (lambda: scaled(measured(13.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99'),
+        pytest.param(
+            lambda: scaled(measured(13.0), 1.01), 'scale or units of the accelerometer', 'the samples times 0.99',
+            marks=pytest.mark.campaign,
+        ),
     ],
     ids=['delay', 'mounting', 'gravity', 'walk', 'drift', 'offset', 'skew', 'jumps', 'noise', 'scale'],
 )

@@ -104,6 +104,7 @@ def test_stribeck_friction_is_added_and_written(srs: Machine, signals: tuple, tm
 
 
 @pytest.mark.usefixtures('fit_alone')
+@pytest.mark.campaign
 def test_stribeck_friction_by_direction_is_added_and_written(srs: Machine, signals: tuple, tmp_path: object) -> None:
     """Friction at rest that is larger one way, beside Stribeck friction; drives are alike in that, or not."""
     stribeck = IdentificationConfig.from_mapping({'columns.friction_law': 'stribeck'})
