@@ -121,6 +121,7 @@ build_underlay() {
     source_prefix "$venv"
     cd "$venv"
     rm -rf underlay underlay_build
-    colcon --log-base underlay_build/log build --base-paths "$root/tools/underlay/tf2_msgs" --build-base underlay_build \
+    # what is compiled beside this takes longer
+    nice colcon --log-base underlay_build/log build --base-paths "$root/tools/underlay/tf2_msgs" --build-base underlay_build \
         --install-base underlay --merge-install --cmake-args -DBUILD_TESTING=OFF
 }

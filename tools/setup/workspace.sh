@@ -44,7 +44,7 @@ build_workspace() {
 # colcon under the Python that the programs are to run with: it writes that into their first line
 colcon_build() {
     cd "$root"
-    "$python" -c 'import sys; from colcon_core.command import main; sys.exit(main())' \
+    nice "$python" -c 'import sys; from colcon_core.command import main; sys.exit(main())' \
         build --base-paths src --symlink-install --metas colcon.meta
     # an installation without links does this, too; else, where PYTHONDONTWRITEBYTECODE is set, every start does it again
     "$python" -m compileall -q src/*/pkm_* verification

@@ -111,6 +111,7 @@ def test_failing_legs_are_judged():
     assert [c.status for c in checks if c.id == 'named'] == ['failed', 'failed']
 
 
+@pytest.mark.campaign
 def test_failing_imus_are_judged(monkeypatch):
     """With the default filter all is met; one that never leaves the IMU out fails."""
     monkeypatch.setattr(imu_failure_checks, 'KINDS', ('in_g',))
@@ -156,7 +157,7 @@ def test_every_section_has_its_parts():
     assert len(set(titles(FULL))) == 60
 
 
-@pytest.mark.parametrize('jitter', [0.0, JITTER])
+@pytest.mark.parametrize('jitter', [0.0, pytest.param(JITTER, marks=pytest.mark.campaign)])
 def test_sweep_accepts_a_right_filter_and_sees_wrong_claims(jitter, monkeypatch):
     """Also with stamps that jitter, and in the first second; with less noise than there is, it fails."""
     checks = list(sweep_checks('srs', 1.0, 100.0, 5, 4.0, jitter))

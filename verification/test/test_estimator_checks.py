@@ -44,6 +44,7 @@ def test_estimators_of_heimann(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed(heimann.checks(machine, True)) == ['R4-37']
 
 
+@pytest.mark.campaign
 def test_constrained_fit_of_mata(monkeypatch: pytest.MonkeyPatch) -> None:
     """All pass; base values without constraints are no machine, and friction that is not fitted is no better."""
     machine = load_machine('valencia_3rps')

@@ -13,6 +13,7 @@ def failed(checks) -> list[str]:
     return [check.id for check in checks if check.status != 'met']
 
 
+@pytest.mark.campaign
 def test_measured_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = load_machine('palida')
     checks = list(measurement.checks(machine, True))

@@ -51,6 +51,7 @@ def test_friction_of_passive_hinges_is_that_of_the_law_by_load(name: str) -> Non
     assert without > 10.0 * with_law
 
 
+@pytest.mark.campaign
 def test_same_seed_same_bytes_other_seed_other_machine(everything: DataSet) -> None:
     again = generate('valencia_3rps', everything.case, 3, SHORT)
     other = generate('valencia_3rps', everything.case, 4, SHORT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from pkm_description.loading import load_machine
 
 from verification.check import at_most
@@ -89,6 +90,7 @@ def test_wrong_noise_of_the_filter_shows(monkeypatch):
     assert failed(checks) == {'S3-16'}
 
 
+@pytest.mark.campaign
 def test_figures_are_drawn(monkeypatch):
     lab = small_laboratory()
     monkeypatch.setattr(

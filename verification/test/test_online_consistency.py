@@ -15,6 +15,7 @@ def test_the_end_is_that_of_the_batch(name):
     assert [one.status for one in checks] == ['met'] * 3, checks
 
 
+@pytest.mark.campaign
 def test_errors_are_as_stated():
     """Of the estimators inside the bounds; those of the node, which learns the noise, not above them."""
     *estimators, node = consistency_checks('valencia_3rps', range(2))

@@ -187,6 +187,7 @@ def test_an_imu_without_legs_fills_no_memory() -> None:
     assert len(pipeline.lasting._imu) <= 121
 
 
+@pytest.mark.campaign
 def test_clock_skew_is_followed_by_a_delay_that_walks() -> None:
     """20 ppm for 60 s: position within its claim only if the delay may walk."""
     data, squares = measured(60.0, slow_down=2e-5), {}

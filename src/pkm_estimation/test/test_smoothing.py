@@ -134,7 +134,12 @@ def test_errors_are_smaller_and_as_claimed(machine, freedom, freedoms, collected
 
 
 @pytest.mark.parametrize(
-    'config', [{'filter': 'ekf'}, {'filter': 'iekf'}, {'filter': 'paper', 'integrator': 'heun'}], ids=str
+    'config',
+    [
+        {'filter': 'ekf'}, pytest.param({'filter': 'iekf'}, marks=pytest.mark.campaign),
+        {'filter': 'paper', 'integrator': 'heun'},
+    ],
+    ids=str,
 )
 def test_all_kinds_of_filters(config):
     """On a slow motion, where the paper's straight line between samples is good enough, too."""

@@ -127,7 +127,9 @@ def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it(
 
 
 @pytest.mark.usefixtures('fit_alone')
-@pytest.mark.parametrize(('size', 'seed'), [(0.15, 1), (0.2, 1), pytest.param(0.2, 2, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(('size', 'seed'),
+    [(0.2, 1), *(pytest.param(*one, marks=pytest.mark.campaign) for one in ((0.15, 1), (0.2, 2)))],
+)
 def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed: int) -> None:
     """Stribeck friction alike in all drives, of 0.3 and 0.4 % of the force, at the edge of what noise lets through."""
     palida = known_machine('palida')
