@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.report.judged import Status
 
 from verification.check import Check
@@ -58,8 +58,7 @@ def requirements_of(suite: str) -> tuple[Requirement, ...]:
     path = requirements_file(suite)
     if not path.exists():
         return ()
-    loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # ten times as fast, where PyYAML has it
-    entries = yaml.load(path.read_text(encoding='utf-8'), loader)
+    entries = bounded_file(path)
     if not isinstance(entries, list):
         raise ValueError(f'{path}: is a {type(entries).__name__}; a list of requirements is needed')
     result: list[Requirement] = []

@@ -64,6 +64,7 @@ class Process:
             preexec_fn=_die_with_parent,
         )
         self._on_exit = on_exit
+        say(f'[launch] {label}: process started with pid [{self.pid}]')  # before anything that it says itself
         self._printer = threading.Thread(target=self._print_output, daemon=True)
         self._printer.start()
         threading.Thread(target=self._wait, daemon=True).start()

@@ -145,7 +145,6 @@ class Runner:
         process = Process(label, command, action.environment(self._context), cwd, self._events.put)
         self._processes[process] = action
         self._expected.add(process)
-        say(f'[launch] {label}: process started with pid [{process.pid}]')
 
     def _loop(self) -> None:
         """Wait for ends of processes, timers and signals until nothing is left to wait for."""

@@ -127,7 +127,8 @@ def test_from_one_deviation_on_a_force_is_decisive_and_below_deviations_have_it(
 
 
 @pytest.mark.usefixtures('fit_alone')
-@pytest.mark.parametrize(('size', 'seed'),
+@pytest.mark.parametrize(
+    ('size', 'seed'),
     [(0.2, 1), *(pytest.param(*one, marks=pytest.mark.campaign) for one in ((0.15, 1), (0.2, 2)))],
 )
 def test_what_is_hardly_seen_is_an_alarm_or_in_the_deviations(size: float, seed: int) -> None:

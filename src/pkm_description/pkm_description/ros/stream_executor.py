@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from inspect import signature
 from itertools import chain
@@ -26,7 +27,7 @@ class StreamExecutor(SingleThreadedExecutor):
     """Runs callbacks in the thread that calls :meth:`spin`, those of subscriptions in turns of their own.
 
     rclpy's executor builds a list of all entities of its nodes (a life cycle node has about forty) and a task for each
-    message: a millisecond, more than a filter takes for the sample. While samples come, this one keeps its list and
+    message, which takes longer than a filter does for the sample. While samples come, this one keeps its list and
     calls callbacks of subscriptions itself. As soon as a timer, a service, a client or anything new is ready, between
     turns, and while nothing comes, it is rclpy's executor.
 
@@ -73,6 +74,16 @@ class StreamExecutor(SingleThreadedExecutor):
             if not busy or time.monotonic() >= over:
                 return bool(busy)
 
+    def _others(self, nodes: Iterable[Node]) -> list[list[Any]]:
+        """What ends a turn, in the order of a wait set: guard conditions, timers, clients, services."""
+        # triggered where rclpy's executor has a task, its nodes have something new, or SIGINT comes
+        guards = [one for name in ('_guard', '_sigint_gc') if (one := getattr(self, name, None)) is not None]
+        others = (
+            [one for node in nodes for one in getattr(node, kind) if self.can_execute(one)]
+            for kind in ('timers', 'clients', 'services')
+        )
+        return [guards, *others]
+
     def _serve_streams(self, turn: float = _TURN) -> bool:
         """Take messages for so long [s], or until something else is ready; False if nothing was."""
         nodes = list(self.get_nodes())
@@ -85,14 +96,7 @@ class StreamExecutor(SingleThreadedExecutor):
         context, is_busy = self.context.handle, self._work_off()
         if not subscriptions or context is None or not hasattr(rclpy_implementation, 'WaitSet'):
             return is_busy
-        timers, clients, services = (
-            [one for node in nodes for one in getattr(node, kind) if self.can_execute(one)]
-            for kind in ('timers', 'clients', 'services')
-        )
-        # triggered where rclpy's executor has a task, its nodes have something new, or SIGINT comes
-        guards = [one for name in ('_guard', '_sigint_gc') if (one := getattr(self, name, None)) is not None]
-        entities = [one for one, *_ in subscriptions], guards, timers, clients, services
-        handles = [[one.handle for one in ones] for ones in entities]
+        handles = [[one.handle for one in ones] for ones in ([one for one, *_ in subscriptions], *self._others(nodes))]
         over, was_busy = time.monotonic() + turn, is_busy
         with ExitStack() as in_use:
             for handle in chain.from_iterable(handles):
