@@ -121,6 +121,22 @@ def test_no_alarm_while_friction_drifts(srs: Machine, minutes: int) -> None:
     assert (identifier.residual_std < 0.01 * identifier.observation.typical_force).all()
 
 
+def test_a_load_with_which_friction_jumps_is_named(srs: Machine) -> None:
+    """Half as much friction again from the moment of the load on: the load is as heavy as its deviation says."""
+    motion = profile('mp1', srs, 20.0, 100.0)
+    mass, place, since = 0.1 * srs.platform.mass, np.array([0.1, -0.06, 0.15]), 14.0
+    positions, forces = loaded_signals(srs, motion, since, mass, place)
+    friction = inverse_dynamics(srs, motion) - inverse_dynamics(srs, motion, friction=False)
+    forces = forces + 0.5 * friction * (motion.time >= since)[:, None]
+    identifier = OnlineIdentifier(srs)
+    for time, position, force in zip(motion.time, positions, forces, strict=True):
+        identifier.add(BEGIN + round(time * 1e9), position, force)
+    payload = identifier.payload
+    assert payload is not None and abs((payload.since - BEGIN) / 1e9 - since) < 0.5
+    assert abs(payload.mass - mass) < min(0.05 * mass, 4.0 * payload.mass_std)
+    assert (np.abs(payload.center - place) < 4.0 * payload.center_std).all()
+
+
 def test_friction_that_jumps_is_no_load_and_is_learned(srs: Machine) -> None:
     """Half as much friction again from one moment to the next: nothing is said of the load, and learning goes on."""
     motion = profile('mp1', srs, 40.0, 100.0)

@@ -87,34 +87,6 @@ def test_friction_that_drifts_is_named(
     assert abs(drift.change) > 5.0 * drift.std and BEGIN <= drift.since < drift.until
 
 
-def test_few_samples_do_not_set_the_noise() -> None:
-    """A second of which a drive has three samples, small by chance, says nothing of its noise; the others do."""
-    noise = ResidualNoise(np.array([1.0, 1.0]))
-    random = np.random.default_rng(0)
-    for step in range(102):
-        residual = np.array([1e-3 * (step < 3), 0.5]) * random.normal(size=2)
-        noise.add(step * 10**7, residual, np.array([step < 3, True]))
-    assert noise.variance[0] == 1.0 and noise.weight_variance(0.2)[0] >= 5.0
-    assert noise.variance[1] == pytest.approx(0.25, rel=0.5)
-    assert not noise.is_known.any()
-
-
-def test_noise_that_was_taken_for_too_small_is_corrected(
-    srs: Machine, motion: PlatformMotion, signals: tuple[Array, Array, Array]
-) -> None:
-    """Parameters seem unknown beside it, and nothing would be learned of the noise any more: the filter diverged."""
-    positions, efforts, _ = signals
-    identifier = OnlineIdentifier(srs)
-    before = np.zeros(6)
-    for time, position, effort in zip(motion.time[:1000], positions, efforts, strict=False):
-        identifier.add(BEGIN + round(time * 1e9), position, effort)
-        if before.sum() == 0.0 and time > 8.0:
-            before = identifier.residual_std
-            identifier._noise.variance *= 1e-6
-            identifier._noise._block_variance *= 1e-6
-    assert (identifier.residual_std > 0.25 * before).all()
-
-
 def test_drives_that_rest_or_just_leave_their_rest_teach_nothing(srs: Machine) -> None:
     """Noise at rest has a sign, and friction by it is nonsense; so has the first crawl."""
     home = np.zeros(6)

@@ -11,7 +11,9 @@ from pkm_description.arrays import Array
 from pkm_description.errors import KinematicsError
 from pkm_description.machine import Machine
 
+from pkm_identification.online.block import BlockEnd
 from pkm_identification.online.estimators import ExtendedKalmanFilter, FixedNoise
+from pkm_identification.online.first_seconds import FirstSeconds
 from pkm_identification.online.friction_watch import Drift
 from pkm_identification.online.load_change import Kept, LoadChange
 from pkm_identification.online.model_watch import Lack
@@ -25,8 +27,9 @@ from pkm_identification.online.watches import Watches
 
 #: states that are kept, to go back to before a change of the load
 KEPT = 16
-#: what else may change with the load: friction by a part of its own, friction and offsets by one of typical forces
-JUMP, LEAST_JUMP = 0.5, 0.005
+#: friction that the file may have forgotten, as a part of typical forces, and by which part of it friction and offsets
+#: may change with the load
+LEAST_FRICTION, JUMP = 0.01, 0.5
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -36,10 +39,8 @@ SET_BACK = 1.0
 #: part of a drive's speed limit that counts as its fastest speed before it has moved, and standard deviations of a
 #: velocity below which a drive may as well rest
 BEGINNING, RESTING = 0.1, 10.0
-#: s over which innovations are compared with unknown parameters, and ratio of squares beyond which they are noise
-RECENT, BEYOND = 0.5, 10.0
-#: samples between two looks at which drives' residuals are noise, not unknown parameters
-LOOK = 20
+#: blocks of noise of each drive after which the first seconds are not weighed anew any more
+LEARNED = 20
 #: samples over which the noise of efforts within a window is averaged
 WHITE_MEMORY = 1000
 #: reasons for rejected samples that are told apart; more would be a broken driver's own
@@ -98,10 +99,10 @@ class OnlineIdentifier:
         self.rejected: Counter[str] = Counter()
         self._payload_spread = self._usual_payload()
         observation, drift = self.observation, self.settings
-        part = drift.friction_drift * observation.is_friction + drift.offset_drift * observation.is_offset
-        self._drift = (part * observation.scale) ** 2
-        own = JUMP * np.abs(observation.nominal) + LEAST_JUMP * observation.scale
-        self._jump = np.where(observation.is_friction | observation.is_offset, own, 0.0)
+        own = np.abs(observation.nominal) + LEAST_FRICTION * observation.scale
+        walk = np.where(observation.is_friction, drift.friction_drift * own, 0.0)
+        self._drift = (walk + drift.offset_drift * observation.is_offset * observation.scale) ** 2
+        self._jump = np.where(observation.is_friction | observation.is_offset, JUMP * own, 0.0)
         self._prior = drift.prior * observation.scale
         limits = np.array([joint.limits.velocity for joint in machine.actuated_joints])
         self._beginning = BEGINNING * np.where(np.isfinite(limits), limits, 0.0)
@@ -115,8 +116,10 @@ class OnlineIdentifier:
         self._polynomial = SlidingPolynomial(drives, settings.window, settings.degree)
         self._last_used: int | None = None
         self._begin_with(np.zeros(len(observation.base)), np.diag(self._prior**2))
+        self._first_stamp = 0
         self._watches = Watches(observation, self._prior)
         self._noise = ResidualNoise((0.03 * observation.typical_force) ** 2)
+        self._first: FirstSeconds | None = FirstSeconds(self._filter.covariance, self._noise.variance)
         self._fastest = self._beginning.copy()
         self._kept: deque[Kept] = deque()
         self._watch = PayloadWatch(self._payload_spread[0], self._payload_spread[1] / self._payload_spread[0])
@@ -138,7 +141,7 @@ class OnlineIdentifier:
         self._watches.interrupt()
         if self._followed is not None:
             self._end_of_change()
-        self._last_used = None
+        self._last_used = self._first = None
         self._last_stamp = self._clean_from = self._last_dismissed = -(1 << 62)
 
     def _begin_with(self, change: Array, covariance: Array) -> None:
@@ -146,8 +149,6 @@ class OnlineIdentifier:
         self._walk = FixedNoise(np.zeros(len(change)))
         self._filter = ExtendedKalmanFilter(change, covariance, self._walk)
         self._last_used = None
-        self._is_known = np.zeros(self.machine.actuated_count, dtype=bool)
-        self._power = np.zeros(self.machine.actuated_count)
 
     @property
     def parameters(self) -> Array:
@@ -280,6 +281,8 @@ class OnlineIdentifier:
                 return
             if self._watch.is_suspicious:
                 return
+            if self._watch.has_forgotten:
+                self._let_friction_change(self._filter.parameters, self._filter.covariance)
         self._keep(sample.stamp)
         self._update(sample, rows.matrix, target, used)
         self.samples += 1
@@ -291,19 +294,30 @@ class OnlineIdentifier:
     def _update(self, sample: WindowSample, matrix: Array, target: Array, used: NDArray[np.bool_]) -> None:
         """Take the rows of one sample."""
         elapsed = 0.0 if self._last_used is None else (sample.stamp - self._last_used) / 1e9
+        if self.samples == 0:
+            self._first_stamp = sample.stamp
         self._walk.variances[:] = self._drift * elapsed
         self._last_used = sample.stamp
-        innovation = target - matrix @ self._filter.parameters
-        share = np.where(used, min(1.0, max(elapsed / RECENT, 1.0 / (self.samples + 1.0))), 0.0)
-        self._power += share * (innovation**2 - self._power)
-        if self.samples % LOOK == 0:
-            # innovations are noise where what is unknown of the parameters makes less than the noise learned so far, or
-            # much less than the innovations are: else too little noise would never be corrected
-            spread = np.einsum('ab,bc,ac->a', matrix, self._filter.covariance, matrix)
-            self._is_known = (spread < self._noise.variance) | (BEYOND * spread < self._power)
+        predicted = matrix @ self._filter.parameters
         variance = self._noise.weight_variance(sample.noise_share)
         self._filter.update(matrix, target, np.where(used, variance, np.inf))
-        self._noise.add(sample.stamp, innovation, used & self._is_known)
+        ended = self._noise.add(
+            sample.stamp, target, predicted, matrix, used, lambda: self._filter.covariance
+        )
+        if self._first is not None:
+            self._first.add(matrix, target, used)
+            if ended is not None:
+                self._weigh_anew(self._first, ended, sample)
+
+    def _weigh_anew(self, first: FirstSeconds, ended: BlockEnd, sample: WindowSample) -> None:
+        """Estimate from all samples of the first seconds by the noise that is known now."""
+        change, covariance = first.estimate(ended, self._noise, sample.noise_share)
+        # a mean over a random walk is so far from its end
+        elapsed = (sample.stamp - self._first_stamp) / 1e9
+        self._begin_with(change, covariance + np.diag(self._drift * elapsed / 3.0))
+        self._last_used = sample.stamp
+        if (self._noise.blocks >= LEARNED).all():
+            self._first = None
 
     def _keep(self, stamp: int) -> None:
         """Remember what is known now, twice per step of the watch, to go back to before a change of the load."""
@@ -324,6 +338,7 @@ class OnlineIdentifier:
             since, before[-1], self.observation.payload_map, self._payload_spread, self._jump
         )  # fmt: skip
         self._begin_with(before[-1].change, self._followed.covariance)
+        self._first = None
         self._noise = before[-1].noise.copy()
         self._clean_from = since + round(2e9 * STEP) + half
         self._kept.clear()
@@ -338,13 +353,18 @@ class OnlineIdentifier:
         if has_settled:
             self._watch.restart()  # the next change may come; until then this one is known better and better
         if change.is_none:
-            self._begin_with(change.before.change, change.before.covariance)
+            self._let_friction_change(change.before.change, change.before.covariance)
             self._noise = change.before.noise
             self._end_of_change()
             if stamp - self._last_dismissed < AGAIN * 1e9:
                 self._watch.forget()
             self._last_dismissed = stamp
             self.dismissed += 1
+
+    def _let_friction_change(self, change: Array, covariance: Array) -> None:
+        """Something has changed that is no load: friction and offsets are learned anew, quickly."""
+        self._begin_with(change, covariance + np.diag(self._jump**2))
+        self._first = None
 
     def _end_of_change(self) -> None:
         self._followed = None

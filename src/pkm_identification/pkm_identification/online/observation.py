@@ -112,10 +112,11 @@ class OnlineObservation:
         KinematicsError
             Drive positions without a trusted configuration.
         """
+        forces = self._regressor.rows(sample.positions, sample.velocities, sample.accelerations).forces
         found = self._regressor.rows(sample.positions, sample.velocities, _significant(sample))
         parts = [found.bodies, found.friction, *([self._offsets] if self.has_offsets else [])]
         return Rows(
-            np.concatenate(parts, axis=1)[:, self._columns], found.forces, found.bodies[:, self._platform]
+            np.concatenate(parts, axis=1)[:, self._columns], forces, found.bodies[:, self._platform]
         )
 
 

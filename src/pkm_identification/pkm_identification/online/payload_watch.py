@@ -53,11 +53,12 @@ class PayloadWatch:
     ----------
     distance : squared distance of the last test, see :data:`ALARM`
     tests : how many the history has
+    has_forgotten : whether the last sample began a new history
     """
 
     def __init__(self, mass: float, radius: float) -> None:
         self._prior = 1.0 / np.array([mass, *3 * [mass * radius]]) ** 2
-        self.distance, self.tests = 0.0, 0
+        self.distance, self.tests, self.has_forgotten = 0.0, 0, False
         self._mean, self._scatter, self._usual = np.zeros(COUNT), np.zeros((COUNT, COUNT)), 0.0
         self._now: _Sums | None = None
         self._before: _Sums | None = None
@@ -103,6 +104,7 @@ class PayloadWatch:
         residual : (A,) N, N m
         weights : (A,) inverse variances; 0 leaves a drive out
         """
+        self.has_forgotten = False
         if self._now is None:
             self._now = _Sums.of(stamp)
         columns = platform[:, :COUNT]
@@ -135,6 +137,7 @@ class PayloadWatch:
                 return self._since
             if self._suspects > LASTING:
                 self.forget()
+                self.has_forgotten = True
             return None
         self._suspects = 0
         self.tests += 1

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from pkm_description.arrays import Array
 
-#: s, length of the blocks whose means tell slow errors from noise
-BLOCK = 1.0
+from pkm_identification.online.block import Block, BlockEnd
+
 #: blocks that are remembered, and that must be known for residuals to be called too large
 MEMORY, KNOWN = 20, 3
-#: part of the samples of a block that must be a drive's own, and blocks of doubt
-FULL, DOUBT = 0.5, 3.0
+#: blocks of doubt
+DOUBT = 3.0
+#: steps towards variances that agree with the weights they give the blocks
+STEPS = 30
 
 
 class ResidualNoise:
     """Variances of single residuals, such that samples may be used as if they were independent.
 
     Smoothed samples are alike over a window, and ripple or a force that the model lacks lasts longer than that: the
-    variance of the means of blocks says by how much. Both are followed with a memory of 20 s.
+    variance of the means of blocks says by how much. Both are means over the last 20 blocks. Residuals of a prediction
+    are noise and errors of the parameters together, so a block counts by what is known of the latter: the variance of a
+    squared residual is proportional to the square of both together.
 
     Parameters
     ----------
@@ -29,55 +34,81 @@ class ResidualNoise:
     Attributes
     ----------
     variance : (A,) of one residual
+    blocks : (A,) how many have ended
     """
 
     def __init__(self, begin: Array) -> None:
-        self.variance = begin.copy()
-        self._blocks = np.zeros(len(begin))
-        self._sum, self._squares, self._count = np.zeros(len(begin)), np.zeros(len(begin)), np.zeros(len(begin))
-        self._first: int | None = None
-        self._samples = 0
-        self._block_variance = begin.copy()
+        drives = len(begin)
+        self.blocks = np.zeros(drives, dtype=int)
+        # of each block: variance of the residuals, that of samples as if independent by their mean, and for both what
+        # errors of the parameters make of it, and how many blocks it stands for; the first one is what was known before
+        self._squares, self._spread = np.full((2, MEMORY + 1, 2, drives), np.nan)
+        self._squares[0] = self._spread[0] = begin
+        self._times = np.ones((MEMORY + 1, 2, drives))
+        self.variance, self._block_variance, self._effective = begin.copy(), begin.copy(), np.zeros(drives)
+        self._now: Block | None = None
+
+    def know(self, variance: Array, block_variance: Array, blocks: Array) -> None:
+        """Take what is known of single residuals and means of blocks (A,) from so many blocks (A,)."""
+        self._squares[0], self._spread[0], self._times[0] = [variance, block_variance], 0.0, blocks
+        self._judge()
+
+    def _judge(self) -> None:
+        (self.variance, self._block_variance), (_, self._effective) = _noise(self._squares, self._spread, self._times)
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
         """Drives (A,) whose residuals are known."""
-        return np.asarray(self._blocks >= KNOWN)
+        return np.asarray(self._effective >= KNOWN)
 
     def copy(self) -> ResidualNoise:
-        """Copy that goes on by itself."""
-        return copy.deepcopy(self)
+        """Copy that goes on by itself, with a new block."""
+        now, self._now = self._now, None
+        result = copy.deepcopy(self)
+        self._now = now
+        return result
 
     def weight_variance(self, noise_share: float) -> Array:
         """Variance (A,) that a sample is weighted by; smoothed white noise makes 1 / ``noise_share`` samples alike.
 
         One or two blocks may have a small mean by chance: what they say is taken for less than it may be.
         """
-        doubt = 1.0 + DOUBT / np.maximum(self._blocks, 1.0)
+        doubt = 1.0 + DOUBT / np.maximum(self._effective, 1.0)
         return np.maximum(self.variance / noise_share, doubt * self._block_variance)
 
-    def add(self, stamp: int, residual: Array, used: NDArray[np.bool_]) -> None:
-        """Take a residual (A,) of the prediction; drives that are not ``used`` (A,) are left out.
+    def add(
+        self, stamp: int, target: Array, predicted: Array, matrix: Array, used: NDArray[np.bool_],
+        covariance: Callable[[], Array],
+    ) -> BlockEnd | None:  # fmt: skip
+        """Take forces (A,) and their prediction by rows (A, B); what has ended with them.
 
-        Residuals count where parameters are known well enough for them to be noise; those of a fit are too small. A
-        drive's block goes on until half of the samples of a block are its own: few of them, near to each other, may be
-        small by chance.
+        Parameters
+        ----------
+        used : (A,) drives that are not are left out
+        covariance : of the parameters (B, B), asked for at the begin of a block
         """
-        if self._first is None:
-            self._first = stamp
-        self._sum += np.where(used, residual, 0.0)
-        self._squares += np.where(used, residual**2, 0.0)
-        self._count += used
-        self._samples += 1
-        if stamp - self._first < BLOCK * 1e9:
-            return
-        # the first blocks count least: parameters were least known then
-        seen = self._count >= FULL * self._samples
-        self._first, self._samples = stamp, 0
-        count = np.maximum(self._count, 1.0)
-        share = np.where(seen, np.maximum(2.0 / (self._blocks + 2.0), 1.0 / MEMORY), 0.0)
-        self.variance = self.variance + share * (self._squares / count - self.variance)
-        self._block_variance = self._block_variance + share * (count * (self._sum / count) ** 2 - self._block_variance)
-        self._blocks += seen
-        for values in (self._sum, self._squares, self._count):
-            values[seen] = 0.0
+        if self._now is None:
+            self._now = Block(*matrix.shape)
+        ended = self._now.add(stamp, target, predicted, matrix, used, covariance)
+        if ended is not None:
+            place = 1 + self.blocks[ended.drives] % MEMORY
+            self._squares[place, :, ended.drives] = ended.squares
+            self._spread[place, :, ended.drives] = ended.spread
+            self.blocks[ended.drives] += 1
+            self._judge()
+        return ended
+
+
+def _noise(squares: Array, spread: Array, times: Array) -> tuple[Array, Array]:
+    """Variances (...) of the noise by squares (n, ...) that contain errors of variances ``spread`` (n, ...).
+
+    NaN counts for nothing. Also returned: how many squares are as good as the best one. Where two sizes of noise agree
+    with the weights that they give, the larger one is found.
+    """
+    there = np.isfinite(squares)
+    squares, spread = np.where(there, squares, 0.0), np.where(there, spread, np.inf)
+    variance = squares.max(axis=0)
+    for _ in range(STEPS):
+        weights = times / (variance + spread) ** 2
+        variance = (weights * squares).sum(axis=0) / weights.sum(axis=0)
+    return variance, weights.sum(axis=0) / (weights / times).max(axis=0)

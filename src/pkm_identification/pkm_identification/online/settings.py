@@ -24,8 +24,9 @@ class OnlineSettings(Settings):
         1e-6, 1e3,
     )  # fmt: skip
     friction_drift: float = setting(
-        5e-4, 'random walk of friction per square root of a second, as a part of typical forces', 0.0, 1.0
-    )
+        5e-3, 'random walk of friction per square root of a second, as a part of its value in the machine file', 0.0,
+        1.0,
+    )  # fmt: skip
     offset_drift: float = setting(
         1e-4, 'random walk of effort offsets per square root of a second, as a part of typical forces', 0.0, 1.0
     )
