@@ -62,10 +62,9 @@ def own_data(observation: OnlineObservation, seed: int, duration: float, setting
     matrix = observation.base.columns(regressor)
     nominal = regressor @ observation.model.parameters(machine) + held
     count = len(observation.base)
-    walk = settings.friction_drift * observation.is_friction + settings.offset_drift * observation.is_offset
-    steps = random.normal(size=(len(motion), count)) * walk / np.sqrt(RATE)
-    steps[0] = settings.prior * random.normal(size=count)
-    changes = np.cumsum(steps, axis=0) * observation.scale
+    steps = random.normal(size=(len(motion), count)) * observation.walk(settings) / np.sqrt(RATE)
+    steps[0] = settings.prior * observation.scale * random.normal(size=count)
+    changes = np.cumsum(steps, axis=0)
     efforts = nominal + np.einsum('nab,nb->na', matrix, changes)
     noise = EFFORT_NOISE * observation.typical_force
     efforts += noise * random.normal(size=efforts.shape)

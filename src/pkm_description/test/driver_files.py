@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.loading import machine_file
 
 #: the example that comes with the machine
 EXAMPLE = machine_file('srs').with_name('driver_example.yaml')
-FOREIGN: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())['driver']
+FOREIGN: dict[str, Any] = bounded_file(EXAMPLE)['driver']
 
 
 def write_driver(folder: Path, name: str = 'driver.yaml', **changes: Any) -> Path:

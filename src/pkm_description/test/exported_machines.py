@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import yaml
 from machine_writer import write_machine
 from other_machines import CLOSED, cart_with_pendulum
-from pkm_description.loading import load_machine, machine_names
+from pkm_description.bounded_yaml import bounded_file
+from pkm_description.loading import load_machine, machine_file, machine_names
 from pkm_description.machine import Machine
 from uneven_machine import write_uneven_machine
 
@@ -17,9 +17,7 @@ _WRITTEN = {re.sub(r'\W', '_', name): make for name, make in CLOSED.items()} | {
 EXPORTED = [*machine_names(), 'uneven', *_WRITTEN]
 
 #: machines of the package whose legs are not chains alike: xacro refuses their files
-NOT_FOR_XACRO = [
-    name for name in machine_names() if 'leg_chain' not in yaml.safe_load(load_machine(name).path.read_text())
-]
+NOT_FOR_XACRO = [name for name in machine_names() if 'leg_chain' not in bounded_file(machine_file(name))]
 FOR_XACRO = [name for name in EXPORTED if name not in NOT_FOR_XACRO]
 
 #: one of each kind, for what takes long

@@ -6,7 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading.load import machine_of_content
 from pkm_description.machine import Machine
@@ -14,7 +14,7 @@ from wrong_machines import put
 
 FOLDER = Path(__file__).parents[1] / 'config'
 NAMES = ('delta', 'five_bar', 'tricept', 'three_upu', 'octopod_8ups', 'four_rrr')
-CONTENT = {name: yaml.safe_load((FOLDER / name / 'machine.yaml').read_text()) for name in NAMES}
+CONTENT = {name: bounded_file(FOLDER / name / 'machine.yaml') for name in NAMES}
 
 
 def changed(name: str, **changes: object) -> Machine:

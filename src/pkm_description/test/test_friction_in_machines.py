@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.dynamics import friction_parameter_names, friction_parameters, friction_regressor, inverse_dynamics
 from pkm_description.dynamics.friction import friction_torques
 from pkm_description.errors import FrictionLawError, MachineFileError
@@ -22,7 +23,7 @@ from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import JointFriction, Machine
 
-PALIDA = yaml.safe_load(machine_file('palida').read_text())
+PALIDA = bounded_file(machine_file('palida'))
 STRIBECK = {
     'law': 'stribeck',
     'viscous': [18.0, 19.0, 20.0, 21.0, 22.0, 23.0],

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine, machine_file
 
 #: machines whose bodies are about as long as their legs; the unit of compact bodies (snl's ball nuts) does not show
-CONTENT = {name: yaml.safe_load(machine_file(name).read_text()) for name in ('palida', 'srs')}
+CONTENT = {name: bounded_file(machine_file(name)) for name in ('palida', 'srs')}
 
 
 def _renamed(mapping: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.dynamics import inverse_dynamics
 from pkm_description.errors import ConfigurationError, MachineFileError
 from pkm_description.export.mjcf import mjcf_text
@@ -22,7 +23,7 @@ from pkm_description.kinematics.random_states import random_states
 from pkm_description.loading import load_machine, machine_file
 from pkm_description.machine import NO_IMU, NO_LEG_SENSORS, NO_SERVO, Machine
 
-PALIDA: dict[str, Any] = yaml.safe_load(machine_file('palida').read_text())
+PALIDA: dict[str, Any] = bounded_file(machine_file('palida'))
 
 
 def without(path: Path, *sections: str) -> Machine:

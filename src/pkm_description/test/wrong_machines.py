@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from pkm_description.bounded_yaml import bounded_file
 from pkm_description.errors import MachineFileError
 from pkm_description.loading import load_machine, machine_file
 
 CONTENT = {
-    name: yaml.safe_load(machine_file(name).read_text()) for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
+    name: bounded_file(machine_file(name)) for name in ('srs', 'palida', 'khalifa_3prr', 'valencia_3rps')
 }
 class _Missing:
     def __repr__(self):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from pkm_description.arrays import Array
+from pkm_description.bounded_yaml import bounded_yaml
 from pkm_description.kinematics.admissible_home import AdmissibleHome, admissible_home
 from pkm_description.kinematics.rotation_formats import rpy_from_rotation
 from pkm_description.loading.keys import joint_key
@@ -51,7 +51,7 @@ def with_admissible_home(
     text = path.read_text(encoding='utf-8')
     for place, value in home_values(machine, home).items():
         text = with_value(text, place, value)
-    machine_of_content(path, yaml.safe_load(text))
+    machine_of_content(path, bounded_yaml(text))
     return text, home
 
 

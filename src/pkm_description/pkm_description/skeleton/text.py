@@ -8,9 +8,9 @@ from math import ceil, log10
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from pkm_description.arrays import Array
+from pkm_description.bounded_yaml import bounded_yaml
 from pkm_description.dynamics import gravity_forces, inverse_dynamics
 from pkm_description.kinematics import motion_from_drives
 from pkm_description.kinematics.admissible_home import admissible_home
@@ -52,12 +52,12 @@ def skeleton_text(kind: str, name: str | None = None, sizes: Mapping[str, float]
     name = name or f'my_{kind}'
     sketch = sketch_of(kind, sizes_of(kind, sizes or {}))
     path = Path(f'{name}.yaml')
-    rough = unchecked_machine(path, yaml.safe_load(file_text(kind, name, sketch, Drives())))
+    rough = unchecked_machine(path, bounded_yaml(file_text(kind, name, sketch, Drives())))
     home = admissible_home(rough)
     machine = dataclasses.replace(rough, home=home.pose)
     sketch = _at_home(sketch, home.pose, home.joint_positions.reshape(machine.leg_count, -1))
     text = file_text(kind, name, sketch, _drives(machine))
-    machine_of_content(path, yaml.safe_load(text))
+    machine_of_content(path, bounded_yaml(text))
     return text
 
 

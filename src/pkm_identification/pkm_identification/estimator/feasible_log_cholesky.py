@@ -1,7 +1,7 @@
 """Engine ``log_cholesky``: every point of an unconstrained space is a real body (Rucker & Wensing 2022).
 
-``Y = T T'`` with an upper triangular T whose diagonal is an exponential. The map is one to one, so that the convex
-problem has no other stationary point here either. The divergence is a sum of squares of these coordinates::
+The map is one to one, so that the convex problem has no other stationary point here either. The divergence is a sum
+of squares of these coordinates (:mod:`~pkm_identification.estimator.log_cholesky`)::
 
     d = sum of T_ij^2 (i < j) + sum of exp(2 a_i) - 2 a_i - 1,    a_i = log T_ii
 
@@ -16,13 +16,11 @@ from pkm_description.arrays import Array
 from scipy.optimize import least_squares
 
 from pkm_identification.estimator.estimate import SolverRecord
-from pkm_identification.estimator.feasible_problem import ENTRIES, FeasibleProblem
+from pkm_identification.estimator.feasible_problem import FeasibleProblem
+from pkm_identification.estimator.log_cholesky import COLUMNS, DIAGONAL, ROWS, coordinates_of, matrices_of, slopes_of
 
 #: first factor of the limits' squares, in units of the cost; passes of the augmented Lagrangian; accuracy of limits
 PENALTY, PASSES, ACCURACY = 1e4, 40, 1e-9
-
-_ROWS, _COLUMNS = (np.array(part) for part in zip(*ENTRIES, strict=True))
-_DIAGONAL = _ROWS == _COLUMNS
 
 
 class LogCholeskyEngine:
@@ -59,7 +57,7 @@ class LogCholeskyEngine:
                     xtol=1e-14, ftol=1e-14, gtol=1e-11, max_nfev=1000,
                 )  # fmt: skip
                 found, evaluations = result.x, evaluations + result.nfev
-                excess, gap = self._violations(self._unknowns(found)[0])
+                excess, gap = self._violations(self._unknowns(found))
                 prices = np.maximum(prices[0] + self._penalty * excess, 0.0), prices[1] + self._penalty * gap
                 worst = max(float(excess.max(initial=0.0)), float(np.abs(gap).max(initial=0.0)))
                 if worst <= ACCURACY or now > weight:
@@ -67,7 +65,7 @@ class LogCholeskyEngine:
                 if worst > 0.25 * last:
                     self._penalty *= 10.0
                 last = worst
-        unknowns = self._unknowns(found)[0]
+        unknowns = self._unknowns(found)
         return unknowns, SolverRecord(
             'log_cholesky, scipy least_squares (trf)', evaluations, bool(result.success) and worst <= ACCURACY,
             {'gradient': float(result.optimality), 'largest violation of a limit': worst}, evaluations,
@@ -75,34 +73,21 @@ class LogCholeskyEngine:
         )  # fmt: skip
 
     def _coordinates(self, unknowns: Array) -> Array:
-        """Coordinates of whitened pseudo-inertias: entries of T, logarithms on the diagonal."""
-        turned = np.linalg.cholesky(self._problem.matrices(unknowns)[:, ::-1, ::-1])[:, ::-1, ::-1]
-        found = turned[:, _ROWS, _COLUMNS]
-        return np.where(_DIAGONAL, np.log(np.where(_DIAGONAL, found, 1.0)), found).ravel()
+        """Coordinates of whitened pseudo-inertias."""
+        return coordinates_of(self._problem.matrices(unknowns)).ravel()
 
-    def _unknowns(self, place: Array) -> tuple[Array, Array]:
-        """Unknowns (Z,) and the derivatives (bodies, 10, 10) of the bodies' ones by the coordinates."""
+    def _unknowns(self, place: Array) -> Array:
+        """Unknowns (Z,) at a place."""
         size = self._problem.size
-        given = place[:size].reshape(-1, 10)
-        entries = np.where(_DIAGONAL, np.exp(np.where(_DIAGONAL, given, 0.0)), given)
-        triangle = np.zeros((len(given), 4, 4))
-        triangle[:, _ROWS, _COLUMNS] = entries
-        matrices = triangle @ np.swapaxes(triangle, 1, 2)
-        slopes = np.empty((len(given), 10, 10))
-        for number, (row, column) in enumerate(ENTRIES):
-            factor = entries[:, number] if row == column else np.ones(len(given))
-            change = np.zeros_like(triangle)
-            change[:, row] = factor[:, None] * triangle[:, :, column]
-            change = change + np.swapaxes(change, 1, 2)
-            slopes[:, :, number] = change[:, _ROWS, _COLUMNS]
-        return np.concatenate([matrices[:, _ROWS, _COLUMNS].ravel(), place[size:]]), slopes
+        matrices = matrices_of(place[:size].reshape(-1, 10))
+        return np.concatenate([matrices[:, ROWS, COLUMNS].ravel(), place[size:]])
 
     def _violations(self, unknowns: Array) -> tuple[Array, Array]:
         return self._rows @ unknowns - self._ends, self._problem.held @ unknowns - self._problem.held_values
 
     def _residuals(self, place: Array, weight: float, prices: tuple[Array, Array]) -> Array:
         problem = self._problem
-        unknowns, _ = self._unknowns(place)
+        unknowns = self._unknowns(place)
         excess, gap = self._violations(unknowns)
         root = np.sqrt(self._penalty)
         return np.concatenate([
@@ -114,7 +99,7 @@ class LogCholeskyEngine:
 
     def _jacobian(self, place: Array, weight: float, prices: tuple[Array, Array]) -> Array:
         problem, size = self._problem, self._problem.size
-        unknowns, slopes = self._unknowns(place)
+        unknowns, slopes = self._unknowns(place), slopes_of(place[:size].reshape(-1, 10))
         active = self._violations(unknowns)[0] + prices[0] / self._penalty > 0.0
         root = np.sqrt(self._penalty)
         pull = np.zeros((size, len(place)))
@@ -137,7 +122,7 @@ class LogCholeskyEngine:
 
 def _pull(place: Array) -> tuple[Array, Array]:
     """Roots of the terms of the divergence (bodies, 10), and their slopes."""
-    value = np.where(_DIAGONAL, place, 0.0)
+    value = np.where(DIAGONAL, place, 0.0)
     grown = np.expm1(2.0 * value)
     near = np.abs(value) < 1e-3  # where the difference loses its digits
     series = 1.0 + value / 3.0 + value**2 / 9.0 + 4.0 * value**3 / 135.0
@@ -145,4 +130,4 @@ def _pull(place: Array) -> tuple[Array, Array]:
     root = np.where(near, np.sqrt(2.0) * value * series, far)
     rise = 1.0 + 2.0 * value / 3.0 + value**2 / 3.0 + 16.0 * value**3 / 135.0
     slope = np.where(near, np.sqrt(2.0) * rise, grown / np.where(near, 1.0, root))
-    return np.where(_DIAGONAL, root, place), np.where(_DIAGONAL, slope, 1.0)
+    return np.where(DIAGONAL, root, place), np.where(DIAGONAL, slope, 1.0)

@@ -27,9 +27,8 @@ from pkm_identification.online.watches import Watches
 
 #: states that are kept, to go back to before a change of the load
 KEPT = 16
-#: friction that the file may have forgotten, as a part of typical forces, and by which part of it friction and offsets
-#: may change with the load
-LEAST_FRICTION, JUMP = 0.01, 0.5
+#: part of themselves by which friction and offsets may change with the load
+JUMP = 0.5
 #: part of typical forces that residuals may be, and times the noise of the efforts, before the model does not fit
 MISFIT, EXCESS = 0.02, 5.0
 #: s within which a second change that was none shows that something else has changed
@@ -98,12 +97,10 @@ class OnlineIdentifier:
         self.observation = OnlineObservation(machine)
         self.rejected: Counter[str] = Counter()
         self._payload_spread = self._usual_payload()
-        observation, drift = self.observation, self.settings
-        own = np.abs(observation.nominal) + LEAST_FRICTION * observation.scale
-        walk = np.where(observation.is_friction, drift.friction_drift * own, 0.0)
-        self._drift = (walk + drift.offset_drift * observation.is_offset * observation.scale) ** 2
-        self._jump = np.where(observation.is_friction | observation.is_offset, JUMP * own, 0.0)
-        self._prior = drift.prior * observation.scale
+        observation = self.observation
+        self._drift = observation.walk(self.settings) ** 2
+        self._jump = JUMP * observation.size
+        self._prior = self.settings.prior * observation.scale
         limits = np.array([joint.limits.velocity for joint in machine.actuated_joints])
         self._beginning = BEGINNING * np.where(np.isfinite(limits), limits, 0.0)
         self.reset()

@@ -15,10 +15,13 @@ from pkm_identification.columns.friction_term import FrictionTerm
 from pkm_identification.columns.joint_terms import OFFSET, OneFactor
 from pkm_identification.columns.observation import ObservationModel
 from pkm_identification.columns.term import Term
+from pkm_identification.online.settings import OnlineSettings
 from pkm_identification.online.sliding_polynomial import WindowSample
 
 #: random states that scale the parameters
 SCALING_STATES = 150
+#: friction that the file may have forgotten, as a part of typical forces
+LEAST_FRICTION = 0.01
 #: standard deviations of an acceleration below which it counts as none
 NOISE = 3.0
 
@@ -53,6 +56,8 @@ class OnlineObservation:
     base : base parameters of bodies, friction and offsets
     nominal : (B,) their values in the file
     scale : (B,) change of each that changes forces as much as the file's forces typically are (their rms)
+    size : (B,) of friction and offsets: values of the file, and a part of typical forces, as the file may lack them;
+        zero for bodies
     typical_force : (A,) rms of the file's forces over the workspace, N or N m
     is_friction, is_offset : (B,) kinds of the base parameters; the others are bodies
     drive_of : (B,) drive of each friction parameter and offset; -1 for bodies
@@ -82,6 +87,8 @@ class OnlineObservation:
         self.scale = float(np.sqrt(np.mean(force**2))) / rms
         self.is_offset = np.array([model.names[place].endswith('.effort_offset') for place in self._columns])
         self.is_friction = (self._columns >= model.body_count) & ~self.is_offset
+        own = np.abs(self.nominal) + LEAST_FRICTION * self.scale
+        self.size = np.where(self.is_friction | self.is_offset, own, 0.0)
         places = np.concatenate([term.column_places for term in terms])
         drive_of_name = np.concatenate([np.full(model.body_count, -1), places])
         self.drive_of = drive_of_name[self._columns]
@@ -100,6 +107,11 @@ class OnlineObservation:
         self._regressor.reset()
         return np.array(forces).T - weight[:, None]
 
+    def walk(self, settings: OnlineSettings) -> Array:
+        """Standard deviations (B,) by which parameters walk in a second."""
+        friction = np.where(self.is_friction, settings.friction_drift * self.size, 0.0)
+        return friction + np.where(self.is_offset, settings.offset_drift * self.scale, 0.0)
+
     def reset(self) -> None:
         """Let the next sample start from home, as the first one did."""
         self._regressor.reset()
@@ -112,6 +124,7 @@ class OnlineObservation:
         KinematicsError
             Drive positions without a trusted configuration.
         """
+        # of what the file knows no acceleration need be left out: noise in it is noise of the forces
         forces = self._regressor.rows(sample.positions, sample.velocities, sample.accelerations).forces
         found = self._regressor.rows(sample.positions, sample.velocities, _significant(sample))
         parts = [found.bodies, found.friction, *([self._offsets] if self.has_offsets else [])]

@@ -6,11 +6,12 @@ and ``normalised_innovations``; :class:`HealthMonitor` watches any of them.
 
 from pkm_identification.estimator.recursive import RecursiveLeastSquares
 from pkm_identification.online.estimators.extended import ExtendedKalmanFilter
+from pkm_identification.online.estimators.feasible_bodies import FeasibleBodies
 from pkm_identification.online.estimators.health import EstimatorHealth, HealthMonitor
 from pkm_identification.online.estimators.random_walk import FixedNoise, RandomWalk, RobbinsMonro
 from pkm_identification.online.estimators.unscented import UnscentedKalmanFilter
 
 __all__ = [
-    'EstimatorHealth', 'ExtendedKalmanFilter', 'FixedNoise', 'HealthMonitor', 'RandomWalk', 'RecursiveLeastSquares',
-    'RobbinsMonro', 'UnscentedKalmanFilter',
+    'EstimatorHealth', 'ExtendedKalmanFilter', 'FeasibleBodies', 'FixedNoise', 'HealthMonitor', 'RandomWalk',
+    'RecursiveLeastSquares', 'RobbinsMonro', 'UnscentedKalmanFilter',
 ]  # fmt: skip
